@@ -17,12 +17,12 @@ import django
 
 django.setup()
 
-from hub.server import seeds
+from hub.server import first_run
 from registry.models import User
 
 if not User.objects.filter(is_superuser=True).exists():
     password = secrets.token_urlsafe(12)
-    seeds.make_admin(password)
+    first_run.make_admin(password)
     print(f"admin user: admin\nadmin password: {password}\n(shown once)", flush=True)
 PY
         ;;

@@ -2,7 +2,8 @@
 
 Only the standard library is imported here; urllib3 and onnx come at the first call that needs them.
 The client itself comes with the first use of a verb: each process of the sandbox imports names of
-`hub.protocol`, and never calls one.
+`hub.protocol`, and never calls one. The REST operations are in groups, such as `hub.jobs` and
+`hub.tokens`: those of the default hub here, typed as attributes of a `Hub`.
 """
 
 import importlib
@@ -14,6 +15,7 @@ from hub.protocol.version import __version__
 if typing.TYPE_CHECKING:
     from hub.client.api import (
         dataset,
+        diff,
         download,
         download_dataset,
         find,
@@ -22,16 +24,22 @@ if typing.TYPE_CHECKING:
         list_models,
         load,
         login,
+        logout,
         make_variant,
         push,
         push_dataset,
+        query,
         session,
         training,
+        whoami,
     )
+    from hub.client.hub import Hub
 
 __all__ = [
+    "Hub",
     "__version__",
     "dataset",
+    "diff",
     "download",
     "download_dataset",
     "errors",
@@ -41,20 +49,32 @@ __all__ = [
     "list_models",
     "load",
     "login",
+    "logout",
     "make_variant",
     "push",
     "push_dataset",
+    "query",
     "session",
     "training",
+    "whoami",
 ]
 
 
 def __getattr__(name: str) -> typing.Any:
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _group(name)
     verb = getattr(importlib.import_module("hub.client.api"), name)
     globals()[name] = verb
     return verb
+
+
+def _group(name: str) -> typing.Any:
+    """A group of operations of the default hub, such as `hub.jobs`; looked up at each use."""
+    if not name.startswith("_"):
+        groups = importlib.import_module("hub.client.rest.groups")
+        if name in groups.GROUPS:
+            return getattr(importlib.import_module("hub.client.api").default_hub(), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

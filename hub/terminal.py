@@ -6,7 +6,7 @@ import argparse
 
 from hub import counting
 
-DONE, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, PROBLEM, USAGE, NOT_FOUND, NOT_ALLOWED, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 # Switches of several commands.
 _FLAGS = {
     "private": "create a new model as private",

@@ -11,8 +11,10 @@ class RunnersConfig(AppConfig):
     def ready(self) -> None:
         from runners import consumers  # noqa: PLC0415 - models must be loaded first
         from runners.benchmarks import speed_index  # noqa: PLC0415 - models must be loaded first
+        from runners.evaluations import accuracy_index  # noqa: PLC0415 - as above
         from runners.proofs import verdicts  # noqa: PLC0415 - models must be loaded first
 
         consumers.connect()
         verdicts.connect()
         speed_index.connect()
+        accuracy_index.connect()

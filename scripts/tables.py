@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables in docs/ that are made from code: settings, problem types, laws, and attacks.
+"""The tables in docs/ that are made from code: settings, problems, laws, attacks, commands.
 
 Prints them; with --write it puts them between their markers in the pages. A test fails when a page
 differs from what the code says.
@@ -11,6 +11,7 @@ import ast
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = [
@@ -98,11 +99,52 @@ def attacks_table() -> str:
     return "\n".join([*lines, "", f"{attacks.limits()} The attacks: {listed}."])
 
 
+def commands_tables() -> str:
+    """Each command of `hub` by its section, with its arguments and examples."""
+    sys.path.insert(0, str(ROOT))
+    from hub.cli import commands, parsing  # noqa: PLC0415 - this checkout
+
+    parser = parsing.parser()
+    helps = {name: text for name, text, _ in parsing.subcommands(parser)}
+    leaves = list(parsing.leaves(parser))
+    lines = []
+    for section, names in commands.SECTIONS.items():
+        lines += [f"## {section}", ""]
+        for name in names:
+            if name in commands.OWN_PARSERS:
+                lines += [f"### hub {name}", "", f"{helps[name].capitalize()}.", ""]
+                continue
+            for words, leaf in leaves:
+                if words.split()[0] == name:
+                    lines += _command(words, leaf, parsing.actions(leaf))
+    return "\n".join(lines).rstrip()
+
+
+def _command(words: str, leaf: Any, actions: list[Any]) -> list[str]:
+    rows = [
+        f"| `{', '.join(action.option_strings) or action.metavar or action.dest}` "
+        f"| {str(action.help).replace('%%', '%').replace('|', chr(92) + '|')} |"
+        for action in actions
+        if action.option_strings != ["--json"]
+    ]
+    epilog = (leaf.epilog or "").partition("examples:\n")[2]
+    examples = [f"$ {line.strip()}" for line in epilog.splitlines() if line.strip()[:4] == "hub "]
+    return [
+        f"### hub {words}",
+        "",
+        leaf.description or "",
+        "",
+        *(["| argument | meaning |", "|---|---|", *rows, ""] if rows else []),
+        *(["```console", *examples, "```", ""] if examples else []),
+    ]
+
+
 TABLES = {
     "settings": ("docs/operate.md", settings_table),
     "problems": ("docs/api.md", problems_table),
     "laws": ("docs/laws.md", laws_tables),
     "attacks": ("docs/federated.md", attacks_table),
+    "commands": ("docs/cli.md", commands_tables),
 }
 
 

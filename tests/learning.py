@@ -12,6 +12,7 @@ from hub.protocol import federated, safetensors
 from registry.core import outbox
 from registry.federated.models import Training
 from registry.federated.services import participants, trainings
+from registry.storage.files import store
 from registry.versions.services import derivatives
 from runners.engine.reports import Finding, Report
 from runners.federated import jobs as learning
@@ -177,7 +178,7 @@ def _report(job, refuse, results):
         outputs = [stored("model.onnx", b"skeleton"), stored("weights.safetensors", base())]
         return Report(job.kind, {}, "0" * 64, "passed", facts=facts, outputs=outputs)
     try:
-        given = learning.staged(job)
+        given = learning.staged(job, store().path)
     except learning.GoneError as gone:
         finding = Finding("input-gone", "error", str(gone))
         return Report(job.kind, {}, "0" * 64, "failed", (finding,))

@@ -127,6 +127,25 @@ def with_external_data(*, location="weights.bin", length=None, offset=0) -> dict
     return {"model.onnx": made.SerializeToString(), "weights.bin": weights}
 
 
+def with_files_for_each_tensor(count) -> dict[str, bytes]:
+    """A sum of so many scalars, each in a file of its own, as large exports write them."""
+    names = [f"w{place}" for place in range(count)]
+    tensors = [
+        TensorProto(name=name, data_type=FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
+        for name in names
+    ]
+    for tensor in tensors:
+        tensor.external_data.add(key="location", value=f"{tensor.name}.bin")
+    made = model(
+        [node("Sum", ["x", *names], ["y"])],
+        [value("x", shape=(1,))],
+        [value("y", shape=(1,))],
+        tensors,
+    )
+    weights = {f"{name}.bin": np.float32(1).tobytes() for name in names}
+    return {"model.onnx": made.SerializeToString(), **weights}
+
+
 def external_proto(location, *, offset=0, length=64):
     outside = TensorProto(
         name="w", data_type=FLOAT, dims=[4, 4], data_location=TensorProto.EXTERNAL

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hub.protocol.vocabularies import METRICS, REPORTED_METRICS
@@ -60,7 +60,7 @@ def of(version: Version, variant: Variant | None) -> Accuracy:
         key = (one.row.variant_id, one.row.dataset_version_id, one.row.split)
         if one.row.variant_id != chosen:
             firsts.setdefault(key, one)
-    lines = tuple(_line(one) for one in (*own, *firsts.values()))
+    lines = tuple(_beside(one) for one in (*own, *firsts.values()))
     return Accuracy(lines, tuple(_lacking(one) for one in overview.unmeasured))
 
 
@@ -78,17 +78,22 @@ def title(metric: str) -> str:
     return known.title if known else metric
 
 
-def _line(one: Measured) -> Line:
-    row = one.row
+def line(row: Evaluation) -> Line:
+    """A figure by itself, without a claim."""
     return Line(
         title=title(row.metric),
         variant=row.variant,
         value=amount(row.metric, row.value),
         interval=f"{amount(row.metric, row.low)} to {amount(row.metric, row.high)}",
-        claimed="" if one.claimed is None else amount(row.metric, one.claimed),
-        is_less=one.is_less,
+        claimed="",
+        is_less=False,
         row=row,
     )
+
+
+def _beside(one: Measured) -> Line:
+    claimed = "" if one.claimed is None else amount(one.row.metric, one.claimed)
+    return replace(line(one.row), claimed=claimed, is_less=one.is_less)
 
 
 def _lacking(one: Unmeasured) -> Lacking:

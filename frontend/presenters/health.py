@@ -11,7 +11,9 @@ from django.conf import settings
 from django.db import connection
 
 from frontend.parts import formatting
+from hub.protocol import problems
 from metadata import nightly
+from metadata.sparql import service
 from registry.storage import verification
 from registry.storage.files import store
 from runners.queue import aliases
@@ -56,6 +58,7 @@ def parts(actor: Actor, workers: int, queue: dict[str, int]) -> list[Part]:
             "running" if workers else "none",
             f"{formatting.plural(workers, 'worker')}; {waiting} queued and {running} running jobs",
         ),
+        _graphs(actor),
         *(_night(outcome) for outcome in nightly.outcomes()),
     ]
 
@@ -75,9 +78,12 @@ def _night(outcome: nightly.Outcome) -> Part:
 
 def _storage() -> Part:
     try:
+        store().check()
         usage = shutil.disk_usage(store().root)
     except OSError as error:
         return Part("Storage", "failed", "not responding", str(error.strerror))
+    except problems.Unavailable as error:
+        return Part("Storage", "failed", "not responding", str(error))
     free = f"{formatting.size(usage.free)} free of {formatting.size(usage.total)}"
     if usage.free < LOW:
         return Part("Storage", "errored", "nearly full", free)
@@ -95,6 +101,23 @@ def _files(actor: Actor) -> Part:
         named = (f"sha256:{row.pk} {row.get_problem_display()}" for row in unsound[:SHOWN])
         detail = f"{detail}: {', '.join(named)}"
     return Part("Stored files", "failed", "damaged", detail)
+
+
+def _graphs(actor: Actor) -> Part:
+    """How far the graph store is; which graphs it refuses, for administrators alone."""
+    status = service.store_status()
+    if status.revision is None:
+        return Part("Graph store", "errored", "not ready", "it is being built")
+    if status.refused:
+        count = formatting.plural(len(status.refused), "graph")
+        detail = f"{count} malformed and left out"
+        if actor.is_authenticated and actor.is_admin:
+            detail = f"{detail}: {', '.join(status.refused[:SHOWN])}"
+        return Part("Graph store", "failed", "incomplete", detail)
+    if not status.is_sound:
+        seconds = round(status.behind.total_seconds())
+        return Part("Graph store", "errored", "behind", f"{seconds} s behind the published models")
+    return Part("Graph store", "passed", "complete", f"revision {status.revision}")
 
 
 def _layers(isolation: Any) -> tuple[tuple[str, bool], ...]:

@@ -15,9 +15,9 @@ from django.urls import reverse
 
 from frontend.parts import addresses, formatting, labels
 from frontend.parts.options import Option
-from frontend.presenters import licences
-from hub.protocol import problems
-from registry.catalogue import search, speeds
+from frontend.presenters import evaluations, licences
+from hub.protocol import accuracy, problems
+from registry.catalogue import accuracies, search, speeds
 from registry.catalogue.query import USUAL_SORT, Query
 
 if TYPE_CHECKING:
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 
     from django.http import QueryDict
 
+    from hub.protocol.accuracy import Limit
+
 SHOWN = 7
 SORTS = {
     "updated": "Recently updated",
     "downloads": "Most downloaded",
     "fastest": "Fastest on the chosen device",
+    "accuracy": "Best by the accuracy filter",
     "size": "Smallest",
     "carbon": "Least carbon",
     "macs": "Fewest operations",
@@ -71,8 +74,12 @@ MORE: dict[str, tuple[str, Callable[[str], str]]] = {
     "max_p50": ("Maximum latency", lambda value: f"{value}{formatting.NARROW}ms"),
     "contains": ("Name or summary", str),
 }
-# All that the address of the list may hold: `on` is a setup in one value, as its form sends it.
-PARAMETERS = ("q", "sort", "cursor", "on", "predicted", *GROUPS, *MORE, *speeds.Setup._fields)
+# All that the address of the list may hold: `on` is a setup in one value, as its form sends it, and
+# `measure` with `bound` a limit of accuracy.
+PARAMETERS = (
+    *("q", "sort", "cursor", "on", "predicted", "min", "max", "measure", "bound"),
+    *GROUPS, *MORE, *speeds.Setup._fields,
+)  # fmt: skip
 # Of these one value at most is chosen; all but the last are numbers.
 _MILLISECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _OPSETS = ("opset_max", "opset")
@@ -126,11 +133,15 @@ def read(data: QueryDict) -> Query:
     sort = data.get("sort", "")
     if sort and sort not in SORTS:
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
+    limits = _limits(data)
+    if sort == search.ACCURACY and not limits:  # the filter that the order went by was removed
+        sort = ""
     query = Query(
         text=data.get("q", "").strip()[:200],
         contains=data.get("contains", "").strip()[:200],
         max_p50=_milliseconds(data.get("max_p50", "").strip()),
         predicted=_is_on(data.get("predicted", "")),
+        accuracy=limits,
         **groups,
     )
     return replace(query, sort=sort or query.default_sort)
@@ -145,13 +156,32 @@ def sorts(query: Query, available: Sequence[speeds.Offer]) -> tuple[Option, ...]
     return tuple(
         Option(text, "" if sort == query.default_sort else sort, on=sort == query.sort)
         for sort, text in words.items()
+        if sort != search.ACCURACY or query.accuracy
     )
+
+
+def measures(query: Query, available: Sequence[accuracies.Offer]) -> tuple[Option, ...]:
+    """The metrics and data of the filter by accuracy, the chosen one among them."""
+    first = next(iter(query.accuracy), None)
+    chosen = f"{first.metric}@{first.data}" if first else ""
+    options = [_measure(offer, chosen) for offer in available]
+    if first and not any(option.on for option in options):
+        options.insert(0, Option(_choice(first), chosen.rstrip("@"), on=True))
+    return tuple(options)
+
+
+def bound(query: Query) -> str:
+    """The first limit of accuracy as its field takes it; empty where there is none."""
+    return f"{query.accuracy[0].value:.6g}" if query.accuracy else ""
 
 
 def order_reason(query: Query) -> str:
     """Why the list is in its order, where a limit decided that; empty elsewhere."""
     if query.sort != query.default_sort or not query.limits:
         return ""
+    if query.sort == search.ACCURACY:
+        measured = _measured(query.accuracy[0])
+        return f"Sorted by “{measured}”, the best first, because of that limit."
     title = MORE["max_p50"][0] if query.max_p50 is not None else GROUPS[query.limits[0]][0]
     if query.sort == USUAL_SORT:
         return "Newest first, since several limits are set. To sort by one of them, use Sort."
@@ -170,6 +200,7 @@ def address(query: Query, cursor: str = "") -> str:
     pairs = [("q", query.text)]
     for name in (*GROUPS, *MORE):
         pairs += [(name, value) for value in _chosen(query, name)]
+    pairs += [(_parameter(limit), str(limit)) for limit in query.accuracy]
     pairs += list(query.setup._asdict().items())
     pairs += [
         ("predicted", "1" if query.predicted else ""),
@@ -188,13 +219,19 @@ def chips(query: Query) -> list[Chip]:
             Chip(title, words(value), _drop(query, name, value), name)
             for value in _chosen(query, name)
         ]
+    for limit in query.accuracy:
+        rest = tuple(one for one in query.accuracy if one != limit)
+        wider = _reordered(query, replace(query, accuracy=rest))
+        amount = evaluations.amount(limit.metric, limit.value)
+        listed.append(Chip(_bounded(limit), amount, address(wider), "accuracy"))
     return listed
 
 
 def kept(query: Query) -> list[tuple[str, str]]:
     """Choices that no filter of the page shows: its form has to send them along."""
     hidden = [name for name in MORE if name != "max_p50"]
-    return [(name, value) for name in hidden for value in _chosen(query, name)]
+    pairs = [(name, value) for name in hidden for value in _chosen(query, name)]
+    return [*pairs, *((_parameter(limit), str(limit)) for limit in query.accuracy[1:])]
 
 
 def groups(
@@ -296,5 +333,48 @@ def _drop(query: Query, name: str, value: str) -> str:
 
 def without(query: Query, name: str) -> Query:
     """The query without a choice, in the order that follows from the rest unless one was asked."""
-    wider = query.without(name)
-    return replace(wider, sort=wider.default_sort) if query.sort == query.default_sort else wider
+    return _reordered(query, query.without(name))
+
+
+def _reordered(query: Query, wider: Query) -> Query:
+    """A query of fewer choices, in the order that follows from them unless one was asked for."""
+    was_asked = query.sort != query.default_sort and (
+        wider.accuracy or query.sort != search.ACCURACY
+    )
+    return wider if was_asked else replace(wider, sort=wider.default_sort)
+
+
+def _limits(data: QueryDict) -> tuple[Limit, ...]:
+    """The limits of accuracy: that of the form first."""
+    minimums, maximums = data.getlist("min"), data.getlist("max")
+    measure, value = data.get("measure", "").strip(), data.get("bound", "").strip()
+    if value and not measure:
+        raise problems.InvalidRequest.at("/bound", "Choose the metric and the data set as well.")
+    if value:
+        is_maximum = measure.partition("@")[0] in accuracy.ERRORS
+        (maximums if is_maximum else minimums).insert(0, f"{measure}={value}")
+    return accuracies.limits([text for text in minimums if text], [t for t in maximums if t])
+
+
+def _parameter(limit: Limit) -> str:
+    return "max" if limit.is_maximum else "min"
+
+
+def _measure(offer: accuracies.Offer, chosen: str) -> Option:
+    limit = accuracy.Limit(offer.metric, 0, offer.dataset, None, offer.split)
+    value = f"{limit.metric}@{limit.data}"
+    return Option(_choice(limit), value, on=value == chosen)
+
+
+def _choice(limit: Limit) -> str:
+    """A metric and its data, short enough for a select; that it is a minimum is the usual case."""
+    return f"{_measured(limit)}{' (at most)' if limit.is_maximum else ''}"
+
+
+def _measured(limit: Limit) -> str:
+    """A metric and its data in words: Accuracy on digits:test."""
+    return f"{evaluations.title(limit.metric)} on {limit.data or 'any data set'}"
+
+
+def _bounded(limit: Limit) -> str:
+    return f"{_measured(limit)}, {'at most' if limit.is_maximum else 'at least'}"

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses, formatting, labels
-from frontend.presenters import figures, version_head
+from frontend.presenters import evaluations, figures, version_head
 from hub.protocol import stored
+from runners.evaluations import selectors as evaluation_selectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,6 +51,7 @@ class Line:
     conformance: str
     load: str
     graph: str
+    accuracy: evaluations.Line | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,21 @@ class Ladder:
 
 
 def lines(version: Version, matrices: Iterable[Matrix]) -> list[Line]:
-    """The table of variants; ``matrices`` are those of the same version."""
+    """The table of variants; ``matrices`` are those of the same version.
+
+    The accuracy of each is on the split that most of them were measured on.
+    """
     summaries = {one.variant: one.summary for one in matrices}
     variants = {row.pk: row for row in version_head.variants(version)}
+    measured = evaluation_selectors.shared(list(variants.values()))
     return [
-        _line(version, row, variants.get(row.derived_from_id or 0), summaries)
+        _line(
+            version,
+            row,
+            variants.get(row.derived_from_id or 0),
+            summaries,
+            evaluations.line(measured[row.pk]) if row.pk in measured else None,
+        )
         for row in variants.values()
     ]
 
@@ -122,7 +134,11 @@ def load_of(version: Version, variant: Variant) -> str:
 
 
 def _line(
-    version: Version, row: Variant, source: Variant | None, summaries: Mapping[str, str]
+    version: Version,
+    row: Variant,
+    source: Variant | None,
+    summaries: Mapping[str, str],
+    accuracy: evaluations.Line | None,
 ) -> Line:
     derivation = stored.mapping(row.derivation)
     size = _size(version_head.own_files(version, row), row)
@@ -142,6 +158,7 @@ def _line(
         conformance=summaries.get(row.name, "not run"),
         load=load_of(version, row),
         graph=_graph(version, row, source),
+        accuracy=accuracy,
     )
 
 

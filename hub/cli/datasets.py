@@ -1,4 +1,4 @@
-"""The commands of data sets: push, get, show, ls."""
+"""The commands of data sets: push, get, show, ls, and those of one operation each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hub.cli.control import datasets as operations
 from hub.client import api
 from hub.terminal import DONE, add_flags, plain, positive, size
 
@@ -30,6 +31,8 @@ def add_to(commands: Any) -> None:
     show.add_argument("name", help="a data set, such as digits or digits@1")
     add_flags(show, "json")
     show.set_defaults(command=_show)
+    for verb in operations.VERBS:
+        verb.add_to(verbs)
     listing = verbs.add_parser("ls", help="list data sets")
     listing.add_argument("query", nargs="*", help="words to search for; without any, list all")
     listing.add_argument(

@@ -27,10 +27,10 @@ def add_find(commands: Any) -> None:
     """Add the command to the parser of `hub`."""
     find = commands.add_parser(
         "find",
-        help="find models by latency, memory, operations, size and licence",
-        description="Find models that keep every limit, the best first: sorted by latency, or by "
-        "the only limit. Models without the measurement or the count that a limit needs are left "
-        "out.",
+        help="find models by latency, accuracy, memory, operations, size and licence",
+        description="Find models that keep every limit, the best first: sorted by latency, else by "
+        "accuracy, else by the only limit. Models without the measurement or the count that a "
+        "limit needs are left out.",
     )
     find.add_argument("query", nargs="*", help="words to search for")
     find.add_argument("--task", help="such as image-classification")
@@ -46,6 +46,19 @@ def add_find(commands: Any) -> None:
     for name in LIMITS:
         find.add_argument(f"--{name.replace('_', '-')}", metavar="LIMIT", help=_HELP[name])
     find.add_argument(
+        "--min",
+        action="append",
+        metavar="METRIC[@DATASET[:SPLIT]]=VALUE",
+        help="minimum accuracy that the hub measured, such as accuracy@digits=0.9 or top1=90%%; "
+        "can be repeated",
+    )
+    find.add_argument(
+        "--max",
+        action="append",
+        metavar="METRIC[@DATASET[:SPLIT]]=VALUE",
+        help="maximum of a metric of which less is better, such as rmse@prices=3.5",
+    )
+    find.add_argument(
         "--predicted",
         action="store_true",
         help="include models that were not measured there, if the upper end of the predicted "
@@ -60,7 +73,8 @@ def add_find(commands: Any) -> None:
 
 def _find(options: argparse.Namespace) -> int:
     names = (
-        *("on", "task", "license", "precision", "passes_on", "runtime", "predicted", "limit"),
+        *("on", "task", "license", "precision", "passes_on", "runtime", "predicted", "min", "max"),
+        "limit",
         *LIMITS,
     )
     models = api.find(
@@ -83,6 +97,7 @@ def _reasons(model: dict[str, Any]) -> list[str]:
     reasons = []
     if speed := model.get("speed"):
         reasons.append(_latency(speed))
+    reasons += [_accuracy(fit) for fit in model.get("fits") or () if fit.get("evaluated")]
     if latest.get("memory_bytes") is not None:
         reasons.append(f"{size(latest['memory_bytes'])} of memory")
     if latest.get("macs") is not None:
@@ -93,6 +108,13 @@ def _reasons(model: dict[str, Any]) -> list[str]:
     if model.get("license"):
         reasons.append(plain(str(model["license"])))
     return reasons
+
+
+def _accuracy(fit: dict[str, Any]) -> str:
+    """A measured figure with its interval and the data that it is of."""
+    of = fit["evaluated"]
+    figure = f"{of['metric']} {fit['value']:.4g} [{fit['low']:.4g}, {fit['high']:.4g}]"
+    return plain(f"{figure} on {of['dataset']}@{of['version']}:{of['split']}")
 
 
 def _latency(speed: dict[str, Any]) -> str:

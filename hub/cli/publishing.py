@@ -34,8 +34,12 @@ def add_push(commands: Any) -> None:
     push.add_argument("--label", help="a name for the version, such as 1.4.0")
     push.add_argument("--no-create", action="store_true", help="fail if the model does not exist")
     push.add_argument(
-        "--resume", action="store_true", help="resume the draft of an interrupted push"
+        "--resume", action="store_true", help="resume your newest draft, even with other files"
     )
+    push.add_argument(
+        "--force", action="store_true",
+        help="publish a new version even if the newest one is identical",
+    )  # fmt: skip
     push.add_argument(
         "--follow-links", action="store_true",
         help="follow symbolic links that lead out of the folder",
@@ -56,6 +60,7 @@ def _push(options: argparse.Namespace) -> int:
         visibility="private" if options.private else "public",
         wait=not options.no_wait,
         resume=options.resume,
+        force=options.force,
         follow_links=options.follow_links,
         progress=False if options.quiet else None,
     )
@@ -75,7 +80,9 @@ def add_variant(commands: Any) -> None:
     variant.add_argument(
         "ref", help="a model, such as zoo/resnet50, zoo/resnet50@3 or zoo/resnet50:tiny"
     )
-    variant.add_argument("kind", choices=["upgrade", "fp16", "int8", "int8-qdq"])
+    variant.add_argument(
+        "kind", choices=["upgrade", "fp16", "int8", "int8-qdq"], help="how the variant is derived"
+    )
     variant.add_argument(
         "--opset", type=positive, help="target opset of an upgrade, newer or older"
     )

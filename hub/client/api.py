@@ -14,12 +14,14 @@ import threading
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from hub.client import config as settings
-from hub.client import datasets
+from hub.client import datasets, differences, queries, sessions
 from hub.client.hub import Hub
 from hub.protocol import problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from hub.client.rest.users import Whoami
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -62,6 +64,14 @@ push_dataset = _of_default(datasets.push)
 dataset = _of_default(datasets.read)
 download_dataset = _of_default(datasets.download)
 list_datasets = _of_default(datasets.every)
+query = _of_default(queries.query)
+diff = _of_default(differences.diff)
+logout = sessions.logout
+
+
+def whoami() -> Whoami:
+    """Return the user and the scopes of the token, and the user's namespaces."""
+    return default_hub().users.whoami()
 
 
 def login(token: str | None = None, url: str | None = None) -> dict[str, Any]:

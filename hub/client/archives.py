@@ -67,7 +67,7 @@ def extract(
                 _write(archive, reader, member, folder / target)
                 paths[target] = None
     except (tarfile.TarError, EOFError, zlib.error) as error:
-        raise _refused(archive, f"it cannot be read ({error})") from error
+        raise _refused(archive, f"it cannot be read ({error})") from None
     return list(paths)
 
 
@@ -84,7 +84,7 @@ def _checked(archive: Path, member: tarfile.TarInfo) -> str:
     try:
         refs.check_path(path)
     except problems.Problem as error:
-        raise _refused(archive, str(error)) from error
+        raise _refused(archive, str(error)) from None
     return path
 
 

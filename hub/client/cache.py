@@ -9,6 +9,9 @@ final name in one step, so any number of processes may share a cache and none se
     answers/<hub>/<key>.json       answers of /resolve, with their ETag
     snapshots/<ns>/<model>/<n>-…   folders of whole versions (see snapshots.py)
     uploads/<hub>/<sha256>.json    uploads that can be continued
+    pushes/<hub>/<key>.json        drafts that the same push continues
+    pins/<key>.json                versions that are never pruned
+    damaged/<sha256>               files that `hub cache verify` found damaged
 """
 
 from __future__ import annotations
@@ -107,7 +110,7 @@ class Resolved:
             raise problems.Unreachable(
                 f"The hub's response is incomplete ({error!r}). Is HUB_URL the address of a model "
                 "hub?"
-            ) from error
+            ) from None
 
 
 def _at_least(least: int, value: Any) -> int:
@@ -126,16 +129,31 @@ class StoredAnswer:
 
 
 class Cache:
-    """One cache folder."""
+    """One cache folder, and `shared` ones, which are only read.
 
-    def __init__(self, folder: Path, *, verify: str = CHANGED) -> None:
+    `records` is where those of verified files go, if not into the folder itself.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        verify: str = CHANGED,
+        shared: Iterable[Path] = (),
+        records: Path | None = None,
+    ) -> None:
         self.folder = folder
-        self.verified = Verified(folder / "verified", always=verify == ALWAYS)
+        self.verified = Verified(folder / "verified", always=verify == ALWAYS, own=records)
+        own = folder / "verified"
+        self.shared = tuple(Cache(each, verify=verify, records=own) for each in shared)
         self.blobs = folder / "blobs"
         self.partial = folder / "partial"
         self.answers = folder / "answers"
         self.snapshots = folder / "snapshots"
         self.uploads = folder / "uploads"
+        self.pushes = folder / "pushes"
+        self.pins = folder / "pins"
+        self.damaged = folder / "damaged"
 
     def blob_path(self, sha256: str) -> Path:
         """Return where the blob lies, or would lie."""
@@ -146,8 +164,11 @@ class Cache:
 
         A damaged blob stays until the file is fetched again.
         """
-        path = self.blob_path(sha256)
-        return path if self.verified.holds(path, sha256, size) else None
+        for cache in (self, *self.shared):
+            path = cache.blob_path(sha256)
+            if cache.verified.holds(path, sha256, size):
+                return path
+        return None
 
     def refuse_damaged(self, resolved: Resolved, files: Iterable[RemoteFile]) -> None:
         """Raise `NotCached` for the first of some missing files whose blob is damaged."""
@@ -209,20 +230,22 @@ class Cache:
 
     def read_answer(self, url: str, question: tuple[str, ...]) -> StoredAnswer | None:
         """Return what was kept for a question to a hub; a damaged file counts as none."""
-        path = self._answer_path(url, question)
-        try:
-            record = json.loads(path.read_bytes())
-            with contextlib.suppress(OSError):  # a cache that is only read
-                os.utime(path)
-            return StoredAnswer(content=dict(record["answer"]), etag=record.get("etag"))
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+        for cache in (self, *self.shared):
+            path = cache.answer_path(url, question)
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                record = json.loads(path.read_bytes())
+                answer = StoredAnswer(content=dict(record["answer"]), etag=record.get("etag"))
+                if cache is self:
+                    with contextlib.suppress(OSError):  # a cache that is only read
+                        os.utime(path)
+                return answer
+        return None
 
     def keep_answer(
         self, url: str, question: tuple[str, ...], content: dict[str, Any], etag: str | None
     ) -> None:
         """Keep an answer of the hub for the next conditional request and for offline use."""
-        path = self._answer_path(url, question)
+        path = self.answer_path(url, question)
         self.write_json(path, {"answer": content, "etag": etag, "question": question, "hub": url})
 
     def write_json(self, path: Path, content: dict[str, Any]) -> None:
@@ -235,7 +258,12 @@ class Cache:
         """Return the file that remembers an upload to a hub."""
         return self.uploads / hub_key(url) / f"{sha256}.json"
 
-    def _answer_path(self, url: str, question: tuple[str, ...]) -> Path:
+    def push_path(self, url: str, key: str) -> Path:
+        """Return the file that remembers an unfinished push to a hub."""
+        return self.pushes / hub_key(url) / f"{key}.json"
+
+    def answer_path(self, url: str, question: tuple[str, ...]) -> Path:
+        """Return the file that keeps the answer to a question to a hub."""
         name = hashlib.sha256(json.dumps(question).encode()).hexdigest()
         return self.answers / hub_key(url) / f"{name}.json"
 
@@ -279,12 +307,12 @@ def explained(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise problems.CacheUnusable(
-                f"The disk of the cache {folder} is full. `hub cache clean` frees some of it, "
+                f"The disk of the cache {folder} is full. `hub cache prune` frees some of it, "
                 "or set HUB_CACHE to a folder on another disk."
-            ) from error
+            ) from None
         if error.errno in _NOT_OURS:
             raise problems.CacheUnusable(
                 f"The cache {folder} cannot be written ({error.strerror}). "
                 "Set HUB_CACHE to a folder that you can write to."
-            ) from error
+            ) from None
         raise

@@ -1,9 +1,9 @@
 """Where the hub is, who is asking, where the cache lies and whether the network may be used.
 
-Read from HUB_URL, HUB_TOKEN, HUB_CACHE, HUB_OFFLINE, HUB_RETRY_SECONDS, HUB_VERIFY,
+Read from HUB_URL, HUB_TOKEN, HUB_CACHE, HUB_OFFLINE, HUB_RETRY_SECONDS, HUB_VERIFY, HUB_CA_BUNDLE,
 HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY, and from what `hub login` stored in the user's
-configuration folder. A token belongs to one hub and
-is never given to another, and so does a certificate.
+configuration folder. A token belongs to one hub and is never given to another, and so does a
+certificate.
 """
 
 from __future__ import annotations
@@ -30,20 +30,35 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
+class Mirror:
+    """Another hub that reads may come from: its address, and the token that belongs to it."""
+
+    url: str
+    token: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The settings of one `Hub`: its address, a token or none, the cache folder, offline or not.
 
-    ``certificate`` and ``certificate_key`` are the files of a TLS client certificate, or None.
+    ``cache`` is where downloads go; ``shared_caches`` are folders that are only read, looked at
+    after it in their order. ``mirrors`` are asked, in their order, for what the hub does not
+    answer; only reads go there.
+    ``certificate`` and ``certificate_key`` are the files of a TLS client certificate, or None;
+    ``authorities`` is the file or folder of trusted certificate authorities, None the system's.
     ``retry_seconds`` is how long requests are repeated while the hub does not answer. ``verify``
     says when the SHA-256 of a cached file is computed again: `changed` or `always`.
     """
 
     url: str
     token: str | None = field(default=None, repr=False)
-    cache: Path = field(default_factory=lambda: cache_folder(os.environ))
+    cache: Path = field(default_factory=lambda: cache_folders(os.environ)[-1])
+    shared_caches: tuple[Path, ...] = ()
     offline: bool = False
+    mirrors: tuple[Mirror, ...] = ()
     certificate: Path | None = None
     certificate_key: Path | None = None
+    authorities: Path | None = None
     retry_seconds: float = RETRY_SECONDS
     verify: str = CHANGED
 
@@ -84,24 +99,37 @@ class Config:
         """Fill what is not given from the environment and the stored sign-in."""
         environ = os.environ
         stored = read_stored()
-        configured = check_url(environ.get("HUB_URL") or stored.url or DEFAULT_URL)
-        hub_url = check_url(url) if url else configured
+        configured, *rest = check_urls(environ.get("HUB_URL") or stored.url or DEFAULT_URL)
+        hub_url, *rest = check_urls(url) if url else (configured, *rest)
         is_offline = environ.get("HUB_OFFLINE", "").strip().lower() in _TRUE
         if origin(hub_url) == origin(configured):
             token = environ.get("HUB_TOKEN") or None if token is None else token
             if certificate is None:
                 certificate = environ.get("HUB_CLIENT_CERTIFICATE") or None
                 certificate_key = certificate_key or environ.get("HUB_CLIENT_KEY") or None
+        *shared, own = cache_folders(environ)
+        authorities = environ.get("HUB_CA_BUNDLE")
+        # OpenSSL reads the first two itself.
+        if not (authorities or environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR")):
+            authorities = environ.get("REQUESTS_CA_BUNDLE")
         return cls(
             url=hub_url,
             token=(token or stored.tokens.get(_key(hub_url)) or "").strip() or None,
-            cache=Path(cache) if cache else cache_folder(environ),
+            cache=Path(cache) if cache else own,
+            shared_caches=() if cache else tuple(shared),
             offline=is_offline if offline is None else offline,
+            mirrors=tuple(Mirror(mirror, stored.tokens.get(_key(mirror))) for mirror in rest),
             certificate=Path(certificate).expanduser() if certificate else None,
             certificate_key=Path(certificate_key).expanduser() if certificate_key else None,
+            authorities=Path(authorities).expanduser() if authorities else None,
             retry_seconds=_retry_seconds(environ) if retry_seconds is None else retry_seconds,
             verify=verify or environ.get("HUB_VERIFY", "").strip().lower() or CHANGED,
         )
+
+
+def check_urls(urls: str) -> list[str]:
+    """Return the addresses of a hub and its mirrors, which commas divide; as `check_url` does."""
+    return list(dict.fromkeys(map(check_url, urls.split(","))))
 
 
 def check_url(url: str) -> str:
@@ -127,10 +155,16 @@ def origin(url: str) -> tuple[str, str, int]:
     return parts.scheme, (parts.hostname or "").lower(), port
 
 
-def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder of the cache: HUB_CACHE, or `onnx-hub` in the user's cache folder."""
-    if environ.get("HUB_CACHE"):
-        return Path(environ["HUB_CACHE"]).expanduser()
+def cache_folders(environ: Mapping[str, str]) -> list[Path]:
+    """Return the folders of the cache, the one to write to last.
+
+    They are those of HUB_CACHE, divided as in PATH, or `onnx-hub` in the user's cache folder.
+    """
+    folders = [text for text in environ.get("HUB_CACHE", "").split(os.pathsep) if text]
+    return [Path(text).expanduser() for text in folders] or [_user_cache_folder(environ)]
+
+
+def _user_cache_folder(environ: Mapping[str, str]) -> Path:
     if environ.get("XDG_CACHE_HOME"):
         return Path(environ["XDG_CACHE_HOME"]) / "onnx-hub"
     if sys.platform == "win32":
@@ -160,16 +194,20 @@ class Stored:
 
 
 def read_stored() -> Stored:
-    """Read the stored sign-in; a missing file is an empty one, a damaged file raises `HubError`."""
+    """Read the stored sign-in; a damaged file raises `HubError`.
+
+    A missing file is an empty one, and so is one in a home folder of another user: a container may
+    run as any.
+    """
     path = stored_path()
     try:
         content: Any = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return Stored()
     except (OSError, ValueError) as error:
         raise problems.HubError(
             f"{path} cannot be read ({error}). Remove it and run `hub login` again."
-        ) from error
+        ) from None
     if not isinstance(content, dict) or not isinstance(content.get("tokens"), dict):
         raise problems.HubError(f"{path} is damaged. Remove it and run `hub login` again.")
     tokens = {str(key): str(value) for key, value in content["tokens"].items()}
@@ -209,7 +247,7 @@ def _retry_seconds(environ: Mapping[str, str]) -> float:
     text = environ.get("HUB_RETRY_SECONDS", "").strip()
     try:
         return float(text) if text else RETRY_SECONDS
-    except ValueError as error:
+    except ValueError:
         raise problems.InvalidRequest(
             f"HUB_RETRY_SECONDS={text!r} is not a number. Set it to 0 or more seconds."
-        ) from error
+        ) from None

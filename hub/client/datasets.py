@@ -80,10 +80,10 @@ def read(hub: Hub, name: str) -> dict[str, Any]:
         )
     hub.require_network(name, "hub.dataset")
     address = _address(slug)
-    entry = hub.transport.get(address)
-    versions = hub.transport.get(f"{address}/versions", query={"limit": PAGE})["items"]
+    entry = hub.reads.get(address)
+    versions = hub.reads.get(f"{address}/versions", query={"limit": PAGE})["items"]
     wanted = number or (versions[0]["number"] if versions else None)
-    version = hub.transport.get(f"{address}/versions/{wanted}") if wanted else None
+    version = hub.reads.get(f"{address}/versions/{wanted}") if wanted else None
     return {**entry, "version": version, "versions": versions}
 
 
@@ -106,15 +106,13 @@ def download(
     try:
         files = [RemoteFile.from_json(item) for item in version["files"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise problems.Unreachable(f"The hub's response is incomplete ({error!r}).") from error
+        raise problems.Unreachable(f"The hub's response is incomplete ({error!r}).") from None
     paths = {file.sha256: hub.cache.find(file.sha256, file.size) for file in files}
     blobs = {sha256: path for sha256, path in paths.items() if path is not None}
     missing = {file.sha256: file for file in files if file.sha256 not in blobs}
     total = sum(file.size for file in missing.values())
     with Bar(name, total, is_shown=progress) as bar:
-        blobs |= downloading.fetch_all(
-            hub.transport, hub.cache, missing.values(), on_bytes=bar.advance
-        )
+        blobs |= downloading.fetch_all(hub.reads, hub.cache, missing.values(), on_bytes=bar.advance)
     return snapshots.export(files, blobs, Path(to))
 
 
@@ -133,7 +131,7 @@ def _address(slug: str) -> str:
 def _pages(hub: Hub, query: str | None, limit: int | None) -> Iterator[dict[str, Any]]:
     count = 0
     fields = {"q": query, "limit": min(PAGE, limit or PAGE)}
-    page = hub.transport.get(ADDRESS, query=fields)
+    page = hub.reads.get(ADDRESS, query=fields)
     while True:
         for item in page["items"]:
             if count == limit:
@@ -142,7 +140,7 @@ def _pages(hub: Hub, query: str | None, limit: int | None) -> Iterator[dict[str,
             yield item
         if not page.get("next") or count == limit:
             return
-        page = hub.transport.get(page["next"])
+        page = hub.reads.get(page["next"])
 
 
 def _take_splits(
@@ -173,18 +171,18 @@ def _read_splits(name: str, file: Selected) -> Any:
         try:
             return json.loads(content)
         except ValueError as error:
-            raise _unreadable(name, error) from error
+            raise _unreadable(name, error) from None
     try:
         import yaml  # noqa: PLC0415  (optional)
-    except ModuleNotFoundError as error:
+    except ModuleNotFoundError:
         raise problems.LibraryMissing(
             f"Reading {name} needs PyYAML: pip install 'onnx-hub[cli]'. Or write the splits as "
             "JSON, in a file whose name ends in .json."
-        ) from error
+        ) from None
     try:
         return yaml.safe_load(content)
     except (yaml.YAMLError, ValueError) as error:
-        raise _unreadable(name, error) from error
+        raise _unreadable(name, error) from None
 
 
 def _unreadable(name: str, error: Exception) -> problems.InvalidRequest:

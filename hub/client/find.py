@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from hub.protocol import problems
+
+# Limits of measured accuracy: "accuracy@digits=0.9", several of these, or {"accuracy@digits": 0.9}.
+Measured = str | Iterable[str] | Mapping[str, str | float] | None
 
 # Limit -> filter of `GET /models`, and its units with the factor of each; the first is the default.
 _DECIMAL: Final[dict[str, float]] = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -23,19 +27,23 @@ _EXAMPLES = {"max_p50": "20ms", "max_memory": "500MB", "max_size": "100MB", "max
 _QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)")
 
 
-def filters(limits: dict[str, str | float | None], device: str | None) -> dict[str, Any]:
+def filters(
+    limits: dict[str, str | float | None], device: str | None, **accuracy: Measured
+) -> dict[str, Any]:
     """The filters of `GET /models` for these limits; raises InvalidRequest for a bad one.
 
-    With a limit the hub decides the order, as on its page.
+    With a limit the hub decides the order, as on its page. ``accuracy`` has ``min`` and ``max``,
+    whose metrics and data sets the hub checks, since it knows them.
     """
     for name in limits.keys() - LIMITS.keys():
         known = ", ".join(LIMITS)
         raise problems.InvalidRequest(f"Unknown limit {name!r}. Known: {known}.")
     given = {name: value for name, value in limits.items() if value is not None}
-    chosen: dict[str, Any] = {"device": device or None}
+    measured = {name: _texts(value) for name, value in accuracy.items() if value}
+    chosen: dict[str, Any] = {"device": device or None, **measured}
     if device and "max_p50" not in given:
         chosen["sort"] = "fastest"
-    elif not given:
+    elif not given and not measured:
         chosen["sort"] = "downloads"
     for name, value in given.items():
         field, units = LIMITS[name]
@@ -57,3 +65,9 @@ def quantity(name: str, value: str | float, units: dict[str, float]) -> float:
             f"{_EXAMPLES.get(name, '10M')}; not {value[:40]!r}."
         )
     return float(match[1]) * (units[unit] if unit else 1)
+
+
+def _texts(written: Measured) -> list[str]:
+    if isinstance(written, Mapping):
+        return [f"{name}={value}" for name, value in written.items()]
+    return [written] if isinstance(written, str) else list(written or ())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from hub.client import snapshots
 from hub.client.cache import Resolved
 from hub.client.partial_downloads import is_abandoned
-from hub.protocol import digests, problems
+from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,6 +36,7 @@ class Holding:
     bytes_held: int
     bytes_total: int
     used_at: float
+    is_pinned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +49,23 @@ class Freed:
 
 def holdings(cache: Cache) -> list[Holding]:
     """Return every version of which the cache holds something, by reference."""
+    names = pinned(cache)
     by_ref: dict[str, Holding] = {}
-    for path, resolved in _answers(cache):
+    for path, resolved in [row for each in (cache, *cache.shared) for row in _answers(each)]:
         sizes = {file.sha256: file.size for file in resolved.files}
-        present = sum(size for sha256, size in sizes.items() if cache.blob_path(sha256).exists())
+        present = sum(size for sha256, size in sizes.items() if _has(cache, sha256))
         used = path.stat().st_mtime
         name = str(resolved.ref)
         if name in by_ref:
             used = max(used, by_ref[name].used_at)
         if present or not sizes:
-            by_ref[name] = Holding(name, present, sum(sizes.values()), used)
+            total = sum(sizes.values())
+            by_ref[name] = Holding(name, present, total, used, name in names)
     return [by_ref[name] for name in sorted(by_ref)]
+
+
+def _has(cache: Cache, sha256: str) -> bool:
+    return any(each.blob_path(sha256).exists() for each in (cache, *cache.shared))
 
 
 def size(cache: Cache) -> int:
@@ -72,38 +79,105 @@ def size(cache: Cache) -> int:
     return sum(sizes.values())
 
 
-def clean(cache: Cache, *, unused_days: float | None = None, everything: bool = False) -> Freed:
+def prune(
+    cache: Cache,
+    *,
+    unused_days: float | None = None,
+    most_bytes: int | None = None,
+    everything: bool = False,
+) -> Freed:
     """Remove what no version needs: cut downloads, blobs and folders that nothing refers to.
 
-    `unused_days` also forgets versions that were not used for that long; `everything` empties the
-    cache. What is younger than five minutes stays otherwise: a process may be about to use it.
+    `unused_days` also forgets versions that were not used for that long, `most_bytes` those that
+    were unused longest until the files of the others take no more; `everything` forgets all. Pinned
+    versions stay. What is younger than five minutes stays unless `everything` goes: a process may
+    be about to use it.
     """
     before, count = size(cache), _count(cache)
-    if everything:
-        for folder in (
-            cache.blobs,
-            cache.partial,
-            cache.answers,
-            cache.snapshots,
-            cache.uploads,
-            cache.folder / "verified",
-        ):
-            shutil.rmtree(folder, ignore_errors=True)
-        return Freed(count - _count(cache), before - size(cache))
     now = time.time()
-    if unused_days is not None:
-        for path, _ in list(_answers(cache)):
-            if now - path.stat().st_mtime > unused_days * DAY_SECONDS:
-                path.unlink(missing_ok=True)
+    settling_seconds = 0.0 if everything else SETTLING_SECONDS
+    for path in _forgotten(cache, now, 0.0 if everything else unused_days, most_bytes):
+        path.unlink(missing_ok=True)
+    if everything:
+        for folder in (cache.partial, cache.uploads, cache.pushes, cache.damaged):
+            shutil.rmtree(folder, ignore_errors=True)
     versions = [resolved for _, resolved in _answers(cache)]
-    _clean_snapshots(cache, {snapshots.folder_of(cache, resolved) for resolved in versions})
-    _clean_blobs(cache, {file.sha256 for resolved in versions for file in resolved.files})
+    needed = {snapshots.folder_of(cache, resolved) for resolved in versions}
+    _clean_snapshots(cache, needed, now - settling_seconds)
+    blobs = {file.sha256 for resolved in versions for file in resolved.files}
+    _clean_blobs(cache, blobs, now - settling_seconds)
     cache.verified.prune(_inodes(cache))
-    for path in _files(cache.partial):
-        is_left = is_abandoned(path) if "@" in path.name else _is_settled(path, now)
-        if is_left:
+    for path in [*_files(cache.partial), *_files(cache.damaged)]:
+        is_old = _is_older(path, now - settling_seconds)
+        if is_abandoned(path) if "@" in path.name else is_old:
             path.unlink(missing_ok=True)
     return Freed(count - _count(cache), before - size(cache))
+
+
+def _forgotten(
+    cache: Cache, now: float, unused_days: float | None, most_bytes: int | None
+) -> list[Path]:
+    """The answers to forget: the least recently used beyond a number of bytes or an age."""
+    names = pinned(cache)
+    # Pinned versions first, then the most recently used.
+    rows = sorted(
+        ((str(resolved.ref) in names, path.stat().st_mtime, path, resolved)
+         for path, resolved in _answers(cache)),
+        key=lambda row: row[:2], reverse=True,
+    )  # fmt: skip
+    sizes: dict[str, int] = {}
+    paths = []
+    for is_pinned, used_at, path, resolved in rows:
+        more = {file.sha256: file.size for file in resolved.files}
+        total = sum((sizes | more).values())
+        is_old = unused_days is not None and now - used_at > unused_days * DAY_SECONDS
+        is_beyond = most_bytes is not None and total > most_bytes
+        if not is_pinned and (is_old or is_beyond):
+            paths.append(path)
+        else:
+            sizes |= more
+    return paths
+
+
+def pinned(cache: Cache) -> set[str]:
+    """Return the references of the versions that are never pruned."""
+    names = set()
+    for path in _files(cache.pins):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            names.add(str(json.loads(path.read_bytes())["ref"]))
+    return names
+
+
+def pin(cache: Cache, ref: str) -> None:
+    """Keep a cached version from pruning.
+
+    Raise `InvalidReference` for a reference without a number, `NotCached` where the cache does not
+    hold all its files.
+    """
+    path, name = _pin_path(cache, ref)
+    held = {one.ref: one for one in holdings(cache)}.get(name)
+    if held is None or held.bytes_held < held.bytes_total:
+        raise problems.NotCached(f"{name} is not in the cache. Run `hub get {name}` first.")
+    cache.write_json(path, {"ref": name})
+
+
+def unpin(cache: Cache, ref: str) -> bool:
+    """Let a version be pruned again; return whether it was pinned."""
+    path, _ = _pin_path(cache, ref)
+    is_pinned = path.exists()
+    path.unlink(missing_ok=True)
+    return is_pinned
+
+
+def _pin_path(cache: Cache, ref: str) -> tuple[Path, str]:
+    parsed = refs.parse(ref)
+    if parsed.number is None or parsed.variant is not None:
+        raise problems.InvalidReference(
+            f"{ref!r} does not name one version. Pin a number, such as {parsed.name}@3; "
+            "`hub cache ls` lists them."
+        )
+    name = str(parsed)
+    return cache.pins / f"{digests.hash_bytes(name.encode())}.json", name
 
 
 def bytes_to_verify(cache: Cache) -> int:
@@ -119,8 +193,8 @@ def verify(
 ) -> Iterator[tuple[Path, bool]]:
     """Hash every blob and every snapshot file; yield each path and whether it is right.
 
-    What is wrong is removed, so that the next use fetches it again. `tell` is given the bytes of
-    each that was read.
+    A wrong blob is moved to `damaged`, and a folder with a wrong file is removed, so that the next
+    use fetches them again. `tell` is given the bytes of each that was read.
     """
     wrong: set[str] = set()
     for path in _files(cache.blobs):
@@ -128,7 +202,7 @@ def verify(
         is_right = digests.is_hex(path.name) and digests.hash_file(path) == path.name
         if not is_right:
             wrong.add(path.name)
-            path.unlink(missing_ok=True)
+            path.replace(cache.prepare(cache.damaged) / path.name)
         tell(read)
         yield path, is_right
     for receipt in snapshots.receipts(cache):
@@ -145,30 +219,28 @@ def verify(
             shutil.rmtree(receipt.folder, ignore_errors=True)
 
 
-def _clean_snapshots(cache: Cache, needed: set[Path]) -> None:
-    now = time.time()
+def _clean_snapshots(cache: Cache, needed: set[Path], before: float) -> None:
     for receipt in snapshots.receipts(cache):
-        if receipt.folder not in needed and now - receipt.used_at > SETTLING_SECONDS:
+        if receipt.folder not in needed and receipt.used_at < before:
             shutil.rmtree(receipt.folder, ignore_errors=True)
             receipt.folder.with_name(f"{receipt.folder.name}.json").unlink(missing_ok=True)
     for folder in cache.snapshots.glob("*/*/.*"):
-        if _is_settled(folder, now):
+        if _is_older(folder, before):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _clean_blobs(cache: Cache, needed: set[str]) -> None:
-    now = time.time()
+def _clean_blobs(cache: Cache, needed: set[str], before: float) -> None:
     for path in cache.blobs.glob("*"):
         is_dangling = path.is_symlink() and not path.exists()  # its folder is gone
-        if is_dangling or (path.name not in needed and _is_settled(path, now)):
+        if is_dangling or (path.name not in needed and _is_older(path, before)):
             path.unlink(missing_ok=True)
 
 
 def _inodes(cache: Cache) -> set[int]:
-    """The inodes of all blobs and of all files of snapshots."""
+    """The inodes of all blobs and of all files of snapshots, those of shared caches too."""
     inodes = set()
-    for folder in (cache.blobs, cache.snapshots):
-        for path in folder.rglob("*"):
+    for each in (cache, *cache.shared):
+        for path in [*each.blobs.rglob("*"), *each.snapshots.rglob("*")]:
             with contextlib.suppress(FileNotFoundError):
                 inodes.add(path.stat().st_ino)
     return inodes
@@ -184,9 +256,9 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
 
 
-def _is_settled(path: Path, now: float) -> bool:
+def _is_older(path: Path, time_: float) -> bool:
     try:
-        return now - path.stat().st_mtime > SETTLING_SECONDS
+        return path.stat().st_mtime < time_
     except FileNotFoundError:
         return False
 

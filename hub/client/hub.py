@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from hub.client import config as settings
 from hub.client.cache import Cache, Resolved
+from hub.client.mirrors import Mirrored
+from hub.client.rest.groups import Groups
 from hub.client.transport import Transport
 from hub.protocol import problems, refs
 
@@ -23,16 +25,19 @@ if TYPE_CHECKING:
     import onnxruntime
 
     from hub.client.cache import RemoteFile
+    from hub.client.find import Measured
     from hub.client.training.training import Training
 
 PAGE = 100
 FASTEST = "fastest"
 
 
-class Hub:
+class Hub(Groups):
     """One hub and one cache. Safe to share between threads and, after a fork, between processes.
 
-    What is not given comes from the environment and from `hub login`. `certificate` is a PEM file
+    What is not given comes from the environment and from `hub login`. `url` is the hub's address,
+    or it and those of its mirrors, divided by commas: reads go to the first that answers, writes to
+    the first alone, and each gets only its own token. `certificate` is a PEM file
     with a TLS client certificate, `certificate_key` one with its key where it is not in the same
     file; it is shown to the hub alone. While the hub does not answer, requests are repeated for
     `retry_seconds` (HUB_RETRY_SECONDS, 60 by default; 0 forbids it), with a line on the logger
@@ -64,8 +69,11 @@ class Hub:
             retry_seconds=retry_seconds,
             verify=verify,
         )
-        self.cache = Cache(self.config.cache, verify=self.config.verify)
+        self.cache = Cache(
+            self.config.cache, verify=self.config.verify, shared=self.config.shared_caches
+        )
         self.transport = Transport(self.config)
+        self.reads = Mirrored(self.transport) if self.config.mirrors else self.transport
 
     def load(
         self,
@@ -109,11 +117,11 @@ class Hub:
         """
         try:
             import onnxruntime as runtime  # noqa: PLC0415  (optional)
-        except ImportError as error:
+        except ImportError:
             raise problems.LibraryMissing(
                 "hub.session needs ONNX Runtime: pip install onnxruntime "
                 "(or onnxruntime-gpu on a machine with an NVIDIA GPU)."
-            ) from error
+            ) from None
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 
         resolved = self.resolve(ref, opset=opset, variant=variant)
@@ -169,7 +177,7 @@ class Hub:
         parsed = refs.parse(ref)
         self.require_network(ref, "hub.info")
         address = f"/api/v1/models/{parsed.name}"
-        model = self.transport.get(address)
+        model = self.reads.get(address)
         number = parsed.number
         if parsed.label is not None or parsed.digest is not None:
             number = self.resolve(refs.format(replace(parsed, variant=None))).number
@@ -177,8 +185,8 @@ class Hub:
             number = int(model["latest"]["number"])
         version = None
         if number is not None:
-            version = self.transport.get(f"{address}/versions/{number}")
-        rows = self.transport.get(f"{address}/versions", query={"limit": PAGE})["items"]
+            version = self.reads.get(f"{address}/versions/{number}")
+        rows = self.reads.get(f"{address}/versions", query={"limit": PAGE})["items"]
         versions = [{name: row.get(name) for name in ("number", "state", "label")} for row in rows]
         return {**model, "version": version, "versions": versions}
 
@@ -208,6 +216,8 @@ class Hub:
         precision: str | None = None,
         passes_on: str | None = None,
         predicted: bool = False,
+        min: Measured = None,  # noqa: A002 - the word of the API
+        max: Measured = None,  # noqa: A002 - the word of the API
         limit: int = 20,
         **limits: str | float | None,
     ) -> list[dict[str, Any]]:
@@ -215,12 +225,16 @@ class Hub:
 
         `limits` are `max_p50` (milliseconds, or "20ms") of an accepted result `on` a class of
         devices ("this machine" for that of this one) with a `runtime`, `max_memory` and `max_size`
-        (bytes, or "500MB"), `max_macs` and `max_parameters` (a number, or "1G"). Latency, or else
-        the only limit, decides the order; with several others the newest come first. Models
-        without the figure that a limit needs are left out; with `predicted` a prediction counts
-        where nothing was measured. `fits` of each model has its values.
+        (bytes, or "500MB"), `max_macs` and `max_parameters` (a number, or "1G"). `min` is the
+        least accuracy that the hub measured of the main variant: "accuracy=0.9",
+        "accuracy@digits:test=90%", a list of these, or {"accuracy@digits": 0.9}; `max` the same
+        for metrics of which less is better, such as rmse. Latency, else accuracy, else the only
+        limit decides the order; with several others the newest come first. Models without the
+        figure that a limit needs are left out; with `predicted` a prediction counts where nothing
+        was measured. `fits` of each model has its values.
 
-        Raises InvalidRequest for a limit that is none, and NotFound where nothing that matches has
+        Raises InvalidRequest for a limit that is none or names a metric or data set that the hub
+        does not have, and NotFound where nothing that matches has
         an accepted result on the device that is named without a limit, or nothing at all was
         measured on machines like this one.
         """
@@ -229,7 +243,7 @@ class Hub:
         self.require_network(query or "", "hub.find")
         if on == speeds.THIS_MACHINE:
             on = speeds.this_machine(self.transport.get("/api/v1/devices"))
-        asked = find.filters(limits, on) | {
+        asked = find.filters(limits, on, min=min, max=max) | {
             "runtime": runtime, "task": task, "license": license, "precision": precision,
             "passes_on": passes_on, "predicted": "true" if predicted else None,
         }  # fmt: skip
@@ -240,7 +254,7 @@ class Hub:
     ) -> Iterator[dict[str, Any]]:
         remaining = limit
         fields = {"q": query, "limit": min(PAGE, limit or PAGE), **filters}
-        page = self.transport.get("/api/v1/models", query=fields)
+        page = self.reads.get("/api/v1/models", query=fields)
         if filters.get("sort") == FASTEST:
             from hub.client import speeds  # noqa: PLC0415  (each verb imports what it needs)
 
@@ -253,7 +267,7 @@ class Hub:
                 remaining = remaining - 1 if remaining is not None else None
             if not page.get("next") or (remaining is not None and remaining <= 0):
                 return
-            page = self.transport.get(page["next"])
+            page = self.reads.get(page["next"])
 
     def push(
         self,
@@ -267,6 +281,7 @@ class Hub:
         visibility: str = "public",
         wait: bool = True,
         resume: bool = False,
+        force: bool = False,
         follow_links: bool = False,
         progress: bool | None = None,
     ) -> dict[str, Any]:
@@ -275,9 +290,11 @@ class Hub:
         A model that is missing is made (unless `create=False`) with that `visibility`. `card` is
         the path of a Markdown file, or its text; a README.md among the files is the card when none
         is given. With `wait` the checks are followed to their end and `ChecksFailed` is raised,
-        with `findings`, when they refuse. `resume` takes up the draft that a cut push left.
-        Symbolic links that leave their folder are refused with `InvalidRequest` before anything is
-        sent; `follow_links` sends what they lead to.
+        with `findings`, when they refuse. Where the newest version has the same files, card and
+        label, that one is returned and none is made, unless `force`. The same push continues the
+        draft of a killed one; `resume` takes up the newest draft whatever it holds. Symbolic links
+        that leave their folder are refused with `InvalidRequest` before anything is sent;
+        `follow_links` sends what they lead to.
         """
         from hub.client import local_files  # noqa: PLC0415  (each verb imports what it needs)
         from hub.client import push as pushing  # noqa: PLC0415
@@ -293,13 +310,19 @@ class Hub:
         text = pushing.read_card(card, folder_card, follow_links=follow_links)
         files = local_files.measure(selected, progress=progress)
         push = pushing.Push(self.transport, self.cache, parsed, progress=progress)
+        checked = push.preflight(files, card=text, label=label or "")
+        if checked.identical_to is not None and not force:
+            version = push.identical(checked.identical_to)
+            return push.wait(version, publish=publish) if wait else version
         push.open_model(create=create, visibility=visibility)
-        draft = push.open_draft(message=message or "", label=label or "", resume=resume)
-        note = (
-            f"The draft {parsed.name}@{draft['number']} was kept. Push again with resume=True "
-            "(hub push --resume) to continue it."
-        )
-        version = push.run(draft, files, card=text, publish=publish, note=note)
+        words, name = message or "", label or ""
+        with push.remembered_key(files, card=text, message=words, label=name, fresh=force) as key:
+            draft = push.open_draft(message=words, label=name, resume=resume, key=key)
+            note = (
+                f"The draft {parsed.name}@{draft['number']} was kept. Push the same files again to "
+                "continue it, or others with resume=True (hub push --resume)."
+            )
+            version = push.run(draft, files, card=text, publish=publish, note=note)
         return push.wait(version, publish=publish) if wait else version
 
     def make_variant(
@@ -386,7 +409,7 @@ class Hub:
         """
         from hub.client import references  # noqa: PLC0415  (each verb imports what it needs)
 
-        return references.resolve(self.transport, self.cache, ref, opset=opset, variant=variant)
+        return references.resolve(self.reads, self.cache, ref, opset=opset, variant=variant)
 
     def _snapshot(self, resolved: Resolved, *, progress: bool | None) -> Path:
         from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)
@@ -419,7 +442,7 @@ class Hub:
         total = sum(file.size for file in missing.values())
         with Bar(str(resolved.ref), total, is_shown=progress) as bar:
             fetched = download.fetch_all(
-                self.transport, self.cache, missing.values(), on_bytes=bar.advance
+                self.reads, self.cache, missing.values(), on_bytes=bar.advance
             )
         return present | fetched
 

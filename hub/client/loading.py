@@ -49,11 +49,11 @@ def read_model(
     path = bring([entry])[entry.sha256]
     try:
         model = onnx.load_model(path, load_external_data=False)
-    except DecodeError as error:
+    except DecodeError:
         raise problems.NotOnnx(
             f"{entry.path} of {resolved.ref} is not an ONNX model that the installed onnx "
             f"{onnx.__version__} can read. Use hub.download to look at its files."
-        ) from error
+        ) from None
     external = onnx.TensorProto.EXTERNAL
     outside = [tensor for tensor in _tensors(model) if tensor.data_location == external]
     if outside:

@@ -55,7 +55,7 @@ class Selected:
             descriptor = os.open(self.source, _FILE | _NO_LINK)
         except OSError as error:
             if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO}:
-                raise _exchanged(self.source) from error
+                raise _exchanged(self.source) from None
             raise
         status = os.fstat(descriptor)
         # The inode of a removed file may be given to a new one, which need not be a regular one.
@@ -228,7 +228,7 @@ def _regular(named: Path, real: Path, root: Path) -> Selected:
     except FileNotFoundError:
         raise problems.InvalidRequest(f"{named} does not exist.") from None
     except OSError as error:
-        raise problems.InvalidRequest(f"{named} cannot be read ({error.strerror}).") from error
+        raise problems.InvalidRequest(f"{named} cannot be read ({error.strerror}).") from None
     if stat.S_ISLNK(status.st_mode):
         raise _exchanged(named)
     if not stat.S_ISREG(status.st_mode):

@@ -277,7 +277,7 @@ def _manifest(repo: str) -> Iterable[dict[str, Any]]:
     try:
         answer = hub.transport.request("GET", address, headers=headers)
     except problems.Problem as error:
-        raise AssertionError(f"Could not find manifest at {address}: {error}") from error
+        raise AssertionError(f"Could not find manifest at {address}: {error}") from None
     if stored and answer.status == 304:
         return stored.content["entries"]  # type: ignore[no-any-return]
     entries = answer.json()

@@ -1,15 +1,18 @@
 """Publishing from this machine: a draft, its files, its card, and then the checks' verdict.
 
-Nothing is visible to others before the hub has checked it. A push that stops half-way leaves a
-draft, which a later push with `resume=True` takes up; bytes that arrived are not sent again.
+The hub checks names, permission, card and quota before a byte is sent, and nothing is visible to
+others before it has checked the files. A push that stops half-way leaves a draft, which the same
+push continues; bytes that arrived are not sent again.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 import time
 import uuid
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -63,7 +66,27 @@ def read_card(
         name = card if folder_card is None or card is not None else folder_card.source
         raise problems.CardInvalid(
             f"The card {name} cannot be read ({error}). Write it as UTF-8 Markdown."
-        ) from error
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What a push would send: bytes the hub lacks, or nothing where a version is identical."""
+
+    missing_bytes: int
+    identical_to: int | None
+
+    @classmethod
+    def from_json(cls, content: Any) -> Preflight:
+        """Read the hub's answer; raise `Unreachable` when it is not one."""
+        try:
+            number = content["identical_to"]
+            return cls(int(content["missing_bytes"]), None if number is None else int(number))
+        except (KeyError, TypeError, ValueError) as error:
+            raise problems.Unreachable(
+                f"The hub's response is incomplete ({error!r}). Is HUB_URL the address of a model "
+                "hub?"
+            ) from None
 
 
 class Push:
@@ -78,6 +101,33 @@ class Push:
         self._progress = progress
         self._model = f"/api/v1/models/{ref.name}"
         self._version = ""
+
+    def preflight(self, files: Sequence[LocalFile], *, card: str | None, label: str) -> Preflight:
+        """Ask what a push would do; nothing is stored.
+
+        Raise what it would run into: `NotAllowed`, `CardInvalid`, `QuotaExceeded`, `NameTaken`,
+        `PathInvalid` and what else the server says.
+        """
+        rows = [
+            {"path": file.path, "blob": digests.format(file.sha256), "size": file.size}
+            for file in files
+        ]
+        content = {"files": rows, "card": card, "label": label}
+        answer = self._transport.request(
+            "POST", f"{self._model}/preflight", content=content, repeatable=True
+        )
+        return Preflight.from_json(answer.json())
+
+    def identical(self, number: int) -> dict[str, Any]:
+        """Return the version that has this content already."""
+        self._version = f"{self._model}/versions/{number}"
+        version = self.version()
+        say(
+            f"{self._ref.name}: identical to version {number}, nothing was sent. Use --force "
+            "(force=True) for a new version.",
+            is_shown=self._progress,
+        )
+        return version
 
     def open_model(self, *, create: bool, visibility: str) -> None:
         """See that the model exists; make it when it is missing and that is wanted."""
@@ -105,12 +155,18 @@ class Push:
             say(f"{self._ref.name}: created", is_shown=self._progress)
 
     def open_draft(
-        self, *, message: str, label: str, resume: bool, same_message: bool = False
+        self,
+        *,
+        message: str,
+        label: str,
+        resume: bool,
+        same_message: bool = False,
+        key: str | None = None,
     ) -> dict[str, Any]:
         """Return a new draft, or the caller's own newest one when it is to be resumed.
 
         A draft is resumed only with this `label` unless that is empty, and with `same_message`
-        only with this `message`.
+        only with this `message`. For a day the same `key` gives the same version.
         """
         draft = self._own_draft(label, message if same_message else None) if resume else None
         if draft is None:
@@ -119,7 +175,7 @@ class Push:
                 "POST",
                 f"{self._model}/versions",
                 content=content,
-                headers={"Idempotency-Key": str(uuid.uuid4())},
+                headers={"Idempotency-Key": key or str(uuid.uuid4())},
                 repeatable=True,
             ).json()
         self._version = f"{self._model}/versions/{int(draft['number'])}"
@@ -142,6 +198,28 @@ class Push:
         address = f"{self._model}/versions/{max(own)}"
         return self._transport.get(address)
 
+    @contextmanager
+    def remembered_key(
+        self, files: Sequence[LocalFile], *, card: str | None, message: str, label: str, fresh: bool
+    ) -> Iterator[str]:
+        """Give the key of a draft with this content, the same until a push of it has ended.
+
+        It is kept in the cache, so that the same push continues where a killed one stopped. With
+        `fresh`, or where the cache cannot be written, it is a new one.
+        """
+        content = [[file.path, file.sha256, file.size] for file in files]
+        whole = json.dumps([self._ref.name, content, card, message, label])
+        address = self._transport.config.url
+        path = self._cache.push_path(address, digests.hash_bytes(whole.encode()))
+        key = None if fresh else _stored_key(path)
+        if key is None:
+            key = str(uuid.uuid4())
+            with suppress(problems.CacheUnusable):
+                self._cache.write_json(path, {"key": key})
+        yield key
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
     def run(
         self,
         draft: dict[str, Any],
@@ -151,7 +229,12 @@ class Push:
         publish: bool,
         note: str = "",
     ) -> dict[str, Any]:
-        """Fill a draft and submit it; an error that leaves the draft behind gets the `note`."""
+        """Fill a draft and submit it; an error that leaves the draft behind gets the `note`.
+
+        What an earlier run has submitted already is returned as it is.
+        """
+        if draft["state"] != "draft":
+            return self.version()
         try:
             self.send(draft, files)
             if card is not None:
@@ -259,13 +342,16 @@ class Push:
                     "POST", f"{self._version}/submit", content={"publish": publish}, once=True
                 )
             except problems.HubError as error:
-                if not is_transient(error):
+                if not (is_transient(error) or isinstance(error, problems.StateConflict)):
                     raise
-                retries.pause(error)
+                if not isinstance(error, problems.StateConflict):
+                    retries.pause(error)
                 # The answer may have been lost after the version was submitted.
                 version = self.version()
                 if version["state"] != "draft":
                     return version
+                if isinstance(error, problems.StateConflict):
+                    raise
             else:
                 return dict(answer.json())
 
@@ -298,6 +384,13 @@ class Push:
             self._transport.sleep(pause)
             pause = min(LONGEST_POLL_SECONDS, pause * 1.3)
             version = self.version()
+
+
+def _stored_key(path: Path) -> str | None:
+    try:
+        return str(uuid.UUID(json.loads(path.read_bytes())["key"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def _batches(

@@ -18,7 +18,7 @@ from hub.client.retries import is_transient
 from hub.protocol import problems, refs
 
 if TYPE_CHECKING:
-    from hub.client.cache import Cache
+    from hub.client.cache import Cache, StoredAnswer
     from hub.client.transport import Transport
 
 # How long a hub that does not answer is waited for where the cache has an earlier answer.
@@ -55,28 +55,41 @@ def resolve(
             f"{ref} is not in the cache {config.cache}, and HUB_OFFLINE prevents "
             f"requests to the hub. Run `HUB_OFFLINE=0 hub get {ref}` once while you are online."
         )
+    if stored and transport.is_silent:
+        return _stale(ref, stored, "it did not answer the lookup before")
     query = {"ref": str(bare), "opset": opset, "variant": parsed.variant}
     headers = {"If-None-Match": stored.etag} if stored and stored.etag else {}
-    most = STALE_AFTER_SECONDS if stored else math.inf
     try:
         answer = transport.request(
             "GET", "/api/v1/resolve", query=query, headers=headers,
-            retries=transport.retries(most_seconds=most),
+            retries=transport.retries(most_seconds=STALE_AFTER_SECONDS if stored else math.inf),
+            silence_seconds=STALE_AFTER_SECONDS if stored else None,
         )  # fmt: skip
     except problems.HubError as error:
         if stored is None or not (isinstance(error, problems.Unreachable) or is_transient(error)):
             raise
-        resolved = Resolved.from_json(stored.content)
-        log.warning(
-            "The hub does not answer: %s is taken from the cache as %s, which may no longer be "
-            "what the hub would give (%s)", ref, resolved.ref, error,
-        )  # fmt: skip
-        return _warned(resolved)
+        transport.note_silence()
+        return _stale(ref, stored, str(error))
     if stored and answer.status == 304:
         return _warned(Resolved.from_json(stored.content))
     content = answer.json()
     resolved = Resolved.from_json(content)
+    if parsed.digest and resolved.manifest != parsed.digest:
+        raise problems.DigestMismatch(
+            f"The hub resolved {ref} to {resolved.ref}, whose digest is {resolved.manifest}. "
+            "Nothing was downloaded; contact the operator of the hub.",
+        )
     _keep(transport, cache, bare, options, resolved, content, answer.headers.get("ETag"))
+    return _warned(resolved)
+
+
+def _stale(ref: str, stored: StoredAnswer, reason: str) -> Resolved:
+    """What a reference meant when the hub last answered, with a line that says so."""
+    resolved = Resolved.from_json(stored.content)
+    log.warning(
+        "The hub does not answer: %s is taken from the cache as %s, which may no longer be "
+        "what the hub would give (%s)", ref, resolved.ref, reason,
+    )  # fmt: skip
     return _warned(resolved)
 
 

@@ -80,15 +80,24 @@ class Notices:
 class Retries:
     """The retries of one operation, which may be several requests; not shared between threads.
 
-    They end `seconds` after the first failure since the last progress.
+    They end `seconds` after the first failure since the last progress, or, with `is_timed`, after
+    they were made.
     """
 
-    def __init__(self, seconds: float, notices: Notices, sleep: Callable[[float], object]) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        notices: Notices,
+        sleep: Callable[[float], object],
+        *,
+        is_timed: bool = False,
+    ) -> None:
         self._seconds = seconds
         self._notices = notices
         self._sleep = sleep
         self._failures = 0
-        self._since = 0.0
+        self._is_timed = is_timed
+        self._since = time.monotonic()
         self._slept = 0.0
 
     def progress(self) -> None:
@@ -101,9 +110,9 @@ class Retries:
         A `Retry-After` of the hub is respected: where it is later than the end, `error` is raised.
         """
         if isinstance(error, problems.Unreachable) and not error.is_transient:
-            raise error
+            raise error from None
         now = time.monotonic()
-        if not self._failures:
+        if not (self._failures or self._is_timed):
             self._since, self._slept = now, 0.0
         self._failures += 1
         remaining = self._seconds - max(now - self._since, self._slept)
@@ -113,7 +122,7 @@ class Retries:
         backoff = min(LONGEST_PAUSE_SECONDS, backoff) * random.uniform(0.5, 1.0)  # noqa: S311
         seconds = max(min(backoff, remaining), named or 0.0)
         if remaining <= 0 or seconds > remaining:
-            raise error
+            raise error from None
         self._notices.write(error, remaining)
         self._slept += seconds
         self._sleep(seconds)

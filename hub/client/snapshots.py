@@ -44,12 +44,16 @@ def folder_of(cache: Cache, resolved: Resolved) -> Path:
 def find(cache: Cache, resolved: Resolved) -> Path | None:
     """Return the folder when it is there with every file, verified."""
     folder = folder_of(cache, resolved)
-    if not _is_whole(cache, folder, resolved):
-        return None
-    _release(cache, folder, resolved)
-    with contextlib.suppress(OSError):
-        os.utime(folder)
-    return folder
+    if _is_whole(cache, folder, resolved):
+        _release(cache, folder, resolved)
+        with contextlib.suppress(OSError):
+            os.utime(folder)
+        return folder
+    for shared in cache.shared:
+        folder = folder_of(shared, resolved)
+        if _is_whole(shared, folder, resolved):
+            return folder
+    return None
 
 
 def _is_whole(cache: Cache, folder: Path, resolved: Resolved) -> bool:
@@ -176,7 +180,8 @@ def export(files: Iterable[RemoteFile], blobs: Mapping[str, Path], folder: Path)
 def _place(cache: Cache, blob: Path, target: Path, file: RemoteFile, linked: set[str]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     is_moved = blob.is_symlink()  # to the folder of another version, which keeps its only link
-    if file.size >= LINK_BYTES and not is_moved and file.sha256 not in linked:
+    is_own = blob.parent == cache.blobs  # a link would change a file of a shared cache
+    if file.size >= LINK_BYTES and is_own and not is_moved and file.sha256 not in linked:
         # A cache on a file system without hard links gets copies.
         with contextlib.suppress(OSError):
             target.hardlink_to(blob)

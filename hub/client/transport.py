@@ -10,6 +10,7 @@ import json
 import math
 import os
 import platform
+import re
 import threading
 import time
 from contextlib import ExitStack, contextmanager
@@ -19,7 +20,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from hub.client import certificate
+from hub.client import certificate, proxies
 from hub.client.config import Config, origin
 from hub.client.retries import Notices, Retries, is_transient, was_processed
 from hub.protocol import problems
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
 API = "/api/v1/"
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
+SILENT_SECONDS = 10.0
 LARGEST_ANSWER_BYTES = 64 << 20
 BLOCK_BYTES = 1 << 20
 REDIRECTS = 5
+_TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 
 _T = TypeVar("_T")
 _REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
@@ -71,8 +74,8 @@ class Answer:
         """Return the decoded body; raise `Unreachable` when it is not JSON."""
         try:
             return json.loads(self.body)
-        except ValueError as error:
-            raise _no_hub(self.url) from error
+        except ValueError:
+            raise _no_hub(self.url) from None
 
 
 class Stream:
@@ -98,9 +101,19 @@ class Transport:
         self.sleep = sleep
         self.notices = Notices("The hub")
         self._lock = threading.Lock()
-        self._pools: dict[tuple[str, bool], urllib3.PoolManager] = {}
-        self._certified: ssl.SSLContext | None = None
+        self._pools: dict[tuple[proxies.Proxy | None, bool], urllib3.PoolManager] = {}
+        self._contexts: dict[bool, ssl.SSLContext | None] = {}
         self._pid = os.getpid()
+        self._silent_until = 0.0
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the hub gave no answer to a lookup in the last seconds."""
+        return time.monotonic() < self._silent_until
+
+    def note_silence(self) -> None:
+        """Remember for a few seconds that the hub gives no answer."""
+        self._silent_until = time.monotonic() + SILENT_SECONDS
 
     def own(self, address: str) -> str:
         """Return an address of the hub's API as this client reaches it.
@@ -118,9 +131,13 @@ class Transport:
     def retries(
         self, sleep: Callable[[float], object] | None = None, *, most_seconds: float = math.inf
     ) -> Retries:
-        """Return the retries of a new operation; `sleep` waits between its attempts."""
+        """Return the retries of a new operation; `sleep` waits between its attempts.
+
+        They end `most_seconds` from now at the latest.
+        """
         seconds = min(self.config.retry_seconds, most_seconds)
-        return Retries(seconds, self.notices, sleep or self.sleep)
+        is_timed = most_seconds < math.inf
+        return Retries(seconds, self.notices, sleep or self.sleep, is_timed=is_timed)
 
     def request(
         self,
@@ -134,22 +151,24 @@ class Transport:
         repeatable: bool | None = None,
         retries: Retries | None = None,
         once: bool = False,
+        silence_seconds: float | None = None,
     ) -> Answer:
         """Send one request, repeat it while the failure can heal, and return the answer.
 
         `content` is sent as JSON, `body` as it is. A POST or PATCH is repeated only where it had
         no effect; `repeatable` says that a second one does no harm. `retries` shares the time for
-        retries with other requests, `once` forbids them. Raise a `Problem` for a status of 400 or
-        more and `Unreachable` when no answer came.
+        retries with other requests, `once` forbids them. A hub that sends nothing for
+        `silence_seconds` does not answer. Raise a `Problem` for a status of 400 or more and
+        `Unreachable` when no answer came.
         """
-        url = self.own(address) + _query(query)
+        address += _query(query)
         sent = {"Accept": "application/json", "Accept-Encoding": "gzip", **(headers or {})}
         if content is not None:
             body = json.dumps(content).encode()
             sent["Content-Type"] = "application/json"
 
         def exchange() -> Answer:
-            with self._open(method, url, sent, body) as response:
+            with self.open(method, address, sent, body, silence_seconds) as (response, url):
                 return self._read(response, url)
 
         if once:
@@ -177,28 +196,34 @@ class Transport:
 
         Only the opening is repeated: the reader of the body knows where to go on.
         """
-        url = self.own(address)
         sent = {"Accept": "*/*", "Accept-Encoding": "identity", **(headers or {})}
         with ExitStack() as stack:
 
-            def opened() -> urllib3.BaseHTTPResponse:
-                return stack.enter_context(self._open("GET", url, sent, None))
+            def opened() -> tuple[urllib3.BaseHTTPResponse, str]:
+                return stack.enter_context(self.open("GET", address, sent, None))
 
-            response = _repeated(opened, retries or self.retries(), is_repeatable=True)
+            response, url = _repeated(opened, retries or self.retries(), is_repeatable=True)
             yield Stream(response, url)
 
     @contextmanager
-    def _open(
-        self, method: str, url: str, headers: dict[str, str], body: bytes | Body | None
-    ) -> Iterator[urllib3.BaseHTTPResponse]:
-        response = self._send(method, url, headers, body)
+    def open(
+        self,
+        method: str,
+        address: str,
+        headers: dict[str, str],
+        body: bytes | Body | None,
+        silence_seconds: float | None = None,
+    ) -> Iterator[tuple[urllib3.BaseHTTPResponse, str]]:
+        """Give the head of an answer, its body unread, and the URL that was asked."""
+        url = self.own(address)
+        response = self._send(method, url, headers, body, silence_seconds)
         finished = False
         try:
             if response.status >= HTTPStatus.BAD_REQUEST:
                 problem = self._problem(response, url)
                 problem.retry_after_seconds = _retry_after(response.headers.get("Retry-After"))
                 raise problem
-            yield response
+            yield response, url
             finished = True
         finally:
             # A body that was not read to its end would be taken for the next answer.
@@ -208,19 +233,29 @@ class Transport:
                 response.close()
 
     def _send(
-        self, method: str, url: str, headers: dict[str, str], body: bytes | Body | None
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        body: bytes | Body | None,
+        silence_seconds: float | None = None,
     ) -> urllib3.BaseHTTPResponse:
         for _ in range(REDIRECTS):
-            with _errors(url):
-                response: urllib3.BaseHTTPResponse = self._pool(url).request(
+            proxy = proxies.proxy_of(url)
+            with _errors(url, proxy):
+                response: urllib3.BaseHTTPResponse = self._pool(url, proxy).request(
                     method,
                     url,
                     body=cast("Any", body),
                     headers=headers | self._identity(url),
+                    timeout=_timeout(silence_seconds),
                     preload_content=False,
                     redirect=False,
                     retries=False,
                 )
+            if proxy and response.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+                response.close()
+                raise proxy.refusal()
             location = response.headers.get("Location")
             if response.status not in {301, 302, 303, 307, 308} or not location:
                 return response
@@ -252,10 +287,9 @@ class Transport:
             return {"User-Agent": agent, "Authorization": f"Bearer {self.config.token}"}
         return {"User-Agent": agent}
 
-    def _pool(self, url: str) -> urllib3.PoolManager:
+    def _pool(self, url: str, proxy: proxies.Proxy | None) -> urllib3.PoolManager:
         import urllib3  # noqa: PLC0415  (imported at first use: `import hub` stays light)
 
-        proxy = _proxy(url)
         # A certificate is shown to the hub's own origin, and not where it redirects to.
         is_shown = bool(self.config.certificate) and origin(url) == origin(self.config.url)
         key = (proxy, is_shown)
@@ -266,25 +300,28 @@ class Transport:
             if key not in self._pools:
                 options: dict[str, Any] = {
                     "maxsize": 8,
-                    "timeout": urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS),
                     "blocksize": BLOCK_BYTES,
+                    "ssl_context": self._context(is_shown=is_shown),
                 }
-                if is_shown:
-                    options["ssl_context"] = self._context()
                 self._pools[key] = (
-                    urllib3.ProxyManager(proxy, **options)
+                    proxy.manager(self._context(is_shown=False), **options)
                     if proxy
                     else urllib3.PoolManager(**options)
                 )
             return self._pools[key]
 
-    def _context(self) -> ssl.SSLContext:
-        """The certificate's context, read from its files once; raises InvalidRequest."""
-        if self._certified is None and self.config.certificate is not None:
-            self._certified = certificate.context(
-                self.config.certificate, self.config.certificate_key
+    def _context(self, *, is_shown: bool) -> ssl.SSLContext | None:
+        """The context of TLS connections, read from its files once; raises InvalidRequest.
+
+        None is urllib3's own, with the system's authorities.
+        """
+        if is_shown not in self._contexts:
+            files = (self.config.certificate, self.config.certificate_key) if is_shown else ()
+            is_default = not (files or self.config.authorities)
+            self._contexts[is_shown] = (
+                None if is_default else certificate.context(self.config.authorities, *files)
             )
-        return cast("ssl.SSLContext", self._certified)
+        return self._contexts[is_shown]
 
     def _read(self, response: urllib3.BaseHTTPResponse, url: str) -> Answer:
         parts: list[bytes] = []
@@ -314,6 +351,13 @@ class Transport:
         return problem
 
 
+def _timeout(silence_seconds: float | None) -> urllib3.Timeout:
+    import urllib3  # noqa: PLC0415  (imported at first use: `import hub` stays light)
+
+    most = math.inf if silence_seconds is None else silence_seconds
+    return urllib3.Timeout(connect=min(CONNECT_SECONDS, most), read=min(READ_SECONDS, most))
+
+
 def _no_hub(url: str) -> problems.Unreachable:
     return problems.Unreachable(
         f"{url} did not answer with JSON. Is HUB_URL the address of a model hub?",
@@ -332,27 +376,40 @@ def _repeated(call: Callable[[], _T], retries: Retries, *, is_repeatable: bool) 
 
 
 @contextmanager
-def _errors(url: str) -> Iterator[None]:
+def _errors(url: str, proxy: proxies.Proxy | None = None) -> Iterator[None]:
     import http.client  # noqa: PLC0415  (imported at first use: `import hub` stays light)
 
     from urllib3 import exceptions  # noqa: PLC0415
 
+    way = f" through the proxy {proxy.address}" if proxy else ""
     try:
         yield
     except (exceptions.NewConnectionError, exceptions.ConnectTimeoutError) as error:
+        # PySocks tells this apart by its words alone.
+        if proxy and proxy.is_socks and "SOCKS5 authentication" in str(error):
+            raise proxy.refusal() from None
         raise problems.Unreachable(
-            f"No hub answers at {_host(url)} ({_cause(error)}). Is it running, and is HUB_URL "
+            f"No hub answers at {_host(url)}{way} ({_cause(error)}). Is it running, and is HUB_URL "
             "correct? Set HUB_OFFLINE=1 to use cached models.",
             reason=_cause(error),
             is_transient=not _is_lasting(error),
             is_unsent=True,
-        ) from error
+        ) from None
     except (exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+        tunnel = _TUNNEL.search(str(_root(error))) if proxy else None
+        if proxy and tunnel and tunnel[1] == "407":
+            raise proxy.refusal() from None
         raise problems.Unreachable(
-            f"The connection to {_host(url)} failed ({_cause(error)}). Try again.",
+            f"The connection to {_host(url)}{way} failed ({_cause(error)}). Try again.",
             reason=_cause(error),
-            is_transient=not _is_lasting(error),
-        ) from error
+            # What a proxy refuses for good it refuses again.
+            is_transient=not (_is_lasting(error) or (tunnel and tunnel[1] in {"403", "405"})),
+        ) from None
+
+
+def _root(error: BaseException) -> BaseException:
+    """The error of the system or the proxy below those of the HTTP library."""
+    return getattr(error, "original_error", None) or error.__cause__ or error.__context__ or error
 
 
 def _host(url: str) -> str:
@@ -376,9 +433,12 @@ def _is_lasting(error: BaseException) -> bool:
 
 
 def _cause(error: BaseException) -> str:
-    cause = error.__cause__ or error.__context__ or error
+    cause = _root(error)
     if "CERTIFICATE_REQUIRED" in str(cause):
         return "it requires a client certificate; set HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY"
+    if "CERTIFICATE_VERIFY_FAILED" in str(cause):
+        reason = getattr(cause, "verify_message", None) or "verification failed"
+        return f"its certificate is not trusted: {reason}; set HUB_CA_BUNDLE to its authority's"
     return str(getattr(cause, "strerror", None) or cause or type(cause).__name__)
 
 
@@ -396,13 +456,3 @@ def _retry_after(text: str | None) -> float | None:
 def _query(fields: Mapping[str, Any] | None) -> str:
     values = {key: value for key, value in (fields or {}).items() if value is not None}
     return f"?{urlencode(values, doseq=True)}" if values else ""
-
-
-def _proxy(url: str) -> str:
-    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415  (slow to import)
-
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if host in {"localhost", "127.0.0.1", "::1"} or proxy_bypass(host):
-        return ""
-    return getproxies().get(parts.scheme, "")

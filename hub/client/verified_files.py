@@ -18,10 +18,14 @@ from hub.protocol import digests
 
 
 class Verified:
-    """The records of one cache; `always` hashes every file each time it is asked for."""
+    """The records of one cache; `always` hashes every file each time it is asked for.
 
-    def __init__(self, folder: Path, *, always: bool = False) -> None:
-        self._folder = folder
+    New records go to `own`, where that is another folder than that of a shared cache.
+    """
+
+    def __init__(self, folder: Path, *, always: bool = False, own: Path | None = None) -> None:
+        self._folder = own or folder
+        self._folders = [folder] if own is None else [own, folder]
         self._always = always
         self._marks: dict[tuple[str, int], str] = {}
 
@@ -84,26 +88,26 @@ class Verified:
     def _mark(self, sha256: str, inode: int) -> str:
         if mark := self._marks.get((sha256, inode)):
             return mark
-        try:
-            return self._path(sha256, inode).read_text("ascii")
-        except (OSError, ValueError):
-            return ""
+        for folder in self._folders:
+            with contextlib.suppress(OSError, ValueError):
+                return (folder / f"{sha256}.{inode}").read_text("ascii")
+        return ""
 
     def _write(self, sha256: str, status: os.stat_result) -> None:
         mark = _mark(status)
         self._marks[sha256, status.st_ino] = mark
-        self._folder.mkdir(exist_ok=True)
+        parent = self._folder.parent
+        if parent.is_dir() and not os.access(parent, os.W_OK):
+            return  # a cache that is only read
+        self._folder.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=self._folder, prefix=f"{sha256}.tmp-")
         try:
             with os.fdopen(handle, "w", encoding="ascii") as writer:
                 writer.write(mark)
             Path(name).chmod(0o444)  # like the blobs, for others who only read this cache
-            Path(name).replace(self._path(sha256, status.st_ino))
+            Path(name).replace(self._folder / f"{sha256}.{status.st_ino}")
         finally:
             Path(name).unlink(missing_ok=True)
-
-    def _path(self, sha256: str, inode: int) -> Path:
-        return self._folder / f"{sha256}.{inode}"
 
 
 def _mark(status: os.stat_result) -> str:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 Holds = Literal["everywhere", "multiples", "nearly"]
 _HOLDS: tuple[Holds, ...] = ("everywhere", "multiples", "nearly")
 MOST_TERMS = 100
+# The greatest sum of powers in one term. With `LARGEST_FACTOR` and `LARGEST_SIZE` every sum of
+# terms is a finite number.
 MOST_POWER = 6
+LARGEST_FACTOR = 1e100
 MOST_NODES = 20_000
 LARGEST_SIZE = 1 << 30
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -55,22 +58,24 @@ class Function:
 
     @classmethod
     def read(cls, value: object, symbols: frozenset[str]) -> Function | None:
-        """Read [[factor, {symbol: power}], …]; None for anything else."""
+        """Read [[factor, {symbol: power}], …]; None for anything else, infinity and NaN too."""
         if not isinstance(value, list) or len(value) > MOST_TERMS:
             return None
         terms = []
         for pair in value:
             if not isinstance(pair, list) or len(pair) != 2:
                 return None
-            factor, powers = pair
-            if not isinstance(factor, int | float) or not isinstance(powers, dict):
+            factor, powers = stored.finite(pair[0]), pair[1]
+            if factor is None or abs(factor) > LARGEST_FACTOR or not isinstance(powers, dict):
                 return None
             if not all(
-                name in symbols and stored.whole(power) is not None and 0 < power <= MOST_POWER
+                name in symbols and stored.whole(power) is not None and power > 0
                 for name, power in powers.items()
             ):
                 return None
-            terms.append(Term(float(factor), powers))
+            if sum(powers.values()) > MOST_POWER:
+                return None
+            terms.append(Term(factor, powers))
         return cls(tuple(terms))
 
     def at(self, sizes: Mapping[str, int]) -> int:
@@ -119,12 +124,12 @@ class Costs:
     def read(cls, value: object) -> Costs | None:
         """Read what the engine wrote; None where it wrote none."""
         row = stored.mapping(value)
-        symbols = tuple(one for one in row.get("symbols", ()) if isinstance(one, str))
+        symbols = tuple(one for one in _list(row.get("symbols")) if isinstance(one, str))
         known = frozenset(symbols)
         macs, traffic = (Function.read(row.get(key), known) for key in ("macs", "bytes"))
         if macs is None or traffic is None:
             return None
-        peaks = (Function.read(one, known) for one in row.get("peaks") or ())
+        peaks = [Function.read(one, known) for one in _list(row.get("peaks"))]
         return cls(
             symbols=symbols,
             fixed={
@@ -137,7 +142,8 @@ class Costs:
             macs=macs,
             bytes=traffic,
             bytes_unknown=stored.count(row.get("bytes_unknown")),
-            peaks=tuple(one for one in peaks if one is not None),
+            # Without one of them, the memory of a run would be too small.
+            peaks=() if None in peaks else tuple(one for one in peaks if one is not None),
             peak_is_whole=row.get("peak_is_whole") is True,
             weights=stored.count(row.get("weights")),
             unknown={
@@ -190,6 +196,10 @@ class Costs:
             else:
                 high = middle - 1
         return low if low > 0 else None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _node(row: Mapping[str, Any], symbols: frozenset[str]) -> Node:

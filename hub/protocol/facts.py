@@ -194,7 +194,7 @@ class Facts:
             weights=_weights(row.get("initializers")),
             external_files=tuple(
                 ExternalFile(path, *_counts(one, "tensors", "bytes", "first", "end"))
-                for one in stored.rows(row.get("external_files"))[:MOST_LISTED]
+                for one in stored.rows(row.get("external_files"))
                 if (path := stored.text(one.get("path")))
             ),
             parameters=stored.whole(row.get("parameters")),

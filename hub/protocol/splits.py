@@ -23,12 +23,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from hub.protocol import problems
+from hub.protocol.inputs import POLARITIES, Polarity
 
 Reader = Literal["csv", "parquet", "npz", "images"]
-Task = Literal["classification", "regression"]
+Task = Literal["classification", "multi-label-classification", "regression"]
 READERS: tuple[Reader, ...] = get_args(Reader)
 TASKS: tuple[Task, ...] = get_args(Task)
 MOST_SPLITS, MOST_FILES, MOST_INPUTS, MOST_COLUMNS, MOST_LABELS = 16, 256, 64, 4096, 10_000
+MULTI_LABEL: Task = "multi-label-classification"
 LONGEST = 200
 # Control characters and lone surrogates: no database and no canonical JSON takes all of them.
 _UNFIT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
@@ -38,14 +40,19 @@ _ONE_FILE: tuple[Reader, ...] = ("npz", "images")
 
 @dataclass(frozen=True, slots=True)
 class SplitInput:
-    """What a model gets of a row: the name of its input, and the columns that it comes from."""
+    """What a model gets of a row: the name of its input, and the columns that it comes from.
+
+    Pictures may have a ``polarity``, which models that expect the other one get inverted.
+    """
 
     name: str
     columns: tuple[str, ...] = ()
+    polarity: Polarity | None = None
 
     def document(self) -> dict[str, Any]:
-        """The input as a data set's description has it."""
-        return {"name": self.name, "columns": list(self.columns)}
+        """The input as a data set's description has it; what is not stated has no key."""
+        stated = {"polarity": self.polarity} if self.polarity else {}
+        return {"name": self.name, "columns": list(self.columns), **stated}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +61,21 @@ class Target:
 
     ``labels`` are the names of the classes in the order of their numbers; where the column holds
     names they are needed. The column is empty where the reader is ``images``.
+
+    ``positive`` is the one of two labels that a single score speaks for. With several labels for
+    each row, ``columns`` of a table have 0 or 1 for each label, or ``column`` is an array of them.
     """
 
     column: str = ""
     labels: tuple[str, ...] = ()
+    positive: str = ""
+    columns: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """The target as a data set's description has it."""
-        return {"column": self.column, "labels": list(self.labels)}
+        """The target as a data set's description has it; what is not stated has no key."""
+        stated: dict[str, Any] = {"positive": self.positive} if self.positive else {}
+        stated |= {"columns": list(self.columns)} if self.columns else {}
+        return {"column": self.column, "labels": list(self.labels), **stated}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,20 +198,28 @@ def _split(row: _Place, paths: frozenset[str]) -> Split:
         keys["inputs"].error("Name each input only once.")
     elif reader == "images" and len(inputs) > 1:
         keys["inputs"].error("A row of pictures has exactly one input.")
+    task: Task = keys["task"].word(TASKS)
+    if task == MULTI_LABEL and reader == "images":
+        keys["task"].error("A folder of pictures has one class, not several labels.")
     return Split(
         name=keys["name"].text("a name"),
-        task=keys["task"].word(TASKS),
+        task=task,
         reader=reader,
         files=files,
         inputs=inputs,
-        target=_target(keys["target"], reader),
+        target=_target(keys["target"], reader, task),
     )
 
 
 def _input(row: _Place, reader: Reader) -> SplitInput:
-    keys = row.fields("name", "columns")
+    keys = row.fields("name", "columns", "polarity")
     if not keys:
         return SplitInput("")
+    polarity: Polarity | None = None
+    if keys["polarity"].value is not None:
+        polarity = keys["polarity"].word(POLARITIES)
+        if reader != "images":
+            keys["polarity"].error("Only pictures have a polarity.")
     columns = keys["columns"].texts("a column", MOST_COLUMNS)
     if reader == "images" and columns:
         keys["columns"].error("Pictures have no columns.")
@@ -205,18 +227,44 @@ def _input(row: _Place, reader: Reader) -> SplitInput:
         keys["columns"].error("Name exactly one array of the archive.")
     elif reader != "images" and not columns:
         keys["columns"].error("Name at least one column.")
-    return SplitInput(keys["name"].text("the name of an input"), columns)
+    return SplitInput(keys["name"].text("the name of an input"), columns, polarity)
 
 
-def _target(row: _Place, reader: Reader) -> Target:
+def _target(row: _Place, reader: Reader, task: Task) -> Target:
     if row.value is None and reader == "images":
         return Target()
-    keys = row.fields("column", "labels")
+    keys = row.fields("column", "labels", "positive", "columns")
     if not keys:
         return Target()
     labels = keys["labels"].texts("a label", MOST_LABELS)
+    positive = _positive(keys["positive"], labels, task)
+    if task == MULTI_LABEL and reader in ("csv", "parquet"):
+        return _several(keys, labels)
+    if keys["columns"].value:
+        keys["columns"].error(f"Only tables of the task {MULTI_LABEL} have several target columns.")
     if reader == "images":
         if keys["column"].value:
             keys["column"].error("The target of pictures is the name of their folder.")
-        return Target("", labels)
-    return Target(keys["column"].text("the column of the target"), labels)
+        return Target("", labels, positive)
+    return Target(keys["column"].text("the column of the target"), labels, positive)
+
+
+def _positive(place: _Place, labels: tuple[str, ...], task: Task) -> str:
+    if place.value is None:
+        return ""
+    if task != "classification" or len(labels) != 2 or place.value not in labels:
+        place.error("The positive class is one of exactly two labels of a classification.")
+        return ""
+    return str(place.value)
+
+
+def _several(keys: dict[str, _Place], labels: tuple[str, ...]) -> Target:
+    """The target of a table with several labels for each row."""
+    if keys["column"].value:
+        keys["column"].error("Name the target columns as `columns`, one for each label.")
+    columns = keys["columns"].texts("a column", MOST_COLUMNS)
+    if len(columns) < 2:
+        keys["columns"].error("Name at least two target columns, one for each label.")
+    elif labels and len(labels) != len(columns):
+        keys["labels"].error("Give one label for each target column, or none.")
+    return Target("", labels, columns=columns)

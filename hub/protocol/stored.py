@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 
@@ -23,6 +24,13 @@ def text(value: object) -> str:
 def whole(value: object) -> int | None:
     """A whole number; None for anything else, also for true and false."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def finite(value: object) -> float | None:
+    """A number that is finite as a float; None for anything else, also for infinity and NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) <= sys.float_info.max else None
 
 
 def wholes(value: object) -> list[int]:

@@ -5,6 +5,7 @@ Tasks and licence ids beyond SPDX's are those of Hugging Face (hub-docs, 2026-08
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -146,6 +147,12 @@ REPORTED_METRICS: Final = {
     "r2": Metric("Coefficient of determination", "number", ("r-squared", "r2-score", "r-2")),
     "perplexity": Metric("Perplexity", "number", ("ppl",)),
 }
+_SEPARATOR: Final = re.compile(r"[\s_-]+")
+_METRIC_OF: Final = {
+    _SEPARATOR.sub("-", alias): name
+    for name, one in REPORTED_METRICS.items()
+    for alias in (name, *one.aliases)
+}
 # Of these more is better.
 SHARES: Final = frozenset(n for n, one in REPORTED_METRICS.items() if one.scale == "share")
 # What the hub's workers take.
@@ -184,3 +191,9 @@ RUNTIMES: Final = {
     REFERENCE: "ONNX reference",
     OPENVINO: "OpenVINO",
 }
+
+
+def metric_name(written: str) -> str:
+    """The name of a metric in addresses: that of the vocabulary for each of its aliases."""
+    name = written.strip().lower()
+    return _METRIC_OF.get(_SEPARATOR.sub("-", name)) or name.replace(" ", "-")

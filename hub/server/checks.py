@@ -37,13 +37,16 @@ def check_production(**_: Any) -> list[CheckMessage]:
             "hub.E002",
         ),
         (
-            settings.HUB_SANDBOX_REQUIRED != "full",
+            settings.HUB_SANDBOX_REQUIRED not in ("partial", "full"),
             Error,
             (
                 f"HUB_SANDBOX_REQUIRED={settings.HUB_SANDBOX_REQUIRED} is too weak for untrusted "
                 "uploads."
             ),
-            "Set HUB_SANDBOX_REQUIRED=full and check the layers that /health reports.",
+            (
+                "Set HUB_SANDBOX_REQUIRED=full, or partial in containers, and check the layers "
+                "that /health reports."
+            ),
             "hub.E003",
         ),
         (
@@ -82,6 +85,19 @@ def check_production(**_: Any) -> list[CheckMessage]:
             "Without Redis each web process counts request rates on its own and workers poll.",
             "Set REDIS_URL.",
             "hub.W002",
+        ),
+        (
+            settings.HUB_SANDBOX_REQUIRED == "partial",
+            Warning,
+            (
+                "HUB_SANDBOX_REQUIRED=partial, as containers allow: a child can find out which "
+                "paths exist."
+            ),
+            (
+                "If untrusted users may publish, run workers outside of containers with "
+                "HUB_SANDBOX_REQUIRED=full."
+            ),
+            "hub.W003",
         ),
     ]
     return [

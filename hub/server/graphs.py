@@ -100,8 +100,10 @@ class Keeper:
 
     def _keep(self, follower: Follower) -> None:
         from metadata import nightly  # noqa: PLC0415 - after Django is set up
+        from registry.core import changes  # noqa: PLC0415
 
         while not self._stopping:
+            before = changes.mark()
             failed = [
                 not self._try("deliveries", self._deliver),
                 not self._try("periodic work", nightly.run_due),
@@ -109,7 +111,10 @@ class Keeper:
             ]
             self._failures = self._failures + 1 if any(failed) else 0
             self._show_life()
-            self._pause(min(TURN_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS))
+            if self._failures:
+                self._pause(min(TURN_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS))
+            else:
+                changes.wait(before, lambda: self._stopping)
         self._try("the store of graphs", follower.close)
 
     def _deliver(self) -> None:

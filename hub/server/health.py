@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-MOST_DIGESTS = 100
+MOST_DIGESTS = MOST_GRAPHS = 100
 
 
 def alive(_request: HttpRequest) -> HttpResponse:
@@ -82,8 +82,9 @@ def _database() -> dict[str, Any]:
 
 def _storage() -> dict[str, Any]:
     try:
+        store().check()
         usage = shutil.disk_usage(store().root)
-    except OSError as error:
+    except (OSError, problems.Unavailable) as error:
         return _failed("storage", error)
     return {
         "ok": usage.free > settings.HUB_LIMITS_FREE_BYTES,
@@ -131,13 +132,15 @@ def _workers() -> dict[str, Any]:
 
 
 def _graphs() -> dict[str, Any]:
-    """How far the store of graphs follows the rows: seconds of the oldest change it lacks."""
+    """How far the store of graphs follows the rows, and which graphs it refuses."""
     try:
         status = service.store_status()
     except DatabaseError:
         return {"ok": False, "revision": None, "newest": None}
     return {
-        "ok": status.revision is not None and status.behind <= service.LAG,
+        "ok": status.is_sound,
         "revision": status.revision,
         "newest": status.newest,
+        "refused": len(status.refused),
+        "names": status.refused[:MOST_GRAPHS],
     }

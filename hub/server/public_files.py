@@ -33,6 +33,7 @@ from registry.core import usage
 from registry.models import Blob
 from registry.protocols.huggingface import published
 from registry.protocols.huggingface.views import EXPOSED
+from registry.storage.files import store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -96,7 +97,7 @@ class PublicFiles:
 
     def direct(self, environ: Environment) -> DirectAnswer | None:
         """The answer to a plain read; None, with nothing begun, where it is for the application."""
-        return _answer(environ) if _is_plain(environ) else None
+        return _answer(environ) if store().has_files and _is_plain(environ) else None
 
 
 def _answer(environ: Environment) -> DirectAnswer | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import include, path
 from drf_spectacular.views import SpectacularJSONAPIView
 
-from hub.server import checks, health  # noqa: F401 - checks register themselves
+from hub.server import health
 from metadata.api import sparql
 
 handler400 = "hub.server.middleware.bad_request"

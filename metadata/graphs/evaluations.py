@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hub.protocol import stored
-from hub.protocol.vocabularies import SHARES
+from hub.protocol.vocabularies import SHARES, metric_name
 from metadata.graphs import datasets, metrics
 from metadata.graphs.benchmarks import describe_figure
 from metadata.graphs.datasets import LISTED
@@ -48,7 +48,7 @@ def describe_claims(
             continue
         node = f"{version}#eval-{index}"
         value, reported_under = reported_metrics.scaled(claim.metric, amount, claim.unit)
-        is_alias = claim.metric.lower() != reported_metrics.canonical(claim.metric)
+        is_alias = claim.metric.lower() != metric_name(claim.metric)
         url = stored.mapping(claim.result.get("source")).get("url")
         day = str(claim.result.get("date") or "")[:10]
         _evaluation(graph, version, node, claim.metric, value, publisher)
@@ -67,7 +67,7 @@ def describe_claims(
 def reported(card: dict[str, Any]) -> Iterator[Reported]:
     """The shares that a card reports on data that it names; more is better with each of them."""
     for claim in itertools.islice(claims.reported(card), LISTED):
-        metric, value = reported_metrics.canonical(claim.metric), number(claim.value)
+        metric, value = metric_name(claim.metric), number(claim.value)
         dataset = datasets.dataset_of(claim.result)
         names = (dataset.get(key) for key in ("type", "id", "name"))
         name = next((one for one in names if isinstance(one, str)), "").strip()

@@ -6,6 +6,7 @@ import dataclasses
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hub.protocol.accuracy import stated
 from metadata.graphs import facts
 from registry.cards import cards, licences, mentions, resolution
 from registry.federated import history, privacy
@@ -173,8 +174,8 @@ def _measured(version: Version) -> Iterator[facts.EvaluationFacts]:
 
 
 def _decimal(value: float) -> Decimal:
-    """A figure with the digits that are worth stating."""
-    return Decimal(f"{value:.6g}")
+    """A figure with the digits by which lists compare it."""
+    return Decimal(repr(stated(value)))
 
 
 def model_facts(model: RegisteredModel) -> facts.ModelFacts:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from hub.protocol.vocabularies import metric_name
 from metadata.rdf.quads import part
 from metadata.rdf.terms import LICENCE, PREFIXES, spdx_id
-from registry.cards import metrics
 
 WORKER = "worker"
 # How onnx.ai spells the domains whose operators it documents.
@@ -69,7 +69,7 @@ class Places:
 
     def metric(self, name: str) -> str:
         """One IRI for all the names of a metric."""
-        return f"{self.home}/metrics/{part(metrics.canonical(name))}"
+        return f"{self.home}/metrics/{part(metric_name(name))}"
 
     def modality(self, name: str) -> str:
         return f"{self.home}/modalities/{part(name)}"

@@ -14,13 +14,14 @@ import pyoxigraph
 import structlog
 
 from metadata.sparql.copy_locks import remove_unheld
-from metadata.sparql.replication import quads_of
 from metadata.store.files import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from metadata.sparql.replication import Quads
 
 log = structlog.get_logger(__name__)
 
@@ -61,23 +62,24 @@ class EmbeddedStore:
         """The IRIs of the graphs that are there."""
         return {graph.value for graph in self._opened().named_graphs()}
 
-    def load(self, graphs: Iterator[tuple[str, str]]) -> None:
+    def load(self, graphs: Iterator[tuple[str, Quads]]) -> set[str]:
         """Fill a new store and put it in the place of the old one."""
         self.close()
         self._folder.mkdir(parents=True, exist_ok=True)
         fresh = self._folder / _FRESH
         shutil.rmtree(fresh, ignore_errors=True)
         store = pyoxigraph.Store(fresh)
-        store.bulk_extend(quad for iri, nquads in graphs for quad in quads_of(iri, nquads))
+        store.bulk_extend(quad for _, quads in graphs for quad in quads)
         store.flush()
         del store
         shutil.rmtree(self._primary, ignore_errors=True)
         fresh.rename(self._primary)
         self._store = pyoxigraph.Store(self._primary)
+        return set()
 
-    def put(self, iri: str, nquads: str) -> None:
+    def put(self, iri: str, quads: Quads) -> None:
         """Replace one graph: readers see the copy of before, or one with the whole graph."""
-        store, quads = self._opened(), quads_of(iri, nquads)
+        store = self._opened()
         store.remove_graph(pyoxigraph.NamedNode(iri))
         store.extend(quads)
 

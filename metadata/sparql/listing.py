@@ -18,6 +18,7 @@ from registry.cards import licences
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from hub.protocol.accuracy import Limit
     from registry.catalogue.query import Query
 
 _USED = re.compile(r"\b([a-z0-9]+):[A-Za-z]")
@@ -46,6 +47,7 @@ _ORDER = {
     "memory": "?memory ?created",
     "parameters": "?parameters ?created",
     "name": "?name",
+    "accuracy": "DESC(?accuracy1) DESC(?created)",
     # Of two results alike the older model comes first; of models without one the newest.
     "fastest": "DESC(BOUND(?p50)) ?p50 DESC(BOUND(?noisy)) ?noisy "
     "(IF(BOUND(?p50) || BOUND(?noisy), ?created, 0)) DESC(?updated) DESC(?created)",
@@ -114,10 +116,13 @@ def of(
     ]
     column = {
         "size": " ?size", "carbon": " ?kg", "fastest": " ?p50", "macs": " ?macs",
-        "memory": " ?memory", "parameters": " ?parameters",
+        "memory": " ?memory", "parameters": " ?parameters", "accuracy": " ?accuracy1",
     }.get(query.sort, "")  # fmt: skip
+    order = _ORDER[query.sort]
+    if query.sort == "accuracy" and query.accuracy[0].is_maximum:
+        order = "?accuracy1 ?created"
     body = "\n".join(f"  {line}" for line in lines)
-    text = f"SELECT ?model ?name{column} WHERE {{\n{body}\n}}\nORDER BY {_ORDER[query.sort]}\n"
+    text = f"SELECT ?model ?name{column} WHERE {{\n{body}\n}}\nORDER BY {order}\n"
     preview = " ".join(" ".join(conditions or lines[1:]).split())
     return Listing(f"{prologue(text, home)}{text}", preview, tuple(notes))
 
@@ -197,6 +202,38 @@ def _latency(places: Places, query: Query) -> list[str]:
     ]
 
 
+def _accuracies(places: Places, query: Query) -> list[str]:
+    """That the figures keep their limits; the first limit's is ?accuracy1."""
+    numbered = enumerate(query.accuracy, start=1)
+    return [
+        line for place, limit in numbered for line in _accuracy(places, limit, f"?accuracy{place}")
+    ]
+
+
+def _accuracy(places: Places, limit: Limit, best: str) -> list[str]:
+    """That the best figure of the main variant that a limit is about keeps it.
+
+    Evaluations of other variants belong to these, and what publishers claim to publishers.
+    """
+    terms = [
+        f"dqv:isMeasurementOf <{places.metric(limit.metric)}>",
+        f"prov:wasAttributedTo <{places.worker}>",
+        *([f"fair4ml:evaluationDataset <{places.dataset(limit.dataset)}>"] * bool(limit.dataset)),
+        *([f'dcat:version "{limit.version}"'] * bool(limit.version)),
+        *([f"hub:split {literal(limit.split)}"] * bool(limit.split)),
+        "dqv:value ?figure",
+    ]
+    function, sign = ("MIN", "<=") if limit.is_maximum else ("MAX", ">=")
+    bound = quads.decimal(limit.value).partition("^")[0].strip('"')
+    return [
+        f"{{ SELECT ?version ({function}(?figure) AS {best}) WHERE {{",
+        "  ?version fair4ml:hasEvaluation ?evaluation .",
+        f"  ?evaluation {' ; '.join(terms)} .",
+        "} GROUP BY ?version }",
+        f"FILTER({best} {sign} {bound})",
+    ]
+
+
 def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
     """The lines of the pattern that narrow the list, and notes on what they cannot say."""
     lines, notes = [], []
@@ -215,7 +252,7 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
         values: tuple[str, ...] = getattr(query, group)
         if values:
             lines += write(places, values)
-    lines += [*_bounds(query), *_latency(places, query)]
+    lines += [*_bounds(query), *_latency(places, query), *_accuracies(places, query)]
     if query.contains:
         lines.append(
             "FILTER EXISTS { ?version dcterms:title|it6:shortDescription ?said . "

@@ -16,17 +16,28 @@ import urllib3
 from django.conf import settings
 
 from hub.protocol import problems
+from metadata.rdf.parsing import RefusedGraphError
 from metadata.sparql import tasks
-from metadata.sparql.replication import quads_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from metadata.sparql.replication import Quads
     from metadata.sparql.tasks import IsGone, Task
 
 _STORE_SECONDS = 30.0
 _CHUNK = 1 << 16
+# Statuses that concern the content of one request: malformed, too large, not processable.
+_FAULTS_CONTENT = (400, 413, 422)
 _http = urllib3.PoolManager(maxsize=16, retries=False)
+
+
+class _AnswerError(OSError):
+    """The server answered with an error."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class RemoteStore:
@@ -54,24 +65,38 @@ class RemoteStore:
         names = {str(row["g"]["value"]) for row in rows}
         return {name for name in names if name.startswith(f"{settings.HUB_PUBLIC_URL}/")}
 
-    def load(self, graphs: Iterator[tuple[str, str]]) -> None:
+    def load(self, graphs: Iterator[tuple[str, Quads]]) -> set[str]:
         """Put every graph, then remove this hub's others."""
         others = self.graphs()
-        for iri, nquads in graphs:
-            self.put(iri, nquads)
-            others.discard(iri)
+        refused = set()
+        for iri, quads in graphs:
+            try:
+                self.put(iri, quads)
+            except RefusedGraphError:
+                refused.add(iri)
+            else:
+                others.discard(iri)
         for iri in others:
-            self.put(iri, "")
+            self.put(iri, [])
+        return refused
 
-    def put(self, iri: str, nquads: str) -> None:
-        """PUT a graph, or DELETE it. Raises OSError, also where the server refuses."""
+    def put(self, iri: str, quads: Quads) -> None:
+        """PUT a graph, or DELETE it.
+
+        Raises RefusedGraphError where the server faults this graph, else OSError.
+        """
         address = _address(self._url, [("graph", iri)])
-        if not nquads:
+        if not quads:
             self._send("DELETE", address, {}, None, missing_is_fine=True)
             return
-        triples = (quad.triple for quad in quads_of(iri, nquads))
+        triples = (quad.triple for quad in quads)
         body = pyoxigraph.serialize(triples, format=pyoxigraph.RdfFormat.N_TRIPLES)
-        self._send("PUT", address, {"Content-Type": "application/n-triples"}, body)
+        try:
+            self._send("PUT", address, {"Content-Type": "application/n-triples"}, body)
+        except _AnswerError as error:
+            if error.status in _FAULTS_CONTENT:
+                raise RefusedGraphError(iri, error) from None
+            raise
 
     def publish(self, revision: int) -> str:
         """Nothing to do: readers see what was put."""
@@ -105,7 +130,9 @@ class RemoteStore:
             raise OSError(f"{plain(url)} does not answer: {error}") from error
         if answer.status >= 300 and not (missing_is_fine and answer.status == 404):
             body_text = answer.data[:200].decode("utf-8", "replace")
-            raise OSError(f"{method} {plain(url)} was answered {answer.status}: {body_text}")
+            raise _AnswerError(
+                answer.status, f"{method} {plain(url)} was answered {answer.status}: {body_text}"
+            )
         return answer
 
 

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import pyoxigraph
 import structlog
 from django.conf import settings
 
 from metadata.models import NamedGraph, Revision
+from metadata.rdf import parsing
 from metadata.store.files import replace_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    import pyoxigraph
+
+    Quads = list[pyoxigraph.Quad]
 
 log = structlog.get_logger(__name__)
 
@@ -31,12 +36,16 @@ _AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What readers may use: up to which revision, made for which hub, and which copy of it."""
+    """What readers may use: up to which revision, made for which hub, and which copy of it.
+
+    `refused` are the IRIs of graphs that are malformed, and therefore not in the store.
+    """
 
     home: str
     store: str
     revision: int
     snapshot: str = ""
+    refused: tuple[str, ...] = ()
 
 
 class Store(Protocol):
@@ -50,11 +59,11 @@ class Store(Protocol):
     def graphs(self) -> set[str]:
         """The IRIs of the graphs that are there."""
 
-    def load(self, graphs: Iterator[tuple[str, str]]) -> None:
-        """Hold these graphs and no others of this hub."""
+    def load(self, graphs: Iterator[tuple[str, Quads]]) -> set[str]:
+        """Hold these graphs and no others of this hub; the IRIs of those that it refuses."""
 
-    def put(self, iri: str, nquads: str) -> None:
-        """Replace one graph; no text removes it."""
+    def put(self, iri: str, quads: Quads) -> None:
+        """Replace one graph; no statements remove it. Raises RefusedGraphError, OSError."""
 
     def publish(self, revision: int) -> str:
         """Keep what was put and let readers have it; the name of the copy where there is one."""
@@ -69,35 +78,24 @@ class Store(Protocol):
 def read_state(folder: Path) -> State | None:
     """What the store last published; None where it never did, or cannot be read."""
     try:
-        return State(**json.loads((folder / _STATE).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        values = json.loads((folder / _STATE).read_text(encoding="utf-8"))
+        return State(**values | {"refused": tuple(values.get("refused", ()))})
+    except (OSError, ValueError, TypeError, AttributeError):
         return None
 
 
-def quads_of(iri: str, nquads: str) -> list[pyoxigraph.Quad]:
-    """A row's text as quads, blank nodes apart from those of other rows.
-
-    Raises ValueError where the text speaks in another graph than its own.
-    """
-    quads = list(
-        pyoxigraph.parse(
-            nquads.encode(), format=pyoxigraph.RdfFormat.N_QUADS, rename_blank_nodes=True
-        )
-    )
-    own = pyoxigraph.NamedNode(iri)
-    if any(quad.graph_name != own for quad in quads):
-        raise ValueError(f"the text of {iri} speaks in another graph")
-    return quads
-
-
 class Follower:
-    """Keeps one store equal to the NamedGraph rows. Not for more than one thread."""
+    """Keeps one store equal to the NamedGraph rows. Not for more than one thread.
+
+    A graph that is malformed, or that the store refuses, is left out and named in the state.
+    """
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
         self._folder = folder
         self._ready = False
         self._applied = 0
+        self._refused: set[str] = set()
         self._published: State | None = None
         self._published_at = 0.0
 
@@ -130,7 +128,8 @@ class Follower:
         newest = _newest()
         count = NamedGraph.objects.exclude(nquads="").count()
         log.info("graphs_rebuild_began", graphs=count, revision=newest)
-        self._store.load(_all_graphs(count, tell))
+        self._refused.clear()
+        self._refused |= self._store.load(self._all_graphs(count, tell))
         self._applied, self._ready = newest, True
         self._publish()
         log.info("graphs_rebuild_ended", graphs=count, revision=newest)
@@ -141,6 +140,7 @@ class Follower:
             self.rebuild()
             return
         self._applied, self._published, self._ready = state.revision, state, True
+        self._refused = set(state.refused)
         if state.snapshot and not (self._folder / "snapshots" / state.snapshot).is_dir():
             self._published = None
 
@@ -154,20 +154,49 @@ class Follower:
         old = set(rows.filter(revision__lte=state.revision).exclude(nquads=""))
         new = set(rows.filter(revision__gt=state.revision))
         present = self._store.graphs()
-        return bool(old - present or present - old - new)
+        return bool(old - present - set(state.refused) or present - old - new)
 
     def _apply(self) -> int:
         rows = NamedGraph.objects.filter(revision__gt=self._applied).order_by("revision")
         applied = 0
         for iri, nquads, revision in rows.values_list("iri", "nquads", "revision")[:_AT_ONCE]:
-            self._store.put(iri, nquads)
+            self._replace(iri, nquads)
             self._applied = revision
             applied += 1
         return applied
 
+    def _replace(self, iri: str, nquads: str) -> None:
+        """Replace a graph; one that is refused is removed, since what it was may be hidden now."""
+        try:
+            self._store.put(iri, parsing.parse(iri, nquads))
+        except parsing.RefusedGraphError as error:
+            self._refuse(iri, error)
+            with suppress(ValueError):  # its name may be malformed, too
+                self._store.put(iri, [])
+        else:
+            self._refused.discard(iri)
+
+    def _refuse(self, iri: str, error: parsing.RefusedGraphError) -> None:
+        log.error("graph_refused", graph=iri, reason=str(error))
+        self._refused.add(iri)
+
+    def _all_graphs(self, count: int, tell: Callable[[], None]) -> Iterator[tuple[str, Quads]]:
+        rows = NamedGraph.objects.exclude(nquads="").values_list("iri", "nquads")
+        for number, (iri, nquads) in enumerate(rows.iterator(chunk_size=_AT_ONCE), 1):
+            try:
+                quads = parsing.parse(iri, nquads)
+            except parsing.RefusedGraphError as error:
+                self._refuse(iri, error)
+            else:
+                yield iri, quads
+            tell()
+            if number % 5000 == 0:
+                log.info("graphs_rebuilding", done=number, of=count)
+
     def _publish(self) -> None:
         snapshot = self._store.publish(self._applied)
-        state = State(settings.HUB_PUBLIC_URL, self._store.name, self._applied, snapshot)
+        home, refused = settings.HUB_PUBLIC_URL, tuple(sorted(self._refused))
+        state = State(home, self._store.name, self._applied, snapshot, refused)
         replace_text(self._folder / _STATE, json.dumps(asdict(state)))
         self._published, self._published_at = state, time.monotonic()
         self._store.tidy(snapshot)
@@ -175,12 +204,3 @@ class Follower:
 
 def _newest() -> int:
     return Revision.objects.values_list("number", flat=True).first() or 0
-
-
-def _all_graphs(count: int, tell: Callable[[], None]) -> Iterator[tuple[str, str]]:
-    rows = NamedGraph.objects.exclude(nquads="").values_list("iri", "nquads")
-    for number, (iri, nquads) in enumerate(rows.iterator(chunk_size=_AT_ONCE), 1):
-        yield iri, nquads
-        tell()
-        if number % 5000 == 0:
-            log.info("graphs_rebuilding", done=number, of=count)

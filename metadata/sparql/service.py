@@ -50,6 +50,16 @@ class StoreStatus:
     behind: timedelta
     state: State | None = None
 
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The IRIs of graphs that are malformed and therefore not in the store."""
+        return () if self.state is None else self.state.refused
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the store has every graph, and is fresh enough to be shown."""
+        return self.revision is not None and self.behind <= LAG and not self.refused
+
 
 class Answer:
     """A result, complete and of known size, as pieces to send; close it when done."""

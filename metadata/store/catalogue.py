@@ -19,7 +19,7 @@ from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import link, string, typed
 from metadata.rdf.terms import DCAT, DCTERMS, PREFIXES
-from metadata.store import dump
+from metadata.store import dump, texts
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -47,11 +47,10 @@ def page(after: str = "", *, profile: str = "") -> CataloguePage:
     places = Places(settings.HUB_PUBLIC_URL)
     rows = list(_models().filter(iri__gt=graph_of(after) if after else "")[: PAGE + 1])
     listed = rows[:PAGE]
-    graphs = [row.nquads for row in listed]
-    if profile == DCAT_AP:
-        graphs = [
-            _as_dataset(places, row.iri.removesuffix(graph_of("")), row.nquads) for row in listed
-        ]
+    graphs = [
+        _as_dataset(places, iri.removesuffix(graph_of("")), text) if profile == DCAT_AP else text
+        for iri, text in texts.readable((row.iri, row.nquads) for row in listed)
+    ]
     graph = Graph(places.catalogue, places)
     first = _address("", profile)
     last = listed[-1].iri.removesuffix(graph_of("")) if listed else ""
@@ -60,7 +59,7 @@ def page(after: str = "", *, profile: str = "") -> CataloguePage:
     _describe_page(graph, here, places.home + first, following)
     _describe_dump(graph)
     # What the hub says of itself, of tasks, tests and the like is on the first page alone.
-    own = "" if after else _text(places.catalogue)
+    own = "" if after else texts.of(places.catalogue)
     parts = [own, *graphs, *_named_in(listed), graph.text()]
     lines = {line for text in parts for line in text.splitlines(keepends=True)}
     return CataloguePage("".join(sorted(lines)), first, following)
@@ -162,7 +161,7 @@ def _as_dataset(places: Places, model: str, nquads: str) -> str:
     graph.add(places.catalogue, "dcat:dataset", link(model))
     graph.describe(model, "dcat:Dataset", {"dcat:landingPage": link(model)})
     newest = _object(nquads, f"{DCAT}hasCurrentVersion")
-    lines = _text(graph_of(newest)).splitlines() if newest else []
+    lines = texts.of(graph_of(newest)).splitlines() if newest else []
     licence = f"<{newest}> <{DCTERMS}license> "
     rights = [line.split(" ")[2] for line in lines if line.startswith(licence)]
     start = f"<{newest}> <{DCAT}distribution> "
@@ -181,14 +180,11 @@ def _as_dataset(places: Places, model: str, nquads: str) -> str:
     return nquads + graph.text() + "".join(of_files)
 
 
-def _text(iri: str) -> str:
-    return NamedGraph.objects.filter(iri=iri).values_list("nquads", flat=True).first() or ""
-
-
 def _named_in(rows: list[NamedGraph]) -> list[str]:
     """The graphs of the agents and licences that these graphs name."""
     named = GraphReference.objects.filter(graph__in=rows).values("iri")
-    return list(NamedGraph.objects.filter(iri__in=named).values_list("nquads", flat=True))
+    graphs = NamedGraph.objects.filter(iri__in=named).values_list("iri", "nquads")
+    return [text for _, text in texts.readable(graphs)]
 
 
 def _object(nquads: str, predicate: str) -> str:

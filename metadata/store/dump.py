@@ -17,6 +17,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from metadata.models import NamedGraph
+from metadata.store import texts
 from metadata.store.files import replace_text
 from registry.models import Delivery
 from registry.storage.files import store
@@ -112,8 +113,9 @@ def _hiding_waits() -> bool:
 
 
 def _texts() -> Iterator[str]:
-    rows = NamedGraph.objects.exclude(nquads="").order_by("iri")
-    yield from rows.values_list("nquads", flat=True).iterator(chunk_size=200)
+    rows = NamedGraph.objects.exclude(nquads="").order_by("iri").values_list("iri", "nquads")
+    for _, text in texts.readable(rows.iterator(chunk_size=200)):
+        yield text
 
 
 def _tidy(dump: Dump) -> None:

@@ -13,12 +13,12 @@ from django.contrib.auth.models import AnonymousUser
 
 from hub.protocol import problems
 from metadata.graphs import references
-from metadata.models import GraphReference, NamedGraph
+from metadata.models import GraphReference
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import link, part, string
 from metadata.rdf.terms import PREFIXES
-from metadata.store import maintenance, services
+from metadata.store import maintenance, services, texts
 from registry.models import SearchDocument
 from registry.models.search import EVERYBODY
 from runners.benchmarks import selectors
@@ -113,10 +113,18 @@ def _described(place: str, name: str) -> str:
     if place == "environments":
         return _environment(name, iri)
     if place in _OWN_GRAPHS:
-        return _text(graph_of(_canonical(place, iri, name)))
+        graph = graph_of(_canonical(place, iri, name))
+        return texts.of(graph) or _from_rows(graph)
     subject = f"<{iri}> "
-    lines = _text(_places().catalogue).splitlines(keepends=True)
+    lines = texts.of(_places().catalogue).splitlines(keepends=True)
     return "".join(line for line in lines if line.startswith(subject))
+
+
+def _from_rows(graph: str) -> str:
+    """The graph of a thing that a public graph names, where the stored one cannot be read."""
+    entity = references.entity_of(graph, settings.HUB_PUBLIC_URL)
+    is_named = GraphReference.objects.filter(iri=graph).exists()
+    return maintenance.entity_text(entity) if entity is not None and is_named else ""
 
 
 def _canonical(place: str, iri: str, name: str) -> str:
@@ -127,10 +135,6 @@ def _canonical(place: str, iri: str, name: str) -> str:
         return _iri(place, name.lower())
     iris = GraphReference.objects.filter(iri__iexact=graph_of(iri)).values_list("iri", flat=True)
     return next(iter(iris[:1]), graph_of(iri)).removesuffix(graph_of(""))
-
-
-def _text(iri: str) -> str:
-    return NamedGraph.objects.filter(iri=iri).values_list("nquads", flat=True).first() or ""
 
 
 def _undescribed(place: str, kind: Kind, iri: str, name: str) -> str:

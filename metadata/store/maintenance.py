@@ -10,11 +10,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from django.conf import settings
 from django.db import transaction
 
 from metadata.graphs import projection, references, selectors
 from metadata.models import GraphReference, NamedGraph
+from metadata.rdf import parsing
 from metadata.rdf.iris import Places, graph_of
 from metadata.store import services
 from registry.models import Dataset, Event, RegisteredModel, Version
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from metadata.graphs.references import Entity
+
+log = structlog.get_logger(__name__)
 
 # Versions whose graphs are made in one transaction.
 BATCH = 50
@@ -133,7 +137,7 @@ def refresh_entity(iri: str) -> bool:
     named = entity is not None and GraphReference.objects.filter(iri=iri).exists()
     if entity is None or not named:
         return services.remove_graph(iri)
-    return services.put_graph(iri, entity_text(entity))
+    return _store(iri, entity_text(entity))[0]
 
 
 def entity_text(entity: Entity) -> str:
@@ -193,7 +197,7 @@ def differences(tell: Callable[[], None] = lambda: None) -> Iterator[str]:
     for iri, nquads in expected():
         sha256, digest = stored.pop(iri, ("", ""))
         if digest != services.digest(nquads):
-            yield f"{iri} {'differs from the database' if digest else 'is missing'}"
+            yield _difference(iri, nquads, is_stored=bool(digest))
         elif sha256 != digest:
             yield f"{iri} has another digest than its text"
         tell()
@@ -203,6 +207,14 @@ def differences(tell: Callable[[], None] = lambda: None) -> Iterator[str]:
             yield f"{iri} should be empty"
         elif sha256 != digest:
             yield f"{iri} has another digest than its text"
+
+
+def _difference(iri: str, nquads: str, *, is_stored: bool) -> str:
+    try:
+        parsing.parse(iri, nquads)
+    except parsing.RefusedGraphError as error:
+        return str(error)
+    return f"{iri} {'differs from the database' if is_stored else 'is missing'}"
 
 
 def expected() -> Iterator[tuple[str, str]]:
@@ -289,7 +301,7 @@ def _write_model(model: RegisteredModel) -> bool:
 
 def _put(iri: str, nquads: str, version: Version | None = None) -> bool:
     """Store a graph, and make or empty those of the things that it names since or no more."""
-    changed = services.put_graph(iri, nquads, version)
+    changed, nquads = _store(iri, nquads, version)
     home = settings.HUB_PUBLIC_URL
     named = {entity.graph(home) for entity in references.named_in(nquads, home)}
     rows = GraphReference.objects.filter(graph__iri=iri)
@@ -304,6 +316,19 @@ def _put(iri: str, nquads: str, version: Version | None = None) -> bool:
     for other in sorted(stored ^ named):
         changed = refresh_entity(other) or changed
     return changed
+
+
+def _store(iri: str, nquads: str, version: Version | None = None) -> tuple[bool, str]:
+    """Store a graph, or empty it where it is malformed, so that all others are kept up.
+
+    What it was before may say what is hidden by now. The nightly comparison names it. Returns
+    whether the row changed, and the text that is in it.
+    """
+    try:
+        return services.put_graph(iri, nquads, version), nquads
+    except parsing.RefusedGraphError as error:
+        log.error("graph_refused", graph=iri, reason=str(error))  # noqa: TRY400 - no trace
+        return services.put_graph(iri, "", version), ""
 
 
 def _remove(iri: str) -> bool:

@@ -13,10 +13,9 @@ from django.conf import settings
 
 from hub.protocol import problems
 from metadata.graphs import projection, selectors
-from metadata.models import NamedGraph
 from metadata.rdf.iris import Places
 from metadata.rdf.terms import PREFIXES
-from metadata.store import maintenance
+from metadata.store import maintenance, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,7 +124,7 @@ def of_version(version: Version) -> str:
     """
     if version.state == "withdrawn":
         raise problems.Withdrawn(f"{version.ref} was withdrawn: {version.reason}")
-    stored = _stored(maintenance.version_iri(version)) if selectors.is_public(version) else ""
+    stored = texts.of(maintenance.version_iri(version)) if selectors.is_public(version) else ""
     return stored or projection.version_graph(
         selectors.version_facts(version), settings.HUB_PUBLIC_URL
     )
@@ -133,7 +132,7 @@ def of_version(version: Version) -> str:
 
 def of_model(model: RegisteredModel) -> str:
     """The graph of a model that the user may see: stored, or computed for a private one."""
-    stored = _stored(maintenance.model_iri(model)) if model.is_public else ""
+    stored = texts.of(maintenance.model_iri(model)) if model.is_public else ""
     return stored or projection.model_graph(selectors.model_facts(model), settings.HUB_PUBLIC_URL)
 
 
@@ -141,7 +140,7 @@ def of_dataset(dataset: Dataset) -> str:
     """The graph of a data set. Raises Withdrawn."""
     if dataset.withdrawn_at is not None:
         raise problems.Withdrawn(f"{dataset.slug} was withdrawn: {dataset.reason}")
-    return _stored(maintenance.dataset_iri(dataset)) or projection.dataset_graph(
+    return texts.of(maintenance.dataset_iri(dataset)) or projection.dataset_graph(
         selectors.dataset_facts(dataset), settings.HUB_PUBLIC_URL
     )
 
@@ -155,8 +154,3 @@ def write(nquads: str, ending: str) -> bytes:
     prefixes = PREFIXES | {"hub": Places(settings.HUB_PUBLIC_URL).term("")}
     content = pyoxigraph.serialize(triples, format=FORMATS[ending].writer, prefixes=prefixes)
     return bytes(content or b"")
-
-
-def _stored(iri: str) -> str:
-    nquads = NamedGraph.objects.filter(iri=iri).values_list("nquads", flat=True).first()
-    return nquads or ""

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from metadata.models import NamedGraph, Revision
+from metadata.rdf import parsing
 
 if TYPE_CHECKING:
     from registry.models import Version
@@ -16,12 +17,16 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def put_graph(iri: str, nquads: str, version: Version | None = None) -> bool:
-    """Store a graph's text under the next revision; False where it is stored already."""
+    """Store a graph's text under the next revision; False where it is stored already.
+
+    Raises RefusedGraphError for text that is not N-Quads of this graph.
+    """
     sha256 = digest(nquads)
     counter = lock_counter()
     stored = NamedGraph.objects.filter(iri=iri).first()
     if stored is not None and stored.nquads == nquads and stored.sha256 == sha256:
         return False
+    parsing.parse(iri, nquads)
     counter.number += 1
     counter.save(update_fields=["number"])
     NamedGraph.objects.update_or_create(

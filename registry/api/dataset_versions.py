@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.views import APIView
 
 from hub.protocol import splits
+from hub.protocol.inputs import POLARITIES
 from registry.api import downloads, etags, pagination
 from registry.api.inputs import FilesParser, Input, parse
 from registry.api.parameters import PAGED, asks
@@ -28,6 +29,9 @@ class SplitInputOutput(serializers.Serializer[Any]):
 
     name = serializers.CharField(help_text="name of a model's input")
     columns = serializers.ListField(child=serializers.CharField())
+    polarity = serializers.ChoiceField(
+        POLARITIES, required=False, help_text="polarity of pictures, if stated"
+    )
 
 
 class TargetOutput(serializers.Serializer[Any]):
@@ -36,6 +40,14 @@ class TargetOutput(serializers.Serializer[Any]):
     column = serializers.CharField(allow_blank=True)
     labels = serializers.ListField(
         child=serializers.CharField(), help_text="class names in the order of their numbers"
+    )
+    positive = serializers.CharField(
+        required=False, help_text="class that a single score speaks for, if stated"
+    )
+    columns = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="columns of 0 and 1, one for each label, with several labels for each row",
     )
 
 

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from django.http import FileResponse, HttpResponse, HttpResponseBase, HttpResponseNotModified
+from django.http import (
+    FileResponse,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseNotModified,
+    HttpResponseRedirect,
+)
 
 from hub.protocol import problems
 from registry.storage.files import store
+from registry.storage.interface import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +124,7 @@ def answer(
         return Answer(304, headers, 0, 0)
     start, length = 0, blob.size
     status = 200
-    if request.range and request.if_range in (None, etag):
+    if request.method == "GET" and request.range and request.if_range in (None, etag):
         part = _part(request.range, blob.size)
         if part is not None:
             start, length = part
@@ -136,7 +142,7 @@ def open_part(
 ) -> Slice:
     """The part of a blob that an answer sends; raises Unavailable where storage has other bytes."""
     file = opened() if opened else store().open(blob.sha256)
-    if os.fstat(file.fileno()).st_size != blob.size:
+    if size_of(file) != blob.size:
         file.close()
         raise problems.Unavailable(
             f"The stored file does not match sha256:{blob.sha256}, so it is not served. The "
@@ -171,11 +177,24 @@ def send(
         return HttpResponseNotModified(headers=result.headers)
     if request.method == "HEAD":
         return HttpResponse(status=result.status, headers=result.headers)
+    # The bucket does not know the hub's tag, so the hub itself answers where that decides.
+    is_any = request.headers.get("If-Range") in (None, result.headers["ETag"])
+    if opened is None and is_any and (url := store().download_url(blob.sha256, result.headers)):
+        return _redirected(url, result)
     stream = FileResponse(open_part(blob, result, opened), status=result.status)
     stream.block_size = BLOCK_BYTES
     for name, value in result.headers.items():
         stream[name] = value
     return stream
+
+
+def _redirected(url: str, result: Answer) -> HttpResponse:
+    """A redirect to where the bytes are, for this request alone."""
+    response = HttpResponseRedirect(url)
+    for name in ("ETag", "Repr-Digest", "Content-Security-Policy"):
+        response[name] = result.headers[name]
+    response["Cache-Control"] = "private, no-store"
+    return response
 
 
 def _part(header: str, size: int) -> tuple[int, int] | None:

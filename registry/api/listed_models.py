@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers as fields
 
 from registry.api import serializers
-from registry.catalogue import fits, predictions, speeds
+from registry.catalogue import accuracies, fits, predictions, speeds
 from registry.models import DocumentSpeed, PredictedSpeed
 
 if TYPE_CHECKING:
@@ -55,6 +55,16 @@ class NumberOrText(fields.Field[Any, Any, Any, Any]):
     """A number in the unit beside it, or words."""
 
 
+class EvaluatedOutput(fields.Serializer[Any]):
+    """What a measured accuracy is of; `GET …/evaluations` of the version has all of it."""
+
+    metric = fields.CharField()
+    dataset = fields.CharField()
+    version = fields.IntegerField(help_text="version of the data set")
+    split = fields.CharField()
+    rows = fields.IntegerField(help_text="number of evaluated rows")
+
+
 class FitOutput(fields.Serializer[Any]):
     """A constraint of the request and the value with which a model keeps it."""
 
@@ -65,6 +75,7 @@ class FitOutput(fields.Serializer[Any]):
     basis = fields.ChoiceField(["measured", "predicted", "counted", "declared"])
     low = fields.FloatField(allow_null=True)
     high = fields.FloatField(allow_null=True)
+    evaluated = EvaluatedOutput(allow_null=True, help_text="only with `min` and `max`")
 
 
 class ListedModelOutput(serializers.ModelSummaryOutput):
@@ -81,16 +92,22 @@ def of(rows: Sequence[Summary], query: Query, *, is_timed: bool) -> list[dict[st
         pks = [row.pk for row in rows]
         by_document |= predictions.of_documents(pks, query.setup)
         by_document |= speeds.of_documents(pks, query.setup)
+    figures = accuracies.of_documents([row.pk for row in rows], query.accuracy)
     items = []
     for row in rows:
         item, speed = serializers.model_summary(row), by_document.get(row.pk)
         if is_timed:
             item["speed"] = None if speed is None else _speed(speed, row)
         if fits.are_asked(query):
-            found = fits.of(
-                query, row.latest, task=row.task, licence=row.model__license, speed=speed
+            values = fits.of(
+                query,
+                row.latest,
+                task=row.task,
+                licence=row.model__license,
+                speed=speed,
+                accuracies=figures.get(row.pk, ()),
             )
-            item["fits"] = [asdict(fit) for fit in found]
+            item["fits"] = [asdict(fit) for fit in values]
         items.append(item)
     return items
 

@@ -14,7 +14,7 @@ from registry.api import etags, listed_models, pagination, queries
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
 from registry.api.parameters import PAGED, asks
-from registry.catalogue import conditions, search, speeds, summaries
+from registry.catalogue import accuracies, conditions, search, speeds, summaries
 from registry.catalogue import facets as facet_counts
 from registry.catalogue.query import Query
 from registry.people import selectors as people_selectors
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from registry.models import RegisteredModel
 
 LISTS = ("namespace", "license", "task", "keyword", "precision", "domain", *conditions.FACTS)
+MEASURED = ("min", "max")
 PLAIN = (
     "opset_max", "max_bytes", "max_parameters", "max_macs", "max_memory", "max_p50",
     "predicted", "contains", *speeds.Setup._fields,
@@ -94,12 +95,13 @@ class ModelList(APIView):
         its own input; that is no ranking (see /benchmarks). Models without a result there may have
         a prediction. If constraints are given, `fits` has each model's value for them.
         """
-        lists = {key: request.query_params.getlist(key) for key in (*LISTS, "facets")}
+        lists = {key: request.query_params.getlist(key) for key in (*LISTS, *MEASURED, "facets")}
         given = request.query_params
         plain = {key: given[key] for key in ("q", "sort", *PLAIN) if key in given}
         data = parse(queries.ModelsQuery, plain | lists)
         chosen: dict[str, Any] = {key: data[key] for key in PLAIN}
         chosen |= {key: tuple(data[key]) for key in LISTS}
+        chosen["accuracy"] = accuracies.limits(*(data[key] for key in MEASURED))
         query = Query(text=data["q"], **chosen)
         query = replace(query, sort=data.get("sort") or query.default_sort)
         timed = query.sort == search.FASTEST or query.max_p50 is not None or any(query.setup)

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from hub.protocol.cards import PERSONAL_DATA
 from hub.protocol.vocabularies import TASKS_OF
 from registry.catalogue.facets import GROUPS
-from registry.catalogue.search import FASTEST, SORTS
+from registry.catalogue.search import ACCURACY, FASTEST, SORTS
 from registry.catalogue.searchable import EVIDENCE, PIXEL_FORMATS
 
 if TYPE_CHECKING:
@@ -54,10 +54,11 @@ class ModelsQuery(serializers.Serializer[Any]):
 
     q = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
     sort = serializers.ChoiceField(
-        [*SORTS, FASTEST],
+        [*SORTS, FASTEST, ACCURACY],
         required=False,
-        help_text="default: `fastest` with `max_p50`, else the order of the only `max_` filter, "
-        "else `updated`",
+        help_text="default: `fastest` with `max_p50`, else `accuracy` with `min` or `max`, else "
+        "the order of the only `max_` filter, else `updated`; `accuracy` goes by the first `min`, "
+        "else the first `max`",
     )
     namespace = _any()
     license = _any()
@@ -100,6 +101,11 @@ class ModelsQuery(serializers.Serializer[Any]):
         help_text="maximum median latency in milliseconds of an accepted result in the setup that "
         "`device`, `runtime` and `provider` name",
     )
+    min = _any(
+        "minimum accuracy that this hub measured of the main variant, as metric=value or "
+        "metric@dataset:split=value, such as accuracy@digits=0.9; each one must hold"
+    )
+    max = _any("maximum of a metric of which less is better, such as rmse@prices=3.5")
     predicted = serializers.BooleanField(
         required=False,
         default=False,

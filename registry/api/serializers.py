@@ -309,7 +309,7 @@ class VersionSummaryOutput(serializers.Serializer[Version]):
     branch = serializers.CharField()
     commit_id = serializers.CharField(allow_null=True)
     parent = serializers.CharField(source="parent.commit_id", default=None, allow_null=True)
-    manifest_sha256 = Digest()
+    manifest_sha256 = Digest(allow_null=True)
     publish_requested = serializers.BooleanField()
     reason = serializers.CharField()
     notes = serializers.CharField()

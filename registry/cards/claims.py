@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hub.protocol import stored
 from hub.protocol.cards import dataset_rows
+from hub.protocol.vocabularies import metric_name
 from registry.cards import metrics
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _results(front: dict[str, Any]) -> Iterator[Claim]:
         if names and row.metric and amount is not None:
             split = stored.text(named.get("split")).strip()
             value, _ = metrics.scaled(row.metric, amount, row.unit)
-            yield Claim(names, split, metrics.canonical(row.metric), float(value))
+            yield Claim(names, split, metric_name(row.metric), float(value))
 
 
 def _name(metric: dict[str, Any]) -> str:

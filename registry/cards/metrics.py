@@ -5,10 +5,9 @@ A share is given as a fraction from 0 to 1, whether a card has 66.6, 66.6 per ce
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
-from hub.protocol.vocabularies import REPORTED_METRICS
+from hub.protocol.vocabularies import REPORTED_METRICS, metric_name
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -18,23 +17,9 @@ if TYPE_CHECKING:
 UNITS: Final = ("fraction", "percent")
 
 
-_SEPARATOR = re.compile(r"[\s_-]+")
-_SLUGS = {
-    _SEPARATOR.sub("-", alias): name
-    for name, one in REPORTED_METRICS.items()
-    for alias in (name, *one.aliases)
-}
-
-
-def canonical(name: str) -> str:
-    """The name of a metric in addresses: that of the vocabulary for each of its aliases."""
-    written = name.strip().lower()
-    return _SLUGS.get(_SEPARATOR.sub("-", written)) or written.replace(" ", "-")
-
-
 def scale_of(name: str) -> Scale:
     """The scale of a metric; a number for one that the vocabulary lacks."""
-    metric = REPORTED_METRICS.get(canonical(name))
+    metric = REPORTED_METRICS.get(metric_name(name))
     return metric.scale if metric else "number"
 
 

@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from hub.protocol.vocabularies import TASKS_OF
 from registry.cards import licences
-from registry.catalogue import full_text, predictions, tags
+from registry.catalogue import accuracies, full_text, predictions, tags
 from registry.models import DocumentFact, DocumentKeyword, DocumentSpeed
 from registry.versions import selectors
 
@@ -61,21 +61,12 @@ def of(query: Query) -> Q:
     if query.keyword:
         words = DocumentKeyword.objects.filter(word__in=[word.lower() for word in query.keyword])
         conditions &= Q(pk__in=words.values("document_id"))
-    for column, bound in (
-        ("opset", query.opset),
-        ("opset__lte", query.opset_max),
-        ("size__lte", query.max_bytes),
-        ("parameters__lte", query.max_parameters),
-        ("macs__lte", query.max_macs),
-        ("memory_bytes__lte", query.max_memory),
-    ):
-        if bound is not None:
-            conditions &= Q(**{column: bound})
+    conditions &= _is_within(query) & _is_fast(query) & _is_accurate(query)
     if query.contains:
         part = query.contains
         part_matches = Q(model__name__icontains=part) | Q(latest__summary__icontains=part)
         conditions &= Q(latest__isnull=False) & part_matches
-    conditions &= _has_facts(query) & _is_fast(query)
+    conditions &= _has_facts(query)
     for tag in query.tags:
         conditions &= _has_tag(tag)
     if query.sort in SPARSE:
@@ -107,6 +98,30 @@ def _has_facts(query: Query) -> Q:
             if chosen:
                 facts = DocumentFact.objects.filter(group=group, value__in=chosen)
                 conditions &= Q(pk__in=facts.values("document_id"))
+    return conditions
+
+
+def _is_within(query: Query) -> Q:
+    """The condition that what is counted from the file keeps its bounds."""
+    conditions = Q()
+    for column, bound in (
+        ("opset", query.opset),
+        ("opset__lte", query.opset_max),
+        ("size__lte", query.max_bytes),
+        ("parameters__lte", query.max_parameters),
+        ("macs__lte", query.max_macs),
+        ("memory_bytes__lte", query.max_memory),
+    ):
+        if bound is not None:
+            conditions &= Q(**{column: bound})
+    return conditions
+
+
+def _is_accurate(query: Query) -> Q:
+    """The condition that measured figures keep each limit of accuracy."""
+    conditions = Q()
+    for limit in query.accuracy:
+        conditions &= Q(pk__in=accuracies.within(limit).values("document_id"))
     return conditions
 
 

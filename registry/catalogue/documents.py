@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, Sum
 
 from registry.cards import cards, licences, resolution
-from registry.catalogue import facets, searchable, speeds
+from registry.catalogue import accuracies, facets, searchable, speeds
 from registry.core import events, outbox
 from registry.models import (
     Dataset,
@@ -38,6 +38,11 @@ def connect() -> None:
 def contribute(name: str, verbs: tuple[str, ...], reader: searchable.Reader) -> None:
     """Have ``reader`` give facts of versions to search by, again after ``verbs``."""
     searchable.contribute(reader)
+    follow(name, verbs)
+
+
+def follow(name: str, verbs: tuple[str, ...]) -> None:
+    """Refresh the document of a model again after events of these ``verbs``."""
     outbox.subscribe(f"registry.search.{name}", verbs, _on_event)
 
 
@@ -127,6 +132,7 @@ def refresh(model_id: int) -> None:
     counted = facets.pairs(document, facts)
     DocumentFacets.objects.update_or_create(document=document, defaults={"pairs": counted})
     speeds.keep(document, main)
+    accuracies.keep(document, main)
 
 
 @dataclass(frozen=True, slots=True)

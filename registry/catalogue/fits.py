@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from hub.protocol.accuracy import Limit
     from registry.catalogue.query import Query
-    from registry.models import DocumentSpeed, PredictedSpeed
+    from registry.models import DocumentAccuracy, DocumentSpeed, PredictedSpeed
 
 Basis = Literal["measured", "predicted", "counted", "declared"]
 
@@ -27,10 +28,22 @@ _WORDS = ("task", "precision", "license")
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
-    """The value that keeps a constraint; ``low`` and ``high`` are the interval of a latency.
+class Evaluated:
+    """What a measured accuracy is of: the metric, the split of a data set and its rows."""
 
-    ``limit`` and ``value`` are numbers in ``unit``, or words.
+    metric: str
+    dataset: str
+    version: int
+    split: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The value that keeps a constraint; ``low`` and ``high`` are the interval of what is measured.
+
+    ``limit`` and ``value`` are numbers in ``unit``, or words. ``evaluated`` is None except for
+    accuracy.
     """
 
     constraint: str
@@ -40,13 +53,14 @@ class Fit:
     basis: Basis
     low: float | None = None
     high: float | None = None
+    evaluated: Evaluated | None = None
 
 
 def are_asked(query: Query) -> bool:
     """Whether a query has a constraint for which models have a value to show."""
     numbers = (getattr(query, name) for name in ("max_p50", *_COUNTED))
     return any(number is not None for number in numbers) or any(
-        getattr(query, name) for name in _WORDS
+        getattr(query, name) for name in ("accuracy", *_WORDS)
     )
 
 
@@ -57,20 +71,16 @@ def of(
     task: str,
     licence: str,
     speed: DocumentSpeed | PredictedSpeed | None,
+    accuracies: Sequence[tuple[Limit, DocumentAccuracy]] = (),
 ) -> tuple[Fit, ...]:
-    """Why a model of the list that ``query`` asks for fits, latency first."""
-    return tuple(_fits(query, latest or {}, task, licence, speed))
+    """Why a model of the list that ``query`` asks for fits: latency, accuracy, then the rest."""
+    measured = [_latency(query.max_p50, speed)] if query.max_p50 is not None and speed else []
+    measured += [_accuracy(limit, figure) for limit, figure in accuracies]
+    return (*measured, *_stated(query, latest or {}, task, licence))
 
 
-def _fits(
-    query: Query,
-    latest: Mapping[str, Any],
-    task: str,
-    licence: str,
-    speed: DocumentSpeed | PredictedSpeed | None,
-) -> Iterator[Fit]:
-    if query.max_p50 is not None and speed is not None:
-        yield _latency(query.max_p50, speed)
+def _stated(query: Query, latest: Mapping[str, Any], task: str, licence: str) -> Iterator[Fit]:
+    """What is counted from the file or declared by the card."""
     for constraint, (name, unit) in _COUNTED.items():
         limit, value = getattr(query, constraint), latest.get(name)
         if limit is not None and value is not None:
@@ -86,3 +96,11 @@ def _latency(limit: float, speed: DocumentSpeed | PredictedSpeed) -> Fit:
     low, high = speed.interval
     basis: Basis = "predicted" if speed.is_predicted else "measured"
     return Fit("max_p50", limit, speed.p50_ms, "ms", basis, low, high)
+
+
+def _accuracy(limit: Limit, figure: DocumentAccuracy) -> Fit:
+    evaluated = Evaluated(figure.metric, figure.dataset, figure.version, figure.split, figure.rows)
+    return Fit(
+        "max" if limit.is_maximum else "min", limit.value, figure.value, "", "measured",
+        figure.low, figure.high, evaluated,
+    )  # fmt: skip

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from registry.catalogue import speeds
 
+if TYPE_CHECKING:
+    from hub.protocol.accuracy import Limit
+
 USUAL_SORT = "updated"
-# Limit of one number -> the sort that puts first what keeps it best.
+# Limit -> the sort that puts first what keeps it best; what is measured comes before the others.
 _SORT_OF = {
-    "max_p50": "fastest", "max_bytes": "size", "max_parameters": "parameters", "max_macs": "macs",
+    "max_p50": "fastest", "accuracy": "accuracy",
+    "max_bytes": "size", "max_parameters": "parameters", "max_macs": "macs",
     "max_memory": "memory",
 }  # fmt: skip
 
@@ -41,6 +45,9 @@ class Query:
     max_p50: float | None = None
     """Milliseconds of an accepted result in the setup below."""
 
+    accuracy: tuple[Limit, ...] = ()
+    """What measured figures of the main variant must be; each of these limits must hold."""
+
     tags: tuple[str, ...] = ()
     """Each of these must hold: a keyword, task, library or language, or `license:`, `dataset:` …"""
 
@@ -69,15 +76,18 @@ class Query:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """The limits of one number that are set, latency first."""
-        return tuple(name for name in _SORT_OF if getattr(self, name) is not None)
+        """The limits that are set, latency first, then accuracy."""
+        return tuple(name for name in _SORT_OF if getattr(self, name) not in (None, ()))
 
     @property
     def default_sort(self) -> str:
-        """The sort where none is asked for: by latency or the only limit, else by date."""
-        limits = self.limits
-        by_limit = "max_p50" in limits or len(limits) == 1
-        return _SORT_OF[limits[0]] if by_limit else USUAL_SORT
+        """The sort where none is asked for: by latency, accuracy or the only limit, else by date.
+
+        Of several limits of accuracy the first one decides.
+        """
+        first = next(iter(self.limits), "")
+        by_limit = first in ("max_p50", "accuracy") or len(self.limits) == 1
+        return _SORT_OF[first] if by_limit else USUAL_SORT
 
     @property
     def in_any_order(self) -> Query:

@@ -14,7 +14,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q
 
 from hub.protocol import problems
-from registry.catalogue import conditions, full_text, predictions, speeds
+from registry.catalogue import accuracies, conditions, full_text, predictions, speeds
 from registry.catalogue.query import Query
 from registry.catalogue.summaries import COLUMNS, Summary
 from registry.core import cursors, public_counts
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 COUNT_CAP = 1_000
 CANDIDATES = COUNT_CAP
 
-FASTEST = "fastest"
-# Sort word -> (column, whether the largest comes first); `fastest` goes by speeds, not a column.
+FASTEST, ACCURACY = "fastest", "accuracy"
+# Sort word -> (column, whether the largest comes first); the two above go by what was measured.
 SORTS = {
     "updated": ("updated_at", True),
     "downloads": ("downloads", True),
@@ -79,11 +79,19 @@ def find(
     actor: Actor, query: Query, *, limit: int = 20, cursor: str = "", columns: Sequence[str] = ()
 ) -> Page:
     """One page of the models that match; raises InvalidRequest for an unknown sort or cursor."""
-    if query.sort != FASTEST and query.sort not in ORDERS:
-        words = ", ".join((*SORTS, FASTEST))
+    if query.sort not in (FASTEST, ACCURACY, *ORDERS):
+        words = ", ".join((*SORTS, FASTEST, ACCURACY))
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {words}.")
+    if query.sort == ACCURACY and not query.accuracy:
+        raise problems.InvalidRequest.at(
+            "/sort",
+            "Sorting by accuracy needs a limit of it, since figures of different metrics and data "
+            "sets have no order: add `min` or `max`, such as min=accuracy@digits=0.5.",
+        )
     if query.sort == FASTEST:
         page = _fastest(actor, query, limit, cursor, columns)
+    elif query.sort == ACCURACY:
+        page = _most_accurate(actor, query, limit, cursor, columns)
     elif query.text and query.sort == "updated":
         page = _ranked(actor, query, limit, cursor, columns)
     else:
@@ -155,6 +163,26 @@ def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Seque
     if len(keys) > limit:
         value, pk = keys[limit - 1]
         following = cursors.encode([value if isinstance(value, float) else value.isoformat(), pk])
+    items = _chosen([pk for _, pk in keys[:limit]], columns)
+    count = _count(parts, query) if cursor or following else len(items)
+    return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)
+
+
+def _most_accurate(
+    actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]
+) -> Page:
+    """Those that keep the first limit of accuracy, the best figure first."""
+    parts, first = conditions.matching(actor, query), query.accuracy[0]
+    down = not first.is_maximum
+    sign = "-" if down else ""
+    after = cursors.after(accuracies.BEST, cursor, down=down) if cursor else Q()
+    keys: list[tuple[float, int]] = []
+    for documents in parts:
+        rows = accuracies.ranked(documents, first).filter(after)
+        ordered = rows.order_by(f"{sign}{accuracies.BEST}", f"{sign}pk")
+        keys += ordered.values_list(accuracies.BEST, "pk")[: limit + 1]
+    keys.sort(reverse=down)
+    following = cursors.encode(list(keys[limit - 1])) if len(keys) > limit else None
     items = _chosen([pk for _, pk in keys[:limit]], columns)
     count = _count(parts, query) if cursor or following else len(items)
     return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)

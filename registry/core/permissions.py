@@ -44,6 +44,7 @@ ACTIONS = {
     "version.yank": Need("maintainer", "publish"),
     "version.derive": Need("maintainer", "write"),
     "version.withdraw": Need("owner", "publish"),
+    "tag.create": Need("writer", "write"),
     "ref.move": Need("maintainer", "publish"),
     "job.cancel": Need("writer", "write"),
     "dataset.create": Need("writer", "write"),

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS = 60
-KEYS = ["search:facets", "search:totals", "search:many", "search:words", "search:setups"]
+KEYS = [
+    "search:facets", "search:totals", "search:many", "search:words", "search:setups",
+    "search:accuracies",
+]  # fmt: skip
 
 
 def counted(key: str, count: Callable[[], Any]) -> Any:

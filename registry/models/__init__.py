@@ -12,6 +12,7 @@ from registry.models.refs import Ref
 from registry.models.refused_cards import RefusedCard
 from registry.models.registered_models import RegisteredModel, RetiredName
 from registry.models.search import (
+    DocumentAccuracy,
     DocumentFacets,
     DocumentFact,
     DocumentKeyword,
@@ -39,6 +40,7 @@ __all__ = [
     "DatasetFile",
     "DatasetVersion",
     "Delivery",
+    "DocumentAccuracy",
     "DocumentFacets",
     "DocumentFact",
     "DocumentKeyword",

@@ -1,7 +1,7 @@
 """Commits made through the Hub protocol: what their writer may read at once, by their id.
 
 A version is one commit. Until it is public, further commits of the same writer amend it; each of
-them stays readable by its id to writers.
+them stays readable by its id: to writers, and to every reader where there was no model to check.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ class Commit(models.Model):
     message = models.CharField(max_length=500)
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="commits")
     created_at = models.DateTimeField()
+    precedes_model = models.BooleanField(
+        default=False,
+        help_text="the repository had no ONNX file up to this commit, so every reader may have it",
+    )
 
     class Meta:
         ordering = ["-pk"]

@@ -30,9 +30,9 @@ def listed_for_everybody(prefix: str = "") -> Q:
 
 class RegisteredModelQuerySet(models.QuerySet["RegisteredModel"]):
     def visible_to(self, actor: User | AnonymousUser) -> Self:
-        """Models that ``actor`` may know of: public ones that ever published, and their own."""
+        """Models that ``actor`` may know of: public ones with something to read, and their own."""
         rows = self.filter(deleted_at=None)
-        public = listed_for_everybody()
+        public = listed_for_everybody() | Q(visibility=Visibility.PUBLIC, opened_at__isnull=False)
         if not actor.is_authenticated:
             return rows.filter(public)
         if actor.is_admin:
@@ -96,6 +96,9 @@ class RegisteredModel(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     first_published_at = models.DateTimeField(null=True, blank=True)
+    opened_at = models.DateTimeField(
+        null=True, blank=True, help_text="when the first commit without an ONNX model was made"
+    )
     deleted_at = models.DateTimeField(null=True, blank=True)
 
     objects = RegisteredModelQuerySet.as_manager()

@@ -223,6 +223,45 @@ class PredictedSpeed(models.Model):
         return self.low_ms, self.high_ms
 
 
+class DocumentAccuracy(models.Model):
+    """How good a listed model's main variant is by one metric, measured on a split of a data set.
+
+    The values have the digits that lists and graphs compare, see hub.protocol.accuracy.
+    """
+
+    document = models.ForeignKey(
+        SearchDocument, models.CASCADE, related_name="accuracies", db_index=False
+    )
+    metric = models.CharField(max_length=16)
+    dataset = models.CharField(max_length=96)
+    version = models.PositiveIntegerField(help_text="version of the data set")
+    split = models.CharField(max_length=200)
+    value = models.FloatField()
+    low = models.FloatField()
+    high = models.FloatField()
+    rows = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["document", "metric", "dataset", "split"]
+        verbose_name_plural = "document accuracies"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document", "metric", "dataset", "split"], name="documentaccuracy_unique"
+            ),
+            models.CheckConstraint(
+                condition=Q(low__lte=F("high")), name="documentaccuracy_interval"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["metric", "dataset", "value", "document"], name="documentaccuracy_ranked"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.value:g} on {self.dataset}@{self.version}:{self.split}"
+
+
 class DocumentFacets(models.Model):
     """All that a listed model counts for in the filters of a list, in one short text.
 

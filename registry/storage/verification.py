@@ -6,7 +6,9 @@ first. What is wrong is remembered until it reads well again or its bytes are up
 
 from __future__ import annotations
 
+import io
 import os
+from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -23,7 +25,6 @@ from registry.models.blobs import BlobProblem
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    import io
     from collections.abc import Callable, Iterator
 
     from django.db.models import QuerySet
@@ -118,7 +119,8 @@ def _problem_of(reader: io.BufferedReader, blob: Blob) -> BlobProblem:
     hasher, size = sha256(), 0
     while piece := reader.read(READ_BYTES):
         hasher.update(piece)
-        os.posix_fadvise(reader.fileno(), size, len(piece), os.POSIX_FADV_DONTNEED)
+        with suppress(io.UnsupportedOperation):  # no file of this machine
+            os.posix_fadvise(reader.fileno(), size, len(piece), os.POSIX_FADV_DONTNEED)
         size += len(piece)
     if size != blob.size:
         return BlobProblem.SIZE

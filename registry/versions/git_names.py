@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 LFS_BYTES = 10_000_000
 LFS_BYTES_WEIGHTS = 1_000_000
 WEIGHTS = (".onnx", ".onnx_data", ".safetensors", ".bin", ".data", ".pb", ".npz", ".npy")
+ATTRIBUTES = ".gitattributes"
+_GLOB = frozenset("*?[\\")
+_QUOTED = frozenset(' "\\')
 FILE_MODE = 0o100644
 FOLDER_MODE = 0o040000
 
@@ -67,6 +70,35 @@ def tree_objects(files: Iterable[tuple[str, str]]) -> dict[str, Tree]:
     trees: list[Tree] = []
     _tree(list(files), trees=trees)
     return {tree.id.decode(): tree for tree in trees}
+
+
+def attributes(files: Iterable[tuple[str, str, bool]]) -> bytes:
+    """The `.gitattributes` that git sees beside files of ``(path, 40-hex id, is LFS)``.
+
+    It names each LFS object, since a pattern would make small files of that kind look changed.
+    Empty where there are none, or where the files have a `.gitattributes` of their own.
+    """
+    rows = sorted(files)
+    if any(path == ATTRIBUTES for path, _, _ in rows):
+        return b""
+    objects = (path for path, _, lfs in rows if lfs)
+    lines = (f"{_pattern(path)} filter=lfs diff=lfs merge=lfs -text\n" for path in objects)
+    return "".join(lines).encode()
+
+
+def committed(files: Iterable[tuple[str, str, bool]]) -> list[tuple[str, str]]:
+    """The ``(path, 40-hex id)`` pairs of a commit's tree: the files, and their attributes."""
+    rows = list(files)
+    text = attributes(rows)
+    own = [(path, oid) for path, oid, _ in rows]
+    return [*own, (ATTRIBUTES, blob_id(text))] if text else own
+
+
+def _pattern(path: str) -> str:
+    """The pattern of gitattributes(5) that matches one path alone, quoted as C does."""
+    escaped = "".join(f"\\{letter}" if letter in _GLOB else letter for letter in path)
+    quoted = escaped.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"/{quoted}"' if _QUOTED & set(escaped) else f"/{escaped}"
 
 
 def commit_id(tree: str, parent: str | None, message: str, by: Signature) -> str:

@@ -35,12 +35,21 @@ class Target(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What a blob of git holds: the file itself, or the pointer to it."""
+    """What a blob of git holds: the file itself, the pointer to it, or text that no file holds."""
 
     lfs: bool
     sha256: str
     size: int
     is_erased: bool
+    text: bytes = b""
+
+    def read(self) -> bytes:
+        """Its bytes; what is large is a pointer."""
+        if self.text:
+            return self.text
+        if self.lfs:
+            return git_names.pointer(self.sha256, self.size)
+        return store().read(self.sha256, self.size)
 
 
 @dataclass
@@ -49,7 +58,8 @@ class Repository:
 
     model: RegisteredModel
     versions: QuerySet[Version]
-    sees_commits: bool
+    for_readers: bool
+    """Whether only the commits that every reader may have are given."""
     commits: dict[str, GitCommit] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
     """Commits whose parent is not given out."""
@@ -99,14 +109,20 @@ class Repository:
             oid: Content(lfs, sha256, size, erased_at is not None)
             for _, oid, lfs, sha256, size, erased_at in rows
         }
-        return git_names.tree_objects((row[0], row[1]) for row in rows), blobs
+        plain = git_names.tree_objects((row[0], row[1]) for row in rows)
+        if self.commits[commit_id].tree.decode() in plain:
+            return plain, blobs
+        files = [row[:3] for row in rows]
+        text = git_names.attributes(files)
+        blobs[git_names.blob_id(text)] = Content(False, "", len(text), False, text)
+        return git_names.tree_objects(git_names.committed(files)), blobs
 
     def _find(self, commit_id: str) -> Target | None:
         """A commit by its id, where the reader may have it."""
         version = self.versions.exclude(state=Version.State.WITHDRAWN).filter(commit_id=commit_id)
         if row := version.first():
             return Target(commit_id, row)
-        head = history.find(self.model, commit_id) if self.sees_commits else None
+        head = history.find(self.model, commit_id, for_readers=self.for_readers)
         return Target(head.commit_id, head.version, head.commit) if head else None
 
     def _object(self, target: Target) -> GitCommit | None:
@@ -125,11 +141,7 @@ def objects(
     yield from commits
     yield from trees.values()
     for content in blobs.values():
-        yield GitBlob.from_string(
-            git_names.pointer(content.sha256, content.size)
-            if content.lfs
-            else store().read(content.sha256, content.size)
-        )
+        yield GitBlob.from_string(content.read())
 
 
 def _content(

@@ -1,7 +1,8 @@
 """A model's commits as writers see them: what was committed, whether or not it is public.
 
 A version is a commit. Where a commit's version is still a draft, or was amended by a later commit,
-its row in ``Commit`` holds what it was. Nothing here asks who wants to know; callers do.
+its row in ``Commit`` holds what it was. Readers may have such a commit where the repository held no
+ONNX model up to it: there was nothing to check. Nothing here asks who wants to know; callers do.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from registry.models import Branch, Commit, Version
+from registry.models import Branch, Commit, CommitFile, File, Version
 from registry.versions import git_names
 from registry.versions.lifecycle import BRANCH
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-    from registry.models import CommitFile, File, RegisteredModel
+    from registry.models import RegisteredModel
 
 FIRST_MESSAGE = "initial commit"
 
@@ -67,12 +68,7 @@ def head(of: RegisteredModel, branch: str) -> Head | None:
         .select_related("model__namespace", "created_by", "parent")
         .first()
     )
-    commit = (
-        Commit.objects.filter(model=of, branch=branch, created_at__gte=since)
-        .exclude(version__state=Version.State.WITHDRAWN)
-        .select_related("version__model__namespace", "version__created_by", "version__parent")
-        .first()
-    )
+    commit = commits(of, for_readers=False).filter(branch=branch, created_at__gte=since).first()
     if version is not None and not _is_newer(commit, version):
         return Head(str(version.commit_id), version)
     if commit is not None:
@@ -80,15 +76,49 @@ def head(of: RegisteredModel, branch: str) -> Head | None:
     return _start(start) if start else None
 
 
-def find(of: RegisteredModel, commit_id: str) -> Head | None:
-    """A commit that was made through the protocol, by its 40-hex id, or by its beginning."""
-    commit = (
-        Commit.objects.filter(model=of, commit_id=commit_id)
-        .exclude(version__state=Version.State.WITHDRAWN)
-        .select_related("version__model__namespace", "version__created_by", "version__parent")
-        .first()
-    )
+def readers_head(of: RegisteredModel, branch: str) -> Head | None:
+    """The newest commit on a branch before the repository's first model; None where there is none.
+
+    It is where the branch began, if nothing was committed to it since.
+    """
+    start = Branch.objects.filter(model=of, name=branch).select_related("commit").first()
+    since = start.created_at if start else of.created_at
+    rows = commits(of, for_readers=True)
+    commit = rows.filter(branch=branch, created_at__gte=since).first()
+    if commit is None and start is not None and start.commit is not None:
+        commit = rows.filter(pk=start.commit.pk).first()
     return of_commit(commit) if commit else None
+
+
+def find(of: RegisteredModel, commit_id: str, *, for_readers: bool = False) -> Head | None:
+    """A commit that was made through the protocol, by its 40-hex id."""
+    row = commit(of, commit_id, for_readers=for_readers)
+    return of_commit(row) if row else None
+
+
+def commit(of: RegisteredModel, commit_id: str, *, for_readers: bool = False) -> Commit | None:
+    """The row of a commit that was made through the protocol, by its 40-hex id."""
+    return commits(of, for_readers=for_readers).filter(commit_id=commit_id).first()
+
+
+def commits(of: RegisteredModel, *, for_readers: bool) -> QuerySet[Commit]:
+    """The commits of a model that were not withdrawn, newest first.
+
+    Those ``for_readers`` are before its first model.
+    """
+    rows = Commit.objects.filter(model=of).exclude(version__state=Version.State.WITHDRAWN)
+    if for_readers:
+        rows = rows.filter(precedes_model=True)
+    return rows.select_related(
+        "version__model__namespace", "version__created_by", "version__parent", "author"
+    )
+
+
+def has_onnx(of: RegisteredModel) -> bool:
+    """Whether a version or commit of a model, whoever may see it, has an ONNX file."""
+    files = File.objects.filter(version__model=of, path__iendswith=".onnx")
+    committed = CommitFile.objects.filter(commit__model=of, path__iendswith=".onnx")
+    return files.exists() or committed.exists()
 
 
 def of_commit(commit: Commit) -> Head:

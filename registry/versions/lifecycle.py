@@ -97,7 +97,8 @@ def freeze(version: Version, actor: User, *, publish: bool, at: datetime | None 
 
 def name_commit(version: Version, actor: User, at: datetime) -> tuple[str, str]:
     """The ids of the tree and of the commit that a version's files are at ``at``."""
-    tree_id = git_names.tree_id(version.files.values_list("path", "git_oid"))
+    files = version.files.values_list("path", "git_oid", "lfs")
+    tree_id = git_names.tree_id(git_names.committed(files))
     parent = parent_of(version)
     message = version.message or f"Version {version.number}"
     return tree_id, git_names.commit_id(
@@ -132,7 +133,8 @@ def reopen(version: Version) -> None:
 def reject(version: Version) -> None:
     """Send a submitted version back to draft; its failed checks say why."""
     reopen(version)
-    # A tag never moves, and what it named may be changed now; no one else has seen it.
+    # A tag never moves, and what it named may be changed now; no one else has seen it. The tags of
+    # a commit stay, since that stays what it was.
     Ref.objects.filter(version=version, kind=Ref.Kind.TAG).delete()
     events.record("version.rejected", version, actor=None, model=version.model)
 
@@ -158,6 +160,8 @@ def publish(version: Version, actor: User) -> None:
     version.published_at = now
     version.save(update_fields=["state", "published_at"])
     model = version.model
+    tags = Ref.objects.filter(commit__version=version, commit__commit_id=version.commit_id)
+    tags.update(version=version, commit=None)
     if not _newer_published(version):
         if version.branch == BRANCH:
             _describe(model, version)

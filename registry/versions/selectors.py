@@ -18,6 +18,7 @@ from registry.models import (
     AccessRequest,
     AccessToken,
     Blob,
+    CommitFile,
     File,
     Membership,
     Ref,
@@ -29,7 +30,7 @@ from registry.models import (
 )
 from registry.models.search import EVERYBODY
 from registry.people import selectors as people
-from registry.versions import moves
+from registry.versions import history, moves
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -279,9 +280,14 @@ def readable_blob(actor: Actor, sha256: str) -> Blob:
 
 
 def is_held(actor: Actor, of: RegisteredModel, sha256: str) -> bool:
-    """Whether a version of a model, itself seen by the actor, that the actor may see has a blob."""
+    """Whether a version or commit that the actor may see, of a model that they see, has a blob."""
     rows = versions(actor, of).exclude(state=Version.State.WITHDRAWN)
-    return File.objects.filter(blob=sha256, blob__erased_at=None, version__in=rows).exists()
+    commits = history.commits(of, for_readers=not sees_drafts(role(actor, of)))
+    content = Q(blob=sha256, blob__erased_at=None)
+    return (
+        File.objects.filter(content, version__in=rows).exists()
+        or CommitFile.objects.filter(content, commit__in=commits.order_by().values("pk")).exists()
+    )
 
 
 def stored_blob(sha256: str) -> Blob:
@@ -341,9 +347,15 @@ def refs_of(actor: Actor, of: RegisteredModel) -> QuerySet[Ref]:
 
 
 def refs_for(role: str | None, model_id: int) -> QuerySet[Ref]:
-    """The refs of a visible model for that role: writers see drafts too."""
-    rows = Ref.objects.filter(model=model_id)
+    """The refs of a visible model that name versions, for that role: writers see drafts too."""
+    rows = Ref.objects.filter(model=model_id, version__isnull=False)
     return rows if sees_drafts(role) else rows.filter(version__state__in=Version.VISIBLE)
+
+
+def commit_tags(role: str | None, of: RegisteredModel) -> QuerySet[Ref]:
+    """The tags of a visible model that name commits which are no versions (yet), for that role."""
+    commits = history.commits(of, for_readers=not sees_drafts(role))
+    return Ref.objects.filter(commit__in=commits.order_by().values("pk"))
 
 
 def access_requests(actor: Actor, of: RegisteredModel, status: str = "") -> QuerySet[AccessRequest]:

@@ -293,7 +293,7 @@ class BenchmarkRecord(APIView):
     ) -> FileResponse:
         """The record with every sample, as it was written; `hub bench verify` checks its sums."""
         row = _whole(request, namespace, name, number, pk)
-        file = open(samples.path(row), "rb")  # noqa: PTH123, SIM115 - the response closes it
+        file = samples.open_record(row)
         return FileResponse(file, content_type="application/json", filename=f"benchmark-{pk}.json")
 
 

@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.views import APIView
 
+from hub.protocol import accuracy
 from registry.api import pagination
 from registry.api.inputs import Input, parse
 from registry.api.parameters import asks
@@ -34,7 +35,7 @@ class EvaluationOutput(serializers.Serializer[Any]):
     dataset = serializers.CharField(source="row.dataset_version.dataset.slug")
     dataset_version = serializers.IntegerField(source="row.dataset_version.number")
     split = serializers.CharField(source="row.split")
-    metric = serializers.ChoiceField(rules.ALL, source="row.metric")
+    metric = serializers.ChoiceField(accuracy.ALL, source="row.metric")
     value = serializers.FloatField(source="row.value")
     low = serializers.FloatField(source="row.low", help_text="lower end of the 95 % interval")
     high = serializers.FloatField(source="row.high", help_text="upper end of the 95 % interval")

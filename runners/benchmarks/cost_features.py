@@ -67,10 +67,11 @@ class Features:
         """Read what was stored; None for another shape, such as that of an older release."""
         if not isinstance(columns, list) or len(columns) != len(COLUMNS):
             return None
-        if not all(isinstance(one, int | float) and one >= 0 for one in columns):
+        amounts = [one for one in map(stored.finite, columns) if one is not None and one >= 0]
+        if len(amounts) != len(columns):
             return None
         names = operators if isinstance(operators, list) else []
-        return cls(tuple(map(float, columns)), frozenset(map(stored.text, names)))
+        return cls(tuple(amounts), frozenset(map(stored.text, names)))
 
 
 def of(costs: Costs, sizes: Mapping[str, int]) -> Features | None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from registry.core import events
 from registry.models import File, Variant, Version
 from registry.versions.services import derivatives
-from runners.benchmarks import record_checks, scheduling
+from runners.benchmarks import noise, record_checks
 from runners.benchmarks.record_checks import COMPARISON, KIND, RECORD
 from runners.engine.benchmark import verdicts
 from runners.models import Comparison, Environment, Host, Job, Measurement
@@ -57,7 +57,8 @@ def take(job: Job) -> int:
     _slim(job, {"benchmarks": [row.pk for row in rows], "status": record.status})
     events.record("benchmark.added", job.version, actor=None, model=job.version.model)
     if record.status == Measurement.Status.NOISY:
-        scheduling.repeat_later(job)
+        noise.repeat_later(job)
+        noise.give_way(job)
     return len(rows)
 
 

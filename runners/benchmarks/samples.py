@@ -15,6 +15,7 @@ from registry.storage.files import store
 from runners.engine.benchmark.typed_record import Record
 
 if TYPE_CHECKING:
+    import io
     from collections.abc import Iterable, Iterator
 
     from runners.engine.benchmark.typed_record import Process
@@ -35,9 +36,9 @@ def counted(row: Measurement, processes: Iterable[Process]) -> list[Process]:
     return accepted if len(accepted) == row.processes else finished
 
 
-def path(row: Measurement) -> str:
-    """The stored file of a result's whole record; raises NotFound and Withdrawn."""
-    return str(store().path(_sha256(row)))
+def open_record(row: Measurement) -> io.BufferedReader:
+    """The file of a result's whole record; raises NotFound and Withdrawn."""
+    return store().open(_sha256(row))
 
 
 def csv(row: Measurement) -> Iterator[str]:

@@ -45,8 +45,6 @@ _ENOUGH_WAITING = 50
 _SETTLED = timedelta(minutes=5)
 _CALIBRATED_FOR = timedelta(days=30)
 _TRIED_WITHIN = timedelta(days=1)
-# A hub that was busy with the first evidence of new versions is quieter then.
-_QUIETER = timedelta(minutes=10)
 # What nobody asked for on a hub that is used beside: seconds, and a busy host makes it noisy.
 _EFFORT: dict[str, dict[str, Any]] = {
     "light": {
@@ -286,24 +284,6 @@ def catch_up() -> int:
         return 0
     rows = Version.objects.filter(state=Version.State.PUBLISHED, model__deleted_at=None)
     return sum(owe(version, with_comparison=False) for version in rows.order_by("-pk")[:_NEWEST])
-
-
-def repeat_later(job: Job) -> Job | None:
-    """Queue the first benchmark of a version once more that ended noisy; None for any other one."""
-    if job.priority != order.FIRST:
-        return None
-    return services.enqueue(
-        kind=KIND,
-        version=job.version,
-        entry=job.entry,
-        given={name: value for name, value in job.input.items() if name != "manifest_sha256"},
-        requires=job.requires,
-        pool=job.pool,
-        exclusive=job.exclusive,
-        priority=IDLE,
-        not_before=timezone.now() + _QUIETER,
-        again=True,
-    )
 
 
 def options_at(job: Job) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
+from hub.protocol import accuracy
 from registry.core import events
 from registry.models import DatasetVersion, Variant
-from runners.engine.evaluation import rules
 from runners.models import Evaluation
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def take(job: Job) -> int:
 
 def _fits(measure: dict[str, Any]) -> bool:
     figures = [measure.get(key) for key in ("value", "low", "high")]
-    most = 1 if measure.get("metric") in rules.SHARES else math.inf
-    return measure.get("metric") in rules.ALL and all(
+    most = 1 if measure.get("metric") in accuracy.SHARES else math.inf
+    return measure.get("metric") in accuracy.ALL and all(
         isinstance(one, int | float)
         and math.isfinite(one)
         and (-math.inf if most > 1 else 0) <= one <= most

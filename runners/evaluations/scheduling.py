@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol import problems
+from hub.protocol import accuracy, problems
 from hub.protocol.vocabularies import ONNXRUNTIME
 from registry.cards import claims, mentions, resolution
 from registry.core.permissions import require
@@ -54,7 +54,7 @@ class ResolvedClaim:
     @property
     def metric(self) -> str:
         """The metric of evaluations that is claimed; empty where they give none."""
-        return rules.measured_as(self.claim.metric)
+        return accuracy.measured_as(self.claim.metric)
 
 
 def resolved(version: Version) -> list[ResolvedClaim]:
@@ -211,7 +211,7 @@ def _resolve(claim: Claim, newest: dict[str, DatasetVersion | None]) -> Resolved
             f"{row} has no split {claim.split!r}." if claim.split else "The card names no split."
         )
         return ResolvedClaim(claim, row, None, words)
-    if claim.metric and rules.measured_as(claim.metric) not in rules.METRICS[split.task]:
+    if claim.metric and accuracy.measured_as(claim.metric) not in accuracy.METRICS[split.task]:
         words = f"Evaluations give no {claim.metric} for {split.task}."
         return ResolvedClaim(claim, row, split, words)
     return ResolvedClaim(claim, row, split)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import F, Max
 
+from hub.protocol import accuracy
 from hub.protocol.vocabularies import SHARES
-from runners.engine.evaluation import rules
 from runners.evaluations import scheduling
 from runners.models import Evaluation, Job
 
@@ -160,4 +160,4 @@ def _jobs(version: Version, entry: str) -> dict[tuple[Any, Any], Job]:
 
 def _place(row: Evaluation) -> tuple[Any, ...]:
     slug = row.dataset_version.dataset.slug
-    return row.variant_id, slug, row.split, rules.ALL.index(row.metric)
+    return row.variant_id, slug, row.split, accuracy.ALL.index(row.metric)

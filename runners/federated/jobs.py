@@ -19,12 +19,12 @@ from registry.core import outbox
 from registry.federated.models import Aggregate, Contribution, Round, Training
 from registry.federated.services import contributions, rounds, trainings
 from registry.federated.services.contributions import Verdict
-from registry.storage.files import store
 from runners.models import Job
 from runners.queue import services
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from runners.engine.reports import Report
 
@@ -50,6 +50,7 @@ class GoneError(Exception):
 class Staged:
     """What a job is given: files by the paths under which it sees them, and its options."""
 
+    path_of: Callable[[str], Path]
     files: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -57,7 +58,7 @@ class Staged:
         """Give a blob under a path; raises GoneError where it is no longer kept."""
         if not sha256:
             raise GoneError(f"The content of {path} is no longer stored.")
-        self.files[path] = str(store().path(sha256))
+        self.files[path] = str(self.path_of(sha256))
         return path
 
 
@@ -68,29 +69,33 @@ def connect() -> None:
 
 def keep_up() -> None:
     """Do what is due for every live round; quick where nothing is, harmless however often."""
-    for round_ in rounds.due():
-        _try_to_serve(round_)
+    for found in rounds.due():
+        _try_to_serve(found)
 
 
-def serve(round_: Round) -> None:
+def serve(found: Round) -> None:
     """Move one round on: have its contributions checked, close it, have it aggregated."""
-    plan = rounds.advance(round_)
+    plan = rounds.advance(found)
     if plan is not None:
         _enqueue(AGGREGATE, {"aggregate": plan.pk})
         return
     waiting = Contribution.objects.filter(
-        round=round_, state=Contribution.State.RECEIVED
+        round=found, state=Contribution.State.RECEIVED
     ).values_list("pk", "tries")
     fresh = [key for key, tries in waiting.order_by("pk") if not tries][:TOGETHER]
     alone = [([key], tries) for key, tries in waiting if tries][:TOGETHER]
     for keys, tries in [*([(fresh, 0)] if fresh else []), *alone]:
-        if not _is_being_checked(round_, keys):
-            _enqueue(CHECK, {"round": round_.pk, "contributions": keys, "tries": tries})
+        if not _is_being_checked(found, keys):
+            _enqueue(CHECK, {"round": found.pk, "contributions": keys, "tries": tries})
 
 
-def staged(job: Job) -> Staged:
-    """What a check or an aggregation gets, as the rows are now; raises GoneError."""
-    return _staged_check(job) if job.kind == CHECK else _staged_aggregate(job)
+def staged(job: Job, path_of: Callable[[str], Path]) -> Staged:
+    """What a check or an aggregation gets, as the rows are now; raises GoneError.
+
+    ``path_of`` gives the file of a blob, as ``BlobStore.files`` does.
+    """
+    stage = _stage_check if job.kind == CHECK else _stage_aggregate
+    return stage(job, Staged(path_of))
 
 
 def take(job: Job) -> None:
@@ -112,17 +117,17 @@ def _on_event(subject: outbox.Subject) -> None:
                 given={"training": row.pk, "roles": row.roles}, priority=Job.URGENT,
             )  # fmt: skip
         return
-    round_ = Round.objects.filter(pk=subject.key).select_related("training__model").first()
-    if round_ is not None:
-        serve(round_)
+    found = Round.objects.filter(pk=subject.key).select_related("training__model").first()
+    if found is not None:
+        serve(found)
 
 
-def _try_to_serve(round_: Round) -> None:
+def _try_to_serve(found: Round) -> None:
     """Move a round on; what is wrong with one holds up no other."""
     try:
-        serve(round_)
+        serve(found)
     except (problems.Problem, DatabaseError):
-        log.exception("round_not_served", round=round_.pk)
+        log.exception("round_not_served", round=found.pk)
 
 
 def _enqueue(kind: str, given: dict[str, Any]) -> Job:
@@ -142,45 +147,42 @@ def _enqueue(kind: str, given: dict[str, Any]) -> Job:
     )
 
 
-def _is_being_checked(round_: Round, keys: Iterable[int]) -> bool:
-    live = Job.objects.filter(kind=CHECK, state__in=Job.LIVE, input__round=round_.pk)
-    busy = {key for data in live.values_list("input", flat=True) for key in data["contributions"]}
+def _is_being_checked(found: Round, keys: Iterable[int]) -> bool:
+    live = Job.objects.filter(kind=CHECK, state__in=Job.LIVE, input__round=found.pk)
+    busy = {key for given in live.values_list("input", flat=True) for key in given["contributions"]}
     return not busy.isdisjoint(keys)
 
 
-def _staged_check(job: Job) -> Staged:
-    round_ = Round.objects.select_related("training").get(pk=job.input["round"])
+def _stage_check(job: Job, given: Staged) -> Staged:
+    found = Round.objects.select_related("training").get(pk=job.input["round"])
     rows = Contribution.objects.filter(
-        pk__in=job.input["contributions"], round=round_, state=Contribution.State.RECEIVED
+        pk__in=job.input["contributions"], round=found, state=Contribution.State.RECEIVED
     ).select_related("participant")
-    if not round_.is_live or not rows:
+    if not found.is_live or not rows:
         raise GoneError("The contribution was withdrawn, or its round has ended.")
-    staged = Staged()
-    staged.add(BASE, round_.base_id)
-    contributions = [
-        _contribution(staged, row)
-        | {"sha256": row.sha256, "norm_limit": round_.training.rules["norm_limit"]}
+    given.add(BASE, found.base_id)
+    told = [
+        _told(given, row) | {"sha256": row.sha256, "norm_limit": found.training.rules["norm_limit"]}
         for row in rows
     ]
-    staged.options = {"tensors": round_.training.layout, "contributions": contributions}
-    return staged
+    given.options = {"tensors": found.training.layout, "contributions": told}
+    return given
 
 
-def _staged_aggregate(job: Job) -> Staged:
+def _stage_aggregate(job: Job, given: Staged) -> Staged:
     plan = Aggregate.objects.select_related("round__training").get(pk=job.input["aggregate"])
     closing, training = plan.round, plan.round.training
     if closing.state != Round.State.CLOSING:
         raise GoneError(f"The round is {closing.state}.")
-    staged = Staged()
-    staged.add(BASE, closing.base_id)
+    given.add(BASE, closing.base_id)
     if training.optimiser_id:
-        staged.add(OPTIMISER, training.optimiser_id)
+        given.add(OPTIMISER, training.optimiser_id)
     rows = {
         row.pk: row
         for row in Contribution.objects.filter(pk__in=plan.inputs).select_related("participant")
     }
-    contributions = [
-        _contribution(staged, rows[key])
+    told = [
+        _told(given, rows[key])
         | {
             "n": rows[key].n,
             "norm": rows[key].figures.get("norm"),
@@ -189,25 +191,25 @@ def _staged_aggregate(job: Job) -> Staged:
         }
         for key in plan.inputs
     ]
-    staged.options = {
+    given.options = {
         "tensors": training.layout,
         "rules": plan.rules,
         "round": closing.number,
-        "contributions": contributions,
+        "contributions": told,
         "norm_history": _norms(training, closing.number),
         **({"seed": plan.seed} if plan.seed else {}),
     }
-    return staged
+    return given
 
 
-def _contribution(staged: Staged, row: Contribution) -> dict[str, Any]:
+def _told(given: Staged, row: Contribution) -> dict[str, Any]:
     """A contribution as the engine names it.
 
     One that started from older weights is a change of them: nothing asks for those weights again.
     """
     return {
         "id": row.participant.pseudonym,
-        "path": staged.add(f"contributions/{row.pk}", row.blob_id),
+        "path": given.add(f"contributions/{row.pk}", row.blob_id),
         "encoding": row.encoding,
     }
 
@@ -217,8 +219,8 @@ def _norms(training: Training, number: int) -> list[Any]:
     rows = Aggregate.objects.filter(
         round__training=training, round__number__lt=number, round__state=Round.State.AGGREGATED
     ).order_by("-round__number")
-    norms = [row.figures.get("median_norm") for row in rows[:HISTORY]]
-    return [norm for norm in reversed(norms) if norm is not None]
+    found = [made.figures.get("median_norm") for made in rows[:HISTORY]]
+    return [norm for norm in reversed(found) if norm is not None]
 
 
 def _take_schema(job: Job) -> None:
@@ -246,13 +248,13 @@ def _schema(report: Report) -> tuple[dict[str, Any], dict[str, str]]:
     parts = [federated.Part.from_json(row) for row in facts["tensors"]]
     if federated.layout_digest(parts) != facts["layout_digest"]:
         raise ValueError("the layout has another digest")
-    digests = report.files
-    schema = {
+    made = report.files
+    told = {
         "layout": [part.to_json() for part in parts],
         "layout_sha256": facts["layout_digest"],
         "graph_sha256": facts["graph_digest"],
     }
-    return schema, {"skeleton": digests[federated.MODEL], "weights": digests[federated.WEIGHTS]}
+    return told, {"skeleton": made[federated.MODEL], "weights": made[federated.WEIGHTS]}
 
 
 def _finding(message: str) -> dict[str, str]:
@@ -261,9 +263,9 @@ def _finding(message: str) -> dict[str, str]:
 
 def _take_check(job: Job) -> None:
     keys = list(job.input["contributions"])
-    figures = job.typed_report.facts.get("contributions", [])
+    told = job.typed_report.facts.get("contributions", [])
     if job.state == Job.State.SUCCEEDED:
-        by_name = {str(one.get("id")): one for one in figures if isinstance(one, dict)}
+        by_name = {str(one.get("id")): one for one in told if isinstance(one, dict)}
         rows = Contribution.objects.filter(pk__in=keys).select_related("participant")
         for row in rows:
             if (one := by_name.get(row.participant.pseudonym)) is not None:
@@ -306,30 +308,30 @@ def _take_aggregate(job: Job) -> None:
         rounds.give_up(plan, detail=job.error_detail or f"The job was {job.state}.")
         return
     facts = dict(report.facts)
-    contributions = facts.pop("contributions", [])
-    aggregate = rounds.AggregateResult(
+    told = facts.pop("contributions", [])
+    made = rounds.AggregateResult(
         result=outputs[federated.WEIGHTS],
         optimiser=outputs.get(OPTIMISER, ""),
         engine=report.versions,
         figures=facts,
         job_uuid=job.pk,
-        inputs=_figures(plan, contributions),
+        inputs=_figures(plan, told),
     )
-    rounds.finish(plan, aggregate)
+    rounds.finish(plan, made)
 
 
 def _figures(plan: Aggregate, told: Any) -> dict[int, dict[str, Any]]:
     rows = Contribution.objects.filter(pk__in=plan.inputs).select_related("participant")
     keys = {row.participant.pseudonym: row.pk for row in rows}
-    names = ("weight", "norm", "clipped", "cosine", "used", "reason")
+    wanted = ("weight", "norm", "clipped", "cosine", "used", "reason")
     return {
-        keys[str(one["id"])]: {name: one[name] for name in names if name in one}
+        keys[str(one["id"])]: {name: one[name] for name in wanted if name in one}
         for one in told
         if isinstance(one, dict) and str(one.get("id")) in keys
     }
 
 
 def _go_on(key: int) -> None:
-    round_ = Round.objects.filter(pk=key).select_related("training__model__namespace").first()
-    if round_ is not None and round_.is_live:
-        _try_to_serve(round_)
+    found = Round.objects.filter(pk=key).select_related("training__model__namespace").first()
+    if found is not None and found.is_live:
+        _try_to_serve(found)

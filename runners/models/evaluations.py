@@ -6,8 +6,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
+from hub.protocol import accuracy
 from registry.models.constraints import HEX64, matches
-from runners.engine.evaluation import rules
 from runners.models.jobs import Job
 
 
@@ -26,7 +26,7 @@ class Evaluation(models.Model):
         "registry.DatasetVersion", models.PROTECT, related_name="evaluations"
     )
     split = models.CharField(max_length=200)
-    metric = models.CharField(max_length=16, choices=[(name, name) for name in rules.ALL])
+    metric = models.CharField(max_length=16, choices=[(name, name) for name in accuracy.ALL])
     value = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()
@@ -51,11 +51,11 @@ class Evaluation(models.Model):
                 name="evaluation_unique",
             ),
             models.CheckConstraint(
-                condition=Q(metric__in=rules.ALL), name="evaluation_metric_known"
+                condition=Q(metric__in=accuracy.ALL), name="evaluation_metric_known"
             ),
             models.CheckConstraint(condition=Q(low__lte=F("high")), name="evaluation_interval"),
             models.CheckConstraint(
-                condition=~Q(metric__in=rules.SHARES)
+                condition=~Q(metric__in=accuracy.SHARES)
                 | Q(value__gte=0, value__lte=1, low__gte=0, high__lte=1),
                 name="evaluation_shares",
             ),

@@ -59,8 +59,6 @@ _READS_TEST_DATA = frozenset({"benchmark", "conformance", "convert", "upgrade"})
 _NAMES = frozenset(
     {"manifest_sha256", "source", "against_version", "against_variant", "dataset", "number"}
 )
-# A description lists so many external files completely, and some more.
-_LISTED = 200
 _NEWEST = 20
 
 
@@ -132,11 +130,11 @@ def _files(version: Version, kind: str, entry: str) -> list[tuple[str, str]]:
 
 
 def _loaded(version: Version, entry: str) -> set[str] | None:
-    """The files that a described model is loaded from; None where the description tells not all."""
+    """The files that a described model is loaded from; None where an old description lists few."""
     variant = Variant.objects.filter(version=version, entry__path=entry).first()
     if variant is None or variant.typed_facts.method < describe.METHOD:
         return None
-    return variant.paths if len(variant.typed_facts.external_files) < _LISTED else None
+    return variant.paths
 
 
 def _is_whole(job: Job) -> bool:
@@ -156,7 +154,7 @@ def _is_whole(job: Job) -> bool:
 def _reads_card(report: Report) -> bool:
     """Whether a described model may be loaded from the card, which is not in its key."""
     external = Facts.read(report.facts).external_files
-    return len(external) >= _LISTED or cards.CARD_PATH in {file.path for file in external}
+    return cards.CARD_PATH in {file.path for file in external}
 
 
 def _is_firm(kind: str, report: Report) -> bool:

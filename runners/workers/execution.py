@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import structlog
 from django.conf import settings
@@ -32,6 +32,9 @@ from runners.models import Job
 from runners.queue import services
 from runners.queue.failures import reason_of
 from runners.sandbox import Limits, Request, Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 log = structlog.get_logger(__name__)
 
@@ -83,17 +86,17 @@ class Lease:
         return self.gives_way
 
     def _renew(self) -> None:
-        progress: tuple[int, str] | None = None
+        written: tuple[int, str] | None = None
         waited = 0.0
         while not self._over.wait(1.0):
             waited += 1.0
             if self._yields():
                 self._lost.set()
                 break
-            if self._progress == progress and waited < settings.HUB_LIMITS_LEASE_SECONDS / 3:
+            if self._progress == written and waited < settings.HUB_LIMITS_LEASE_SECONDS / 3:
                 continue
-            waited, progress = 0.0, self._progress
-            percent, phase = progress or (None, "")
+            waited, written = 0.0, self._progress
+            percent, phase = written or (None, "")
             try:
                 if not services.renew(self._job, progress=percent, phase=phase):
                     self._lost.set()
@@ -151,20 +154,30 @@ def _end(job: Job, report: Report, *, lost: bool) -> None:
 
 
 def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
-    files = {path: str(store().path(sha256)) for path, sha256 in services.files_of(job).items()}
+    try:
+        with store().files() as path_of:
+            return _run_on(job, sandbox, lease, path_of)
+    except problems.StorageFull as error:
+        return _errored(job, "storage-full", str(error))
+    except problems.Unavailable as error:
+        return _errored(job, "storage-unavailable", str(error))
+
+
+def _run_on(job: Job, sandbox: Sandbox, lease: Lease, path_of: Callable[[str], Path]) -> Report:
+    files = {path: str(path_of(sha256)) for path, sha256 in services.files_of(job).items()}
     if job.version_id and job.entry not in files:
         return _errored(job, "file-missing", f"The version no longer holds {job.entry}.")
     weak = _too_weak(sandbox)
     if weak:
         return _errored(job, "sandbox-weak", weak)
-    options = _options(job, files)
+    options = _options(job, files, path_of)
     if job.kind in Job.PRIVATE:
         try:
-            staged = jobs.staged(job)
+            given = jobs.staged(job, path_of)
         except jobs.GoneError as gone:
             finding = Finding("input-gone", "error", str(gone))
             return Report(job.kind, {}, NOTHING, "failed", (finding,))
-        files, options = staged.files, staged.options
+        files, options = given.files, given.options
     request = Request(
         task=job.kind,
         entry=job.entry,
@@ -180,24 +193,22 @@ def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
         return record_checks.vetted(job, report)
     except OSError as error:
         return _errored(job, "sandbox-failed", f"The sandbox could not be used: {error}")
-    except problems.StorageFull as error:
-        return _errored(job, "storage-full", str(error))
 
 
-def _options(job: Job, files: dict[str, str]) -> dict[str, Any]:
+def _options(job: Job, files: dict[str, str], path_of: Callable[[str], Path]) -> dict[str, Any]:
     """What a job is told beside its files; those that it names by digest join ``files``."""
     options = dict(job.input)
     if sample := options.pop("calibration_sha256", ""):
         options["calibration"] = CALIBRATION
-        files[CALIBRATION] = str(store().path(sample))
+        files[CALIBRATION] = str(path_of(sample))
     # Files of another version of the same model, which a graph or a speed is held against.
     for path, sha256 in options.pop("against_files", {}).items():
-        files[f"{differences.AGAINST}/{path}"] = str(store().path(sha256))
+        files[f"{differences.AGAINST}/{path}"] = str(path_of(sha256))
     for path, sha256 in options.pop("data_files", {}).items():
-        files[f"{rules.FOLDER}/{path}"] = str(store().path(sha256))
+        files[f"{rules.FOLDER}/{path}"] = str(path_of(sha256))
     # What somebody gave for one run alone.
     for path, sha256 in options.pop("input_files", {}).items():
-        files[path] = str(store().path(sha256))
+        files[path] = str(path_of(sha256))
     return scheduling.options_at(job) if job.kind in scheduling.KINDS else options
 
 
@@ -237,7 +248,7 @@ def _store_outputs(report: Report, folder: Path) -> Report:
     Raises OSError for a name that is not a plain file of the folder: a child may have been taken
     over by its upload, and must not have us read anything else.
     """
-    outputs = []
+    kept = []
     for output in report.outputs:
         name = str(output.get("name", ""))
         if not OUTPUT_NAME.fullmatch(name):
@@ -248,8 +259,8 @@ def _store_outputs(report: Report, folder: Path) -> Report:
             if not stat.S_ISREG(state.st_mode) or state.st_nlink != 1:
                 raise OSError(f"the output {name!r} is not a plain file")
             sha256, size = derivatives.store_bytes(reader)
-        outputs.append({**output, "sha256": sha256, "size": size})
-    return replace(report, outputs=outputs)
+        kept.append({**output, "sha256": sha256, "size": size})
+    return replace(report, outputs=kept)
 
 
 def _too_weak(sandbox: Sandbox) -> str:

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import Error as DatabaseTrouble
 from django.db import close_old_connections, connections
 
-from registry.core import outbox, usage
+from registry.core import changes, outbox, usage
 from registry.storage.verification import SLICE_SECONDS
 from runners import pools
 from runners.benchmarks import predictions, scheduling
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-POLL_SECONDS = 0.25
 TIDY_SECONDS = 3600.0
 # How far lists may lag behind the downloads that models' own pages show.
 LISTS_SECONDS = 300.0
@@ -147,14 +146,15 @@ class Worker:
             self._scrubber = storage_verification.start()
 
     def _turn(self, sandbox: Sandbox) -> None:
+        before = changes.mark()
         try:
             worked = self.step(sandbox)
         except DatabaseTrouble:
             log.warning("database_unavailable", exc_info=True)
             worked = False
+        if not worked:
+            changes.wait(before, lambda: self._stopping)
         close_old_connections()
-        if not worked and not self._stopping:
-            time.sleep(POLL_SECONDS)
 
     def _offered(self) -> dict[str, Any]:
         return {

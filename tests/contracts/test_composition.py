@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -12,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hub.server.schedule import SCHEDULE
-from runners.pools import queues_of
+from runners.pools import POOL, queues_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"
@@ -71,7 +75,10 @@ def test_the_worker_listens_to_every_queue_that_is_used():
     assert {entry["options"]["queue"] for entry in SCHEDULE.values()} <= {"cpu", "light"}
 
 
-@pytest.mark.parametrize("extra", ["web", "worker-cpu"])
+RUNTIME = {"web": None, "worker-cpu": "onnxruntime", "worker-gpu": "onnxruntime-gpu"}
+
+
+@pytest.mark.parametrize("extra", RUNTIME)
 def test_locks_hold_every_package_in_the_version_that_is_tested(extra):
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     tested = {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in lines}
@@ -84,15 +91,42 @@ def test_locks_hold_every_package_in_the_version_that_is_tested(extra):
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", package), name
     # A package for other Pythons or systems alone is not in the tested environment.
     conditional = {re.match(r"[a-z0-9.-]+", each)[0] for each in packages if " ; " in each}
-    assert {name: version for name, version in locked.items() if name not in conditional} == {
-        name: tested[name] for name in locked if name not in conditional
-    }
+    # What only a GPU needs is tested nowhere here; its runtime has the version of the CPU's.
+    runtime = RUNTIME[extra]
+    for name, version in locked.items():
+        if name not in conditional and not name.startswith("nvidia-"):
+            assert version == tested["onnxruntime" if name == runtime else name], name
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = needed["optional-dependencies"]
-    wanted = [*needed["dependencies"], *extras["web"]]
-    wanted += extras["cpu"] if extra == "worker-cpu" else []
+    wanted = [*needed["dependencies"], *extras["web"], *extras["s3"]]
+    wanted += extras[extra.removeprefix("worker-")] if runtime else []
     assert {canonicalize_name(Requirement(each).name) for each in wanted} <= locked.keys()
-    assert ("onnxruntime" in locked) == (extra == "worker-cpu")
+    # Both packages hold the module `onnxruntime`: side by side, one overwrites the other.
+    assert {"onnxruntime", "onnxruntime-gpu"} & locked.keys() == {runtime} - {None}
+    assert any(name.startswith("nvidia-cudnn") for name in locked) == (extra == "worker-gpu")
+
+
+def test_no_extra_asks_for_both_runtimes():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+
+    def packages(name):
+        found = set()
+        for each in map(Requirement, extras[name]):
+            own = each.name == "onnx-hub"
+            found |= set().union(*map(packages, each.extras)) if own else {each.name}
+        return found
+
+    assert "onnxruntime-gpu" in packages("gpu")
+    for name in extras:
+        assert not {"onnxruntime", "onnxruntime-gpu"} <= packages(name), name
+
+
+def test_the_gpu_image_starts_a_worker_of_one_gpu_pool():
+    command = json.loads(re.search(r"^CMD (.+)$", stages()["worker-gpu"], re.MULTILINE)[1])
+    assert command[:3] == ["hub", "worker", "--pool"]
+    assert re.fullmatch(POOL, command[3])
+    assert command[3].startswith("gpu-")
 
 
 def test_images_run_as_nobody_without_tools_in_the_right_locale():
@@ -101,7 +135,7 @@ def test_images_run_as_nobody_without_tools_in_the_right_locale():
     assert "LC_ALL=en_US.UTF-8" in base
     assert "ORT_DISABLE_TELEMETRY=1" in base
     assert "pip uninstall" in base
-    for name in ("web", "worker-cpu"):
+    for name in RUNTIME:
         assert set(re.findall(r"^COPY --from=(\S+)", stages()[name], re.MULTILINE)) == {
             f"install-{name}"
         }
@@ -112,3 +146,49 @@ def test_the_proxy_goes_to_the_web_service():
     caddy = (DOCKER / "Caddyfile").read_text(encoding="utf-8")
     assert "reverse_proxy {$HUB_WEB:web:8000}" in caddy
     assert '"0.0.0.0:${PORT:-8000}"' in ENTRYPOINT
+
+
+ENTERED = {
+    "HUB_DOMAIN": "hub.example.org",
+    "HUB_SECRET_KEY": "x7" * 40,
+    "POSTGRES_PASSWORD": "letters4nd0digits",
+}
+
+
+def environment(home, **changes):
+    """What the Compose file gives the hub's services, once `example.env` is filled in."""
+    variable = re.compile(r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}")
+    given = {
+        name: variable.sub(lambda match: ENTERED.get(match[1]) or match[2], value)
+        for name, value in SERVICES["setup"]["environment"].items()
+    }
+    image = {"DJANGO_SETTINGS_MODULE": "hub.server.settings", "HUB_HOME": str(home)}
+    path = f"{Path(sys.executable).parent}:{os.defpath}"
+    return {"PATH": path} | given | image | {"HUB_GRAPHS": str(home / "graphs")} | changes
+
+
+def test_the_check_that_its_documentation_names_passes(tmp_path):
+    command = "python -m django check --deploy"
+    assert f"exec web {command}\n" in (DOCKER / "README.md").read_text(encoding="utf-8")
+    done = subprocess.run(
+        ["sh", DOCKER / "entrypoint.sh", *command.split()],
+        cwd=ROOT, env=environment(tmp_path), check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"hub\.[EW]\d+", done.stdout + done.stderr) == ["hub.W003"]
+
+
+@pytest.mark.live
+def test_its_setup_makes_the_tables_and_one_administrator(tmp_path):
+    # No PostgreSQL is at the address that the Compose file names.
+    database = {"DATABASE_URL": f"sqlite:///{tmp_path}/hub.sqlite3"}
+    shown = [
+        subprocess.run(
+            ["sh", DOCKER / "entrypoint.sh", "setup"],
+            cwd=ROOT, env=environment(tmp_path, **database), check=True, capture_output=True,
+            text=True,
+        ).stdout
+        for _ in range(2)
+    ]  # fmt: skip
+    assert re.search(r"^admin user: admin\nadmin password: \S{12,}\n", shown[0], re.MULTILINE)
+    assert "admin password" not in shown[1]

@@ -13,7 +13,7 @@ from threading import Barrier
 from django.conf import settings
 from django.db import connections
 from hub.protocol import problems
-from registry.storage.files import BlobStore
+from registry.storage.folder import FolderStore
 from registry.models import File, Namespace, RegisteredModel, Reservation, Upload, User, Version
 from registry.storage.services import quotas, uploads
 from registry.versions.services import files, registered_models, versions
@@ -36,7 +36,7 @@ def all_at_once():
 """
 OPEN_AT_ONCE = f"""{AT_ONCE}
 settings.HUB_LIMITS_USER_BYTES = {{user}}
-BlobStore.free_bytes = lambda self: {{free}}
+FolderStore.free_bytes = lambda self: {{free}}
 settings.HUB_LIMITS_FREE_BYTES = 0
 Namespace.objects.update(quota_bytes={{quota}})
 model = {{model}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import shutil
 import subprocess
@@ -27,6 +29,24 @@ def publish(hub, name, contents, message=""):
     hub.call("POST", f"{path}/submit", {"publish": True})
     wait_for(lambda: hub.state(path) == "published", f"{path} to be published", 180)
     return hub.call("GET", path)[2]["commit_id"]
+
+
+def commit_files(hub, name, contents):
+    """Commit files to zoo/``name`` as Hub clients do; returns the commit id."""
+    files = [
+        {"path": path, "content": base64.b64encode(content).decode(), "encoding": "base64"}
+        for path, content in contents.items()
+    ]
+    lines = [{"key": "header", "value": {"summary": "A commit"}}]
+    lines += [{"key": "file", "value": file} for file in files]
+    status, _, body = hub.call(
+        "POST",
+        f"/api/models/zoo/{name}/commit/main",
+        "\n".join(map(json.dumps, lines)).encode(),
+        Content_Type="application/x-ndjson",
+    )
+    assert status == 200, body
+    return body["commitOid"]
 
 
 @pytest.fixture(scope="module")
@@ -194,10 +214,37 @@ def test_large_files_come_by_git_lfs(hub, git, tmp_path):
     if shutil.which("git-lfs") is None:
         pytest.skip("git-lfs is not installed here")
     git("lfs", "install")
-    assert git("clone", "--quiet", f"{hub.address}/zoo/net")[0] == 0
-    here = tmp_path / "net"
-    (here / ".git" / "info").mkdir(exist_ok=True)
-    (here / ".git" / "info" / "attributes").write_text("*.bin filter=lfs diff=lfs merge=lfs\n")
-    status, said = git("lfs", "pull", at=here)
-    assert status == 0, said
+    name = fresh("large")
+    odd = 'odd/[a] "b" c*.bin'
+    contents = {"model.onnx": samples.mlp(), "small.bin": b"small", "w.bin": WEIGHTS}
+    publish(hub, name, contents)
+    assert git("clone", "--quiet", f"{hub.address}/zoo/{name}", "here") == (0, "")
+    here = tmp_path / "here"
     assert (here / "w.bin").read_bytes() == WEIGHTS
+    assert (here / "small.bin").read_bytes() == b"small"
+    assert git("status", "--short", at=here) == (0, "")
+    assert git("fsck", "--full", "--strict", at=here) == (0, "")
+    newest = commit_files(hub, name, {odd: WEIGHTS[::-1]})
+    wait_for(lambda: hub.state(f"models/zoo/{name}/versions/2") == "published", name, 180)
+    assert git("pull", "--quiet", at=here) == (0, "")
+    assert git("rev-parse", "HEAD", at=here)[1] == newest
+    assert (here / odd).read_bytes() == WEIGHTS[::-1]
+    assert git("status", "--short", at=here) == (0, "")
+
+
+def test_attributes_of_the_model_itself_stay(hub, git, tmp_path):
+    name = fresh("own")
+    own = b"*.bin filter=lfs diff=lfs merge=lfs -text\n"
+    publish(hub, name, {"model.onnx": samples.mlp(), "w.bin": WEIGHTS, ".gitattributes": own})
+    assert git("clone", "--quiet", f"{hub.address}/zoo/{name}", "here") == (0, "")
+    assert (tmp_path / "here" / ".gitattributes").read_bytes() == own
+
+
+def test_a_repository_without_a_model_is_cloned_by_everybody(hub, git, tmp_path):
+    name = fresh("tokens")
+    hub.call("POST", "models", {"namespace": "zoo", "name": name})
+    oid = commit_files(hub, name, {"tokenizer.json": b"{}"})
+    assert hub.call("POST", f"/api/models/zoo/{name}/tag/main", {"tag": "one"})[0] == 201
+    assert git("clone", "--quiet", f"{hub.address}/zoo/{name}", "here") == (0, "")
+    assert git("rev-parse", "HEAD", "one", at=tmp_path / "here")[1].split() == [oid, oid]
+    assert (tmp_path / "here" / "tokenizer.json").read_bytes() == b"{}"

@@ -8,58 +8,104 @@ from typing import TYPE_CHECKING, Any
 from frontend.parts import addresses
 from frontend.presenters import measurements
 from hub.protocol import problems
-from runners.engine.benchmark import bounds
+from runners.benchmarks import scheduling
+from runners.engine.benchmark import bounds, provider_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from registry.models import Variant
 
+# The name of a form's field for the whole shape of an input begins with it.
+SHAPE_FIELD = "shape:"
 _WHOLE = ("batch", "threads", "concurrency")
 _FRACTIONS = ("latency_bound_ms",)
 _WORDS = ("scenario", "bound_percentile")
 
 
 @dataclass(frozen=True, slots=True)
+class Setup:
+    """What workers offer: its value in the form, its name, and the names of its options."""
+
+    value: str
+    words: str
+    options: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunForm:
-    """What somebody may choose for a run of one variant: loads, percentiles, free dimensions."""
+    """What somebody may choose for a run of one variant.
+
+    ``sizes`` are names of free dimensions with their fields, ``shapes`` the names of inputs that
+    have any, with their fields and declared shapes.
+    """
 
     scenarios: tuple[tuple[str, str], ...]
     percentiles: tuple[str, ...]
     sizes: tuple[tuple[str, str], ...]
+    shapes: tuple[tuple[str, str, str], ...]
+    setups: tuple[Setup, ...]
 
 
 def form(variant: Variant | None) -> RunForm:
-    """The form for a variant; ``sizes`` are names of free dimensions, each with its field."""
+    """The form for a variant."""
     inputs = variant.typed_facts.inputs if variant is not None else ()
     names = dict.fromkeys(
         size for one in inputs for size in one.type.shape or () if isinstance(size, str)
     )
+    offers = dict.fromkeys((offer.runtime, offer.provider) for offer in scheduling.offers())
     return RunForm(
         scenarios=tuple(measurements.SCENARIOS.items()),
         percentiles=bounds.PERCENTILES,
         sizes=tuple((name, addresses.SIZE_FIELD + name) for name in names),
+        shapes=tuple(
+            (one.name, SHAPE_FIELD + one.name, "x".join(str(size or "?") for size in shape))
+            for one in inputs
+            if (shape := one.type.shape) and not all(isinstance(size, int) for size in shape)
+        ),
+        setups=tuple(
+            Setup(
+                f"{runtime}/{provider}",
+                measurements.runtime(runtime, provider),
+                ", ".join(provider_options.kinds_of(runtime, provider)),
+            )
+            for runtime, provider in offers
+        ),
     )
 
 
 def options(sent: Mapping[str, str]) -> dict[str, Any]:
-    """The options of a form that was sent: what is empty keeps its default.
+    """The arguments for `scheduling.ask` of a form that was sent: what is empty keeps its default.
 
-    Raises InvalidRequest for what is no number.
+    Raises InvalidRequest for what is no number, shape or option.
     """
     filled = {name: text.strip() for name, text in sent.items() if text.strip()}
     chosen: dict[str, Any] = {name: filled[name] for name in _WORDS if name in filled}
     chosen |= {name: _whole(name, filled[name]) for name in _WHOLE if name in filled}
     chosen |= {name: _fraction(name, filled[name]) for name in _FRACTIONS if name in filled}
-    sizes = {
-        name.removeprefix(addresses.SIZE_FIELD): _whole(name, text)
-        for name, text in filled.items()
-        if name.startswith(addresses.SIZE_FIELD)
+    runtime, _, provider = filled.get("setup", "").partition("/")
+    chosen |= {"runtime": runtime, "provider": provider} if runtime else {}
+    several = {
+        "shapes": {
+            name.removeprefix(addresses.SIZE_FIELD): _whole(name, text)
+            for name, text in filled.items()
+            if name.startswith(addresses.SIZE_FIELD)
+        },
+        "input_shapes": {
+            name.removeprefix(SHAPE_FIELD): _shape(name, text)
+            for name, text in filled.items()
+            if name.startswith(SHAPE_FIELD)
+        },
+        "provider_options": _provider_options(filled.get("provider_options", "")),
     }
+    if several["provider_options"] and not runtime:
+        raise problems.InvalidRequest.at(
+            "/setup", "Choose the runtime and provider that the options are of."
+        )
     if "latency_bound_ms" not in chosen:
         # The select always has a value, which says nothing without a bound.
         chosen.pop("bound_percentile", None)
-    return chosen | ({"shapes": sizes} if sizes else {})
+    return chosen | {name: values for name, values in several.items() if values}
 
 
 def _whole(name: str, text: str) -> int:
@@ -74,3 +120,26 @@ def _fraction(name: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise problems.InvalidRequest.at(f"/{name}", f"{name} must be a number.") from None
+
+
+def _shape(name: str, text: str) -> list[int]:
+    sizes = [addresses.whole(size.strip()) for size in text.lower().split("x")]
+    if None in sizes:
+        raise problems.InvalidRequest.at(
+            f"/{name}",
+            f"The shape of {name.removeprefix(SHAPE_FIELD)[:100]} must be whole numbers with x "
+            f"between them, such as 1x3x640x640; not {text[:60]!r}.",
+        )
+    return [size for size in sizes if size is not None]
+
+
+def _provider_options(text: str) -> dict[str, str]:
+    pairs = [line.partition("=") for line in text.splitlines() if line.strip()]
+    for name, sign, value in pairs:
+        if not (name.strip() and sign and value.strip()):
+            raise problems.InvalidRequest.at(
+                "/provider_options",
+                f"Write one option per line as name=value, such as enable_mem_pattern=false; not "
+                f"{name[:60]!r}.",
+            )
+    return {name.strip(): value.strip() for name, _, value in pairs}

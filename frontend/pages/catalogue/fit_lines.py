@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting, labels
-from frontend.presenters import measurements
-from registry.catalogue import fits
+from frontend.presenters import evaluations, measurements
+from registry.catalogue import accuracies, fits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from registry.catalogue.fits import Fit
+    from registry.catalogue.fits import Evaluated, Fit
     from registry.catalogue.query import Query
     from registry.models import DocumentSpeed, PredictedSpeed, SearchDocument
 
@@ -38,11 +38,17 @@ def of(
     """
     if not fits.are_asked(query):
         return {}
+    figures = accuracies.of_documents([row.pk for row in documents], query.accuracy)
     return {
         row.pk: tuple(
             _words(fit)
             for fit in fits.of(
-                query, row.latest, task=row.task, licence=row.license, speed=speeds.get(row.pk)
+                query,
+                row.latest,
+                task=row.task,
+                licence=row.license,
+                speed=speeds.get(row.pk),
+                accuracies=figures.get(row.pk, ()),
             )
         )
         for row in documents
@@ -50,9 +56,20 @@ def of(
 
 
 def _words(fit: Fit) -> str:
+    if fit.evaluated is not None:
+        return _accuracy(fit, fit.evaluated)
     if fit.constraint != "max_p50":
         return _WORDS[fit.constraint](fit.value)
     words = f"p50 {measurements.latency(float(fit.value))}"
     if fit.low is not None and fit.high is not None:
         words += f" [{measurements.latency(fit.low)} to {measurements.latency(fit.high)}]"
     return f"{words}, predicted" if fit.basis == "predicted" else words
+
+
+def _accuracy(fit: Fit, of: Evaluated) -> str:
+    value, low, high = (
+        evaluations.amount(of.metric, float(number or 0))
+        for number in (fit.value, fit.low, fit.high)
+    )
+    title = evaluations.title(of.metric)
+    return f"{title} {value} [{low} to {high}] on {of.dataset}@{of.version}, {of.split}"

@@ -18,7 +18,7 @@ from frontend.parts import formatting, highlighting, labels
 from frontend.presenters import list_filters
 from metadata.sparql import listing
 from registry.api.parameters import accepts
-from registry.catalogue import facets, predictions, search, speeds
+from registry.catalogue import accuracies, facets, predictions, search, speeds
 from registry.catalogue.query import Query
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def models(request: HttpRequest) -> HttpResponse:
             "kept": list_filters.kept(query),
             "groups": list_filters.groups(query, counts, values),
             "counts_capped": formatting.grouped(facets.MATCHES) if counts.capped else "",
+            "measures": list_filters.measures(query, accuracies.offers(request.user)),
+            "bound": list_filters.bound(query),
             "sorts": list_filters.sorts(query, known_setups),
             "order_reason": list_filters.order_reason(query),
             "offers_predictions": bool(column and predictions.exist(column.setup)),

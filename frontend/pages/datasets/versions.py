@@ -10,7 +10,7 @@ from frontend.parts import labels
 from registry.datasets import selectors
 
 if TYPE_CHECKING:
-    from hub.protocol.splits import Split
+    from hub.protocol.splits import Split, SplitInput, Target
     from registry.models import Dataset, DatasetFile, DatasetVersion
 
 # How many of each a page shows; the API has all of them.
@@ -45,8 +45,9 @@ class SplitView:
     reader: str
     files: Names
     inputs: tuple[tuple[str, str, Names], ...]
-    target: tuple[str, str]
+    target: tuple[str, Names]
     labels: Names
+    positive: str
 
     @classmethod
     def of(cls, split: Split) -> SplitView:
@@ -58,16 +59,24 @@ class SplitView:
             reader=_READERS[split.reader],
             files=Names.of(split.files),
             inputs=tuple(
-                (one.name, _source(noun, len(one.columns)), Names.of(one.columns))
-                for one in split.inputs
+                (one.name, _source(noun, one), Names.of(one.columns)) for one in split.inputs
             ),
-            target=(noun, split.target.column) if split.target.column else ("Folder name", ""),
+            target=_target(noun, split.target),
+            positive=split.target.positive,
             labels=Names.of(split.target.labels),
         )
 
 
-def _source(noun: str, count: int) -> str:
-    return "Picture" if count == 0 else noun if count == 1 else f"{noun}s"
+def _source(noun: str, of: SplitInput) -> str:
+    if of.columns:
+        return noun if len(of.columns) == 1 else f"{noun}s"
+    return f"Picture, {of.polarity.replace('-', ' ')}" if of.polarity else "Picture"
+
+
+def _target(noun: str, of: Target) -> tuple[str, Names]:
+    if of.columns:
+        return f"{noun}s", Names.of(of.columns)
+    return (noun, Names.of((of.column,))) if of.column else ("Folder name", Names.of(()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,11 @@ async function show(url) {
 }
 
 addEventListener("change", (event) => {
-  if (event.target.form?.id === "filters") show(address(event.target.form));
+  const changed = event.target;
+  if (changed.form?.id !== "filters") return;
+  // A choice that means nothing without the value of another field waits for that.
+  if (changed.dataset.with && !changed.form.elements[changed.dataset.with].value) return;
+  show(address(changed.form));
 });
 addEventListener("submit", (event) => {
   if (event.target.id !== "filters") return;

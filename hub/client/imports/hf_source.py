@@ -216,7 +216,7 @@ class Source(Transport):
                 sha256=str(lfs["oid"]).removeprefix(digests.PREFIX) if lfs else None,
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise self._strange(f"a file entry is incomplete ({error})") from error
+            raise self._strange(f"a file entry is incomplete ({error})") from None
         is_named = (
             _COMMIT.fullmatch(entry.oid) if lfs is None else _SHA256.fullmatch(entry.sha256 or "")
         )
@@ -234,8 +234,8 @@ class Source(Transport):
         answer = self.request("GET", address, query=query)
         try:
             return json.loads(answer.body), answer.headers.get("Link", "")
-        except ValueError as error:
-            raise self._strange("it did not answer with JSON") from error
+        except ValueError:
+            raise self._strange("it did not answer with JSON") from None
 
     def _strange(self, what: str) -> problems.Unreachable:
         return problems.Unreachable(
@@ -244,10 +244,15 @@ class Source(Transport):
         )
 
     def _send(
-        self, method: str, url: str, headers: dict[str, str], body: bytes | Body | None
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        body: bytes | Body | None,
+        silence_seconds: float | None = None,
     ) -> urllib3.BaseHTTPResponse:
         try:
-            return super()._send(method, url, headers, body)
+            return super()._send(method, url, headers, body, silence_seconds)
         except problems.Unreachable as error:
             if "HUB_URL" not in str(error):
                 raise
@@ -257,7 +262,7 @@ class Source(Transport):
                 reason=error.reason,
                 is_transient=error.is_transient,
                 is_unsent=error.is_unsent,
-            ) from error
+            ) from None
 
     def _problem(self, response: urllib3.BaseHTTPResponse, url: str) -> problems.Problem:
         """What the server says, by the protocol's codes, with what to do about it."""

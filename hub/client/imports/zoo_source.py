@@ -73,7 +73,7 @@ class Entry:
                 f"An entry of the manifest has no {error}: {str(raw)[:120]}"
                 if isinstance(error, KeyError)
                 else f"An entry of the manifest is not one ({error}): {str(raw)[:120]}"
-            ) from error
+            ) from None
 
 
 @dataclass(slots=True)
@@ -109,8 +109,8 @@ class Source:
         address = f"{self.place}/{quote(path, safe='/%@:')}"
         try:
             download.write_file(self._transport, address, target, on_bytes)
-        except problems.NotFound as error:
-            raise Missing(f"{path} is not at {self.place}") from error
+        except problems.NotFound:
+            raise Missing(f"{path} is not at {self.place}") from None
         return _real(target, path)
 
 
@@ -123,7 +123,7 @@ def read_manifest(place: str) -> list[Any]:
             with Path(place).open("rb") as reader:
                 entries = json.loads(reader.read(LARGEST_MANIFEST_BYTES + 1))
     except (OSError, ValueError) as error:
-        raise problems.InvalidRequest(f"{place} cannot be read as a manifest: {error}") from error
+        raise problems.InvalidRequest(f"{place} cannot be read as a manifest: {error}") from None
     if not isinstance(entries, list):
         raise problems.InvalidRequest(f"{place} is not a manifest: it contains no list of models.")
     return entries

@@ -53,7 +53,7 @@ def read(path: Path) -> Identity | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise problems.HubError(
             f"{path} cannot be read ({error}). Delete it and join the training again."
-        ) from error
+        ) from None
 
 
 def keep(path: Path, identity: Identity) -> None:

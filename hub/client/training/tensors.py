@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 try:
     import numpy as np
-except ImportError as error:
+except ImportError:
     from hub.protocol.problems import LibraryMissing
 
     raise LibraryMissing(
         "Federated training needs numpy: pip install 'onnx-hub[federated]'."
-    ) from error
+    ) from None
 
 from hub.protocol import federated, problems, safetensors
 

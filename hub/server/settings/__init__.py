@@ -90,6 +90,7 @@ INSTALLED_APPS = [
     "runners",
     "metadata",
     "frontend",
+    "hub.server",
 ]
 MIDDLEWARE = [
     "hub.server.middleware.RequestIdMiddleware",

@@ -59,8 +59,14 @@ CACHES = {
 }
 CACHES["counters"] = CACHES["default"] | {"KEY_PREFIX": "hub"} if REDIS_URL else CACHES["process"]
 
-# Where uploaded files are stored: a local folder (file:///…).
+# Where uploaded files are stored: a local folder (file:///…) or an S3 bucket (s3://bucket/prefix).
 HUB_STORAGE_URL = env.str("HUB_STORAGE_URL", default=(HUB_HOME / "storage").as_uri())
+# With S3: a local folder for what can be made again, such as files that workers have fetched.
+HUB_STORAGE_CACHE = Path(env.str("HUB_STORAGE_CACHE", default=str(HUB_HOME / "storage-cache")))
+# With S3: most bytes of fetched files that a machine keeps, unless jobs use more at once.
+HUB_STORAGE_CACHE_BYTES = env.int("HUB_STORAGE_CACHE_BYTES", default=2**35)
+# With S3: redirect downloads to signed addresses of the bucket, valid for five minutes.
+HUB_STORAGE_REDIRECT = env.bool("HUB_STORAGE_REDIRECT", default=False)
 # Bodies that Django itself may hold in memory; model bytes go through resumable uploads instead.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20 * 5
 # Folder for buffered request and response bodies of slow clients.

@@ -86,7 +86,7 @@ def begin(participant: Participant, *, length: int, claimed: str = "") -> Upload
         else "",
         expires_at=timezone.now() + uploads.LIFETIME,
     )
-    store().staged(str(upload.uuid)).touch()
+    store().begin(str(upload.uuid), length)
     return upload
 
 

@@ -91,7 +91,7 @@ def _open(request: Request, namespace: str, name: str) -> tuple[dict[str, str], 
     model = revisions.repo(request.user, namespace, name)
     selectors.require_files(request.user, model)
     reader = revisions.Reader(request.user, model)
-    repo = Repository(model, reader.versions.select_related("parent"), reader.writes)
+    repo = Repository(model, reader.versions.select_related("parent"), not reader.writes)
     named = {f"refs/heads/{name}": at for name, at in reader.branches().items()}
     versions = reader.versions.filter(state__in=Version.SERVED)
     for version in versions.order_by("number"):
@@ -99,6 +99,8 @@ def _open(request: Request, namespace: str, name: str) -> tuple[dict[str, str], 
         named[f"refs/tags/v{version.number}"] = at
         for ref in reader.refs.filter(kind=Ref.Kind.TAG, version=version):
             named[f"refs/tags/{ref.name}"] = at
+    for tag in reader.commit_tags:
+        named[f"refs/tags/{tag.name}"] = reader.find(tag.name)
     refs = {}
     for ref_name, at in named.items():
         is_withdrawn = at.version is not None and at.version.state == Version.State.WITHDRAWN

@@ -59,17 +59,13 @@ class TagDetail(RefView):
     """One tag; for making it the address names what it is put on."""
 
     def post(self, request: Request, namespace: str, name: str, rest: str) -> Response:
-        """Put a tag on a version; 409 if it exists: tags never move."""
+        """Put a tag on a commit; 409 if it exists: tags never move."""
         model = writing.writable(request, namespace, name)
         head = _at(request, model, rest)
         tag = writing.text(writing.body(request), "tag")
-        if head is None or head.commit is not None:
-            raise errors.Refused(
-                f"{rest} of {model.ref} is not a version yet: it contains no ONNX model or did "
-                "not pass its checks. Tag it once it does.",
-                status=400,
-            )
-        refs.put_tag(request.user, model=model, name=tag, version=head.version)
+        if head is None:
+            raise errors.Refused(f"{model.ref} has no commits yet. Tag the first one.", status=400)
+        refs.put_tag(request.user, model=model, name=tag, head=head)
         return Response({}, status=201)
 
     def delete(self, request: Request, namespace: str, name: str, rest: str) -> Response:

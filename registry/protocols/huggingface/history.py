@@ -1,6 +1,7 @@
 """Commits and refs: the versions of a model, as git shows them.
 
-Writers see each commit that was made; the public sees one for each version.
+Writers see each commit that was made; readers those before the first model, then one for each
+version.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from django.utils.html import escape
 from rest_framework.response import Response
 
 from registry.api.parameters import accepts
-from registry.models import Commit, CommitFile, File, Ref, Version
+from registry.models import CommitFile, File, Ref, Version
 from registry.protocols.huggingface import addresses, revisions, shapes
 from registry.protocols.huggingface.views import HubView
 from registry.versions import git_names, history, lifecycle
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
     from registry.core.permissions import Actor
+    from registry.models import Commit
     from registry.protocols.huggingface.revisions import Reader, Revision
 
 PAGE = 50
@@ -59,8 +61,10 @@ class Refs(HubView):
         reader = revisions.Reader(request.user, model)
         released = reader.versions.filter(state__in=Version.VISIBLE)
         tags = {f"v{version.number}": str(version.commit_id) for version in released}
-        for ref in reader.refs.filter(kind=Ref.Kind.TAG).select_related("version"):
-            tags[ref.name] = str(ref.version.commit_id)
+        of_versions = reader.refs.filter(kind=Ref.Kind.TAG)
+        for ref, commit_id in of_versions.values_list("name", "version__commit_id"):
+            tags[ref] = str(commit_id)
+        tags |= dict(reader.commit_tags.values_list("name", "commit__commit_id"))
         refs: dict[str, list[dict[str, str]]] = {
             "branches": [
                 _ref("heads", name, at.commit_id) for name, at in reader.branches().items()
@@ -79,7 +83,7 @@ def commits_of(actor: Actor, at: Revision) -> list[Revision]:
         return [at]
     reader = revisions.Reader(actor, at.model)
     versions = _versions_back(reader, at)
-    return _with_amended(versions) if reader.writes else versions
+    return _with_amended(versions, for_readers=not reader.writes)
 
 
 def _versions_back(reader: Reader, at: Revision) -> list[Revision]:
@@ -104,11 +108,11 @@ def _versions_back(reader: Reader, at: Revision) -> list[Revision]:
     return commits
 
 
-def _with_amended(versions: list[Revision]) -> list[Revision]:
-    """The commits of writers: behind each version those that it amended, newest first."""
+def _with_amended(versions: list[Revision], *, for_readers: bool) -> list[Revision]:
+    """Behind each version the commits that it amended, newest first: all, or those of readers."""
     rows = (
-        Commit.objects.filter(version__in=[each.version for each in versions])
-        .select_related("version__model__namespace", "author")
+        history.commits(versions[0].model, for_readers=for_readers)
+        .filter(version__in=[each.version for each in versions])
         .defer(*(f"version__{name}" for name in _LONG_TEXT))
         .order_by("-pk")
     )

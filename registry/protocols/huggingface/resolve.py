@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from django.http import HttpResponse
@@ -63,12 +65,21 @@ class Raw(HubView):
     def get(self, request: Request, namespace: str, name: str, rest: str) -> HttpResponseBase:
         """The bytes, or the pointer to them where they are a git-LFS object."""
         content = _find(request, namespace, name, rest)
+        plain = request._request  # noqa: SLF001 - DRF's own
         if not content.is_lfs:
-            return _send(request._request, content)  # noqa: SLF001
+            return _send(plain, content)
         pointer = git_names.pointer(content.blob.sha256, content.blob.size)
-        answer = HttpResponse(pointer, content_type="text/plain; charset=utf-8")
-        answer["Content-Length"] = str(len(pointer))
-        answer["ETag"] = f'"{content.git_oid}"'
+        part = downloads.answer(
+            downloads.DownloadRequest.of(plain),
+            Blob(sha256=hashlib.sha256(pointer).hexdigest(), size=len(pointer)),
+            content.path,
+            immutable=content.is_immutable,
+            tag=content.git_oid,
+        )
+        answer = HttpResponse(status=part.status, headers=part.headers)
+        if part.status != HTTPStatus.NOT_MODIFIED:
+            answer["Content-Type"] = "text/plain; charset=utf-8"
+            answer.content = pointer[part.start : part.start + part.length]
         answer["X-Repo-Commit"] = content.commit_id
         return answer
 

@@ -11,9 +11,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import Exists, OuterRef, Q
+
 from hub.protocol import problems
+from registry.cards import cards
 from registry.models import Branch, File, Ref, Version
 from registry.protocols.huggingface import errors
+from registry.storage.files import store
 from registry.versions import history, moves, selectors
 from registry.versions.lifecycle import BRANCH
 
@@ -55,6 +59,22 @@ class Revision:
             return self.model.created_at
         return self.version.published_at or self.version.submitted_at or self.version.created_at
 
+    @property
+    def front(self) -> dict[str, Any]:
+        """The front matter of its card; of a commit its own, whatever its draft says by now."""
+        if self.version is None:
+            return {}
+        of_version: dict[str, Any] = self.version.card
+        if self.commit is None:
+            return of_version
+        card = self.files().filter(path=cards.CARD_PATH).first()
+        if card is None:
+            return {}
+        if self.version.files.filter(path=cards.CARD_PATH, blob=card.blob_id).exists():
+            return of_version
+        text = store().read(card.blob_id, cards.LIMIT_BYTES).decode("utf-8", "replace")
+        return cards.check(text).front
+
     def files(self) -> QuerySet[Any]:
         """The files that were committed, not what was derived from them, by their paths."""
         if self.version is None:
@@ -65,7 +85,7 @@ class Revision:
 class Reader:
     """A reader of the revisions of one model, whose role is looked up once.
 
-    The public sees released versions; writers also their own commits, at once.
+    Readers see released versions and the commits before the first model; writers every commit.
     """
 
     def __init__(self, actor: Actor, of: RegisteredModel) -> None:
@@ -75,6 +95,7 @@ class Reader:
         rows = selectors.versions_for(role, of).exclude(state=Version.State.DRAFT)
         self.versions = rows.select_related("created_by").defer(*_LONG_TEXT)
         self.refs = selectors.refs_for(role, of.pk)
+        self.commit_tags = selectors.commit_tags(role, of)
 
     def find(self, name: str) -> Revision:
         """The commit that a revision names; raises Refused."""
@@ -101,24 +122,34 @@ class Reader:
     def head(self, branch: str, start: Version | None = None) -> Revision:
         """The newest commit on a branch, else that of ``start``, else the empty first one.
 
-        For the public, what was published; for writers, what was committed last.
+        For readers, what was published, or committed before the first model; for writers, what was
+        committed last.
         """
         if self.writes:
             newest = history.head(self.of, branch)
             return self._at(newest) if newest else self.before_first()
         published = self.versions.filter(branch=branch, state=Version.State.PUBLISHED).first()
-        version = published or start
-        return self._is(version) if version else self.before_first()
+        if version := published or start:
+            return self._is(version)
+        first = history.readers_head(self.of, branch)
+        return self._at(first) if first else self.before_first()
 
     def branches(self) -> dict[str, Revision]:
         """Every branch with the commit it is at."""
         heads = {BRANCH: self.head(BRANCH)}
         for ref in self.refs.filter(kind=Ref.Kind.BRANCH).exclude(name=BRANCH):
             heads[ref.name] = self.head(ref.name, self._version_of(ref))
+        names = self._branches().values_list("name", flat=True)
+        return heads | {name: self.head(name) for name in names if name not in heads}
+
+    def _branches(self) -> QuerySet[Branch]:
+        """The branches that have rows: all for writers; for readers those with commits to read."""
+        rows = Branch.objects.filter(model=self.of)
         if self.writes:
-            names = Branch.objects.filter(model=self.of).values_list("name", flat=True)
-            heads |= {name: self.head(name) for name in names if name not in heads}
-        return heads
+            return rows
+        visible = history.commits(self.of, for_readers=True).order_by()
+        own = visible.filter(branch=OuterRef("name"), created_at__gte=OuterRef("created_at"))
+        return rows.filter(Q(commit__in=visible.values("pk")) | Exists(own))
 
     def before_first(self) -> Revision:
         """The empty commit that stands for a model in which there is nothing to see yet."""
@@ -133,7 +164,7 @@ class Reader:
     def _by_id(self, commit_id: str) -> Revision:
         if version := self.versions.filter(commit_id=commit_id).first():
             return self._is(version, is_fixed=True)
-        if self.writes and (head := history.find(self.of, commit_id)):
+        if head := history.find(self.of, commit_id, for_readers=not self.writes):
             return self._at(head)
         empty = self.before_first()
         if empty.commit_id != commit_id:
@@ -146,14 +177,15 @@ class Reader:
         beginning = f"{text}/"[: LONGEST_NAME + 1]
         prefixes = [text[:at] for at, letter in enumerate(beginning) if letter == "/"]
         refs_ = {ref.name: ref for ref in self.refs.filter(name__in=prefixes)}
-        names = set(refs_)
-        if self.writes:
-            branches = Branch.objects.filter(model=self.of, name__in=prefixes)
-            names |= set(branches.values_list("name", flat=True))
+        tags = {tag.name: tag for tag in self.commit_tags.filter(name__in=prefixes)}
+        branches = self._branches().filter(name__in=prefixes).values_list("name", flat=True)
+        names = {*refs_, *tags, *branches}
         if not names:
             return None
         name = max(names, key=len)
         path = text[len(name) + 1 :]
+        if (tag := tags.get(name)) and tag.commit is not None:
+            return self._at(history.of_commit(tag.commit)), path
         ref = refs_.get(name)
         if ref is None or ref.kind == Ref.Kind.BRANCH:
             return self.head(name, self._version_of(ref) if ref else None), path
@@ -161,7 +193,7 @@ class Reader:
         return (self._is(version), path) if version else None
 
     def _version_of(self, ref: Ref) -> Version | None:
-        return self.versions.filter(pk=ref.version_id).first()
+        return self.versions.filter(refs=ref).first()
 
     def _numbered_or_labelled(self, word: str) -> Version | None:
         if number := _NUMBER.fullmatch(word):

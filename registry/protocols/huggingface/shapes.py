@@ -62,8 +62,8 @@ def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
     """A model at a commit, with its files."""
     model, version = at.model, at.version
     files = list(at.files())
-    front: dict[str, Any] = version.card if version else {}
-    card = version.typed_card if version else Card()
+    front = at.front
+    card = Card.read(front)
     task, keywords = model.task, model.keywords
     if version is not None and version.state not in version.VISIBLE:
         # What only its writers see says of itself what its card says.

@@ -9,6 +9,7 @@ collector frees, or a row whose bytes lie in the trash, from which they are rest
 from __future__ import annotations
 
 import io
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from registry.models import Blob, BlobCheck, Upload
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from django.db.models import QuerySet
 
@@ -49,7 +50,7 @@ def keep(name: str, sha256: str, size: int) -> Blob:
 
     Inside a transaction of the caller the digest stays locked until that ends.
     """
-    store().prepare(sha256)
+    store().prepare(name, sha256)
     with transaction.atomic():
         blob = _lock(sha256, size)
         store().commit(name, sha256)
@@ -132,8 +133,10 @@ def _lock(sha256: str, size: int) -> Blob:
 @transaction.atomic
 def _restore(name: str, sha256: str) -> bool:
     """Undo what a transaction that never committed took away; waits for one that is under way."""
-    row = Blob.objects.select_for_update().filter(pk=sha256, erased_at=None).first()
-    restored = row is not None and store().restore(name, sha256)
+    with _locked(sha256) as row:
+        restored = row.erased_at is None and store().restore(name, sha256)
+        if row.erased_at is not None:
+            store().erase(sha256)
     if restored:
         log.warning("blob_restored", sha256=sha256)
     return restored
@@ -141,15 +144,26 @@ def _restore(name: str, sha256: str) -> bool:
 
 @transaction.atomic
 def _free_orphan(sha256: str) -> bool:
-    """Free bytes without a row; a row of this transaction's own is the lock meanwhile."""
-    now = timezone.now()
+    """Free bytes without a row."""
+    old = timezone.now() - GRACE
+    with _locked(sha256) as row:
+        freed = (
+            row.erased_at is not None
+            and store().holds(sha256)
+            and store().written_at(sha256) < old.timestamp()
+            and not awaited(sha256).exists()
+        )
+        if freed:
+            store().trash(sha256)
+    return freed
+
+
+@contextmanager
+def _locked(sha256: str) -> Iterator[Blob]:
+    """The row of a digest, locked; without one, a row of this transaction's own meanwhile."""
     row, is_ours = Blob.objects.select_for_update().get_or_create(
-        pk=sha256, defaults={"size": 0, "erased_at": now}
+        pk=sha256, defaults={"size": 0, "erased_at": timezone.now()}
     )
-    old = store().holds(sha256) and store().written_at(sha256) < (now - GRACE).timestamp()
-    freed = row.erased_at is not None and old and not awaited(sha256).exists()
+    yield row
     if is_ours:
         row.delete()
-    if freed:
-        store().trash(sha256)
-    return freed

@@ -96,6 +96,12 @@ def expect(namespace: Namespace, own: int = 0, *, adding: int = 0) -> None:
     _fits(of_namespace(lock(namespace)), f"The namespace {namespace.slug}", own, adding)
 
 
+def check(user: User, namespace: Namespace, adding: int) -> None:
+    """Raise QuotaExceeded where bytes that a user is about to send cannot fit; locks nothing."""
+    _fits(of_namespace(namespace), f"The namespace {namespace.slug}", 0, adding)
+    _fits(of_user(user), "Your uploads that are not in a version yet", 0, adding)
+
+
 def expect_chunks(namespace: Namespace, size: int) -> None:
     """Raise QuotaExceeded where xorbs that no file holds yet would be more than files may be."""
     waiting = Xorb.objects.filter(store__model__namespace=namespace, is_kept=True)
@@ -131,6 +137,8 @@ def expect_user(user: User, adding: int) -> None:
 
 def expect_disk(size: int) -> None:
     """Raise StorageFull where the disk cannot take ``size`` bytes beside all that is promised."""
+    if (free := store().free_bytes()) is None:
+        return
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_DISK])
@@ -139,7 +147,7 @@ def expect_disk(size: int) -> None:
         "pk", "length"
     ):
         promised += max(0, length - store().staged_bytes(str(uuid)))
-    left = store().free_bytes() - settings.HUB_LIMITS_FREE_BYTES - promised
+    left = free - settings.HUB_LIMITS_FREE_BYTES - promised
     if size > left:
         raise problems.StorageFull(
             f"{size} bytes do not fit: the hub's storage has {max(0, left)} bytes left beyond the "

@@ -6,16 +6,14 @@ was acknowledged. Source: tus resumable upload protocol 1.0.0.
 
 from __future__ import annotations
 
-import fcntl
 import io
-import os
 import uuid
 from collections import OrderedDict
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from hashlib import sha256 as new_sha256
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 from django.conf import settings
@@ -26,7 +24,8 @@ from django.utils import timezone
 from hub.protocol import digests, problems
 from registry.core.permissions import require, require_user
 from registry.models import Upload
-from registry.storage.files import PARTS, full, store
+from registry.storage.files import store
+from registry.storage.interface import full
 from registry.storage.services import blobs, quotas
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from registry.core.permissions import Actor
     from registry.models import Blob, RegisteredModel
+    from registry.storage.interface import StagedWriter
 
 log = structlog.get_logger(__name__)
 
@@ -50,25 +50,26 @@ class Stream(Protocol):
 class _Hashes:
     """Hashes of uploads in progress, so that the last byte need not wait for a second reading.
 
-    Only a shortcut: a hash is used when it has seen exactly the bytes that lie in staging.
+    Only a shortcut: a hash is used when it has seen exactly the bytes that lie in staging, which
+    another process may have replaced by as many others since.
     """
 
     LIMIT = 256
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, tuple[int, Any]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[int, str, Any]] = OrderedDict()
         self._lock = Lock()
 
-    def take(self, name: str, offset: int) -> Any:
+    def take(self, name: str, staged: StagedWriter) -> Any:
         with self._lock:
             entry = self._known.pop(name, None)
-        if entry and entry[0] == offset:
-            return entry[1]
-        return new_sha256() if offset == 0 else None
+        if entry and entry[:2] == (staged.size, staged.identity):
+            return entry[2]
+        return new_sha256() if staged.size == 0 else None
 
-    def keep(self, name: str, offset: int, hasher: Any) -> None:
+    def keep(self, name: str, staged: StagedWriter, hasher: Any) -> None:
         with self._lock:
-            self._known[name] = (offset, hasher)
+            self._known[name] = (staged.size, staged.identity, hasher)
             while len(self._known) > self.LIMIT:
                 self._known.popitem(last=False)
 
@@ -133,9 +134,10 @@ def create(
             f"Another request with the Idempotency-Key {key} is in progress. Try again.",
             retry_after=1,
         ) from error
-    store().staged(str(upload.uuid)).touch()
+    store().begin(str(upload.uuid), length)
     if length == 0:
-        _finish(upload)
+        with _alone(upload) as staged:
+            _finish(upload, staged)
     return upload
 
 
@@ -159,7 +161,7 @@ def append(actor: Actor, *, upload: Upload, offset: int, stream: Stream) -> Uplo
                 offset=upload.offset, expires_at=timezone.now() + LIFETIME
             )
             if upload.offset == upload.length:
-                _finish(upload)
+                _finish(upload, staged)
     except OSError as error:
         raise full(error) from error
     return upload
@@ -186,8 +188,9 @@ def receive(actor: Actor, *, upload: Upload, stream: Stream) -> Upload:
     """
     upload = refresh(upload)
     if upload.state == Upload.State.RECEIVING and upload.offset:
-        with _alone(upload) as staged:
-            staged.truncate(0)
+        with _alone(upload):
+            store().discard(str(upload.uuid))
+            store().begin(str(upload.uuid), upload.length)
     offset = upload.length if upload.state == Upload.State.STORED else 0
     return append(actor, upload=upload, offset=offset, stream=stream)
 
@@ -200,12 +203,9 @@ def receive_part(*, upload: Upload, number: int, part_bytes: int, stream: Stream
     start = (number - 1) * part_bytes
     length = min(part_bytes, upload.length - start)
     hasher = new_sha256()
-    path = store().staged(f"{upload.uuid}{PARTS}")
     left = length
     try:
-        path.touch()
-        with path.open("r+b") as staged:
-            staged.seek(start)
+        with store().part(str(upload.uuid), number, start) as staged:
             while chunk := stream.read(min(CHUNK_BYTES, left + 1)):
                 left -= len(chunk)
                 if left < 0:
@@ -215,24 +215,21 @@ def receive_part(*, upload: Upload, number: int, part_bytes: int, stream: Stream
                 store().expect_room(len(chunk))
                 staged.write(chunk)
                 hasher.update(chunk)
-            staged.flush()
-            os.fsync(staged.fileno())
+            if left:
+                raise problems.InvalidRequest(
+                    f"Part {number} has {length} bytes; {left} are missing."
+                )
     except UnreadablePostError as error:
         raise problems.InvalidRequest(f"Part {number} was truncated. Send it again.") from error
     except OSError as error:
         raise full(error) from error
-    if left:
-        raise problems.InvalidRequest(f"Part {number} has {length} bytes; {left} are missing.")
     Upload.objects.filter(pk=upload.pk).update(expires_at=timezone.now() + LIFETIME)
     return hasher.hexdigest()
 
 
 def join_parts(upload: Upload) -> Upload:
     """Finish an upload whose parts have all come; raises DigestMismatch, and then keeps nothing."""
-    name = str(upload.uuid)
-    parts = store().staged(f"{name}{PARTS}")
-    if parts.exists():
-        parts.replace(store().staged(name))
+    store().join_parts(str(upload.uuid))
     return refresh(upload)
 
 
@@ -241,15 +238,14 @@ def refresh(upload: Upload) -> Upload:
     upload.refresh_from_db()
     if upload.state != Upload.State.RECEIVING:
         return upload
-    path = store().staged(str(upload.uuid))
     try:
-        upload.offset = path.stat().st_size
+        upload.offset = store().staged_size(str(upload.uuid))
     except FileNotFoundError:
         return _recover(upload)
     if upload.offset == upload.length:
         try:
-            with _alone(upload):
-                _finish(upload)
+            with _alone(upload) as staged:
+                _finish(upload, staged)
         except problems.UploadOffset:
             upload.refresh_from_db()  # another request is finishing it, or has just done so
     return upload
@@ -320,13 +316,8 @@ def expire() -> int:
             forgotten += 1
     uuids = {str(pk) for pk in Upload.objects.values_list("pk", flat=True)}
     day_ago = (timezone.now() - LIFETIME).timestamp()
-    for name in store().staged_names():
-        path = store().staged(name)
-        if (
-            name.removesuffix(PARTS) not in uuids
-            and path.exists()
-            and path.stat().st_mtime < day_ago
-        ):
+    for name in store().staged_before(day_ago):
+        if name not in uuids:
             store().discard(name)
     return forgotten
 
@@ -349,44 +340,43 @@ def _recover(upload: Upload) -> Upload:
 
 
 @contextmanager
-def _alone(upload: Upload) -> Iterator[IO[bytes]]:
-    """The staged file, held by this request alone until its upload is finished.
+def _alone(upload: Upload) -> Iterator[StagedWriter]:
+    """The staged bytes, held by this request alone until its upload is finished.
 
-    Raises UploadOffset where another request holds it, UploadGone where it is there no more.
+    Raises UploadOffset where another request holds them, UploadGone where they are there no more.
     """
-    path = store().staged(str(upload.uuid))
-    just_finished = "Another request has just finished this upload. Request its state."
-    try:
-        staged = path.open("r+b")
-    except FileNotFoundError as error:
-        if _recover(upload).state == Upload.State.STORED:
-            raise problems.UploadOffset(just_finished) from error
-        raise problems.UploadGone("The hub no longer has this upload. Start a new one.") from error
-    with staged:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(staged, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            staged = stack.enter_context(store().writer(str(upload.uuid)))
+        except FileNotFoundError as error:
+            if _recover(upload).state == Upload.State.STORED:
+                raise problems.UploadOffset(
+                    "Another request has just finished this upload. Request its state."
+                ) from error
+            raise problems.UploadGone(
+                "The hub no longer has this upload. Start a new one."
+            ) from error
         except BlockingIOError as error:
             raise problems.UploadOffset(
                 "Another request is writing to this upload. Request its offset (HEAD), then "
                 "continue."
             ) from error
-        if not path.exists():  # finished between opening and locking
-            raise problems.UploadOffset(just_finished)
         yield staged
 
 
-def _receive(upload: Upload, staged: IO[bytes], offset: int, stream: Stream) -> None:
-    end = staged.seek(0, os.SEEK_END)
-    if offset != end:
+def _receive(upload: Upload, staged: StagedWriter, offset: int, stream: Stream) -> None:
+    if offset != staged.size:
         raise problems.UploadOffset(
-            f"The next expected byte is {end}, not {offset}. Continue from there.", offset=end
+            f"The next expected byte is {staged.size}, not {offset}. Continue from there.",
+            offset=staged.size,
         )
     name = str(upload.uuid)
-    hasher = _hashes.take(name, end)
+    hasher = _hashes.take(name, staged)
+    end = offset
     try:
         while chunk := stream.read(CHUNK_BYTES):
             if end + len(chunk) > upload.length:
-                staged.truncate(offset)
+                staged.cut(offset)
                 raise problems.TooLarge(
                     f"More bytes were sent than the {upload.length} announced. They were discarded."
                 )
@@ -399,19 +389,16 @@ def _receive(upload: Upload, staged: IO[bytes], offset: int, stream: Stream) -> 
         # The line was cut: what came before stays, and the client goes on from there.
         log.info("upload_cut", upload=name, offset=end, error=str(error))
     finally:
-        staged.flush()
-        os.fsync(staged.fileno())
-        upload.offset = min(staged.seek(0, os.SEEK_END), upload.length)
+        upload.offset = min(staged.sync(), upload.length)
     if hasher is not None and end == upload.offset:
-        _hashes.keep(name, end, hasher)
+        _hashes.keep(name, staged, hasher)
 
 
-def _finish(upload: Upload) -> None:
+def _finish(upload: Upload, staged: StagedWriter) -> None:
     """Hash what was staged and make it a blob; raises DigestMismatch and keeps nothing."""
-    name = str(upload.uuid)
-    path = store().staged(name)
-    hasher = _hashes.take(name, upload.length)
-    sha256 = hasher.hexdigest() if hasher else digests.hash_file(path)
+    hasher = _hashes.take(str(upload.uuid), staged)
+    name = staged.seal()
+    sha256 = hasher.hexdigest() if hasher else store().hash_staged(name)
     if upload.claimed_sha256 and upload.claimed_sha256 != sha256:
         # Said before the bytes go: a row without them that claims a digest would be recovered.
         Upload.objects.filter(pk=upload.pk).update(state=Upload.State.REFUSED)

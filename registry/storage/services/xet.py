@@ -21,7 +21,8 @@ from registry.core import usage
 from registry.core.permissions import require, require_user
 from registry.models import Namespace, Upload, XetStore, Xorb, XorbPart
 from registry.storage import chunks
-from registry.storage.files import full, store
+from registry.storage.files import store
+from registry.storage.interface import full
 from registry.storage.services import quotas, uploads
 from registry.storage.xet import hashes, shards, xorbs
 
@@ -76,7 +77,7 @@ def put_xorb(actor: Actor, *, to: XetStore, name: str, stream: Stream, length: i
     try:
         with _reserved(actor, to, min(length or 0, most)) as room:
             size = _stage(staged, stream, most, "A xorb", room)
-            with store().staged(staged).open("rb") as file:
+            with store().scratch(staged).open("rb") as file:
                 lengths = xorbs.check(file, name)
             return _keep(to, name, staged, lengths, size)
     except xorbs.BadXorb as error:
@@ -97,9 +98,9 @@ def take_shard(actor: Actor, *, to: XetStore, stream: Stream) -> bool:
     try:
         with _reserved(actor, to, 0) as room:
             _stage(staged, stream, shards.LONGEST_BYTES, "A shard", room)
-        with store().staged(staged).open("rb") as file:
+        with store().scratch(staged).open("rb") as file:
             index = _check_shard(to, file)
-        with store().staged(staged).open("rb") as file:
+        with store().scratch(staged).open("rb") as file:
             rows = _make_files(actor, to, index, shards.read(file))
             if rows:
                 file.seek(0)
@@ -169,7 +170,7 @@ def _stage(name: str, stream: Stream, most: int, what: str, room: Reservation) -
     """
     size = 0
     try:
-        with store().staged(name).open("xb") as file:
+        with store().scratch(name).open("xb") as file:
             while piece := stream.read(uploads.CHUNK_BYTES):
                 size += len(piece)
                 if size > most:
@@ -193,7 +194,7 @@ def _keep(to: XetStore, name: str, staged: str, lengths: list[int], size: int) -
         _touch(to)
     if Xorb.objects.filter(store=to, name=name).exists():
         return False
-    store().keep_xorb(staged, str(to), name)
+    store().keep_xorb(store().scratch(staged), str(to), name)
     Xorb.objects.create(store=to, name=name, lengths=chunks.pack_lengths(lengths), size=size)
     return True
 

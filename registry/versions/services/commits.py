@@ -246,8 +246,10 @@ def _amendable(user: User, head: history.Head | None, branch: str) -> Version | 
     if version.created_by_id != user.pk or version.label or version.refs.exists():
         return None  # another user's, or something names it that must not change
     if version.state == Version.State.SUBMITTED and version.commit_id == last.commit_id:
-        return version
-    tree_id = git_names.tree_id(version.files.values_list("path", "git_oid"))
+        # A tag of what is being checked names the version once that is published.
+        return None if last.tags.exists() else version
+    files = version.files.values_list("path", "git_oid", "lfs")
+    tree_id = git_names.tree_id(git_names.committed(files))
     return version if version.is_draft and tree_id == last.tree_id else None
 
 
@@ -288,7 +290,10 @@ def _commit(user: User, version: Version) -> str:
         message=version.message,
         author=user,
         created_at=at,
+        precedes_model=not history.has_onnx(version.model),
     )
+    if commit.precedes_model:
+        RegisteredModel.objects.filter(pk=version.model_id, opened_at=None).update(opened_at=at)
     CommitFile.objects.bulk_create(
         CommitFile(
             commit=commit,

@@ -1,4 +1,7 @@
-"""Moving aliases, and making tags, which never move."""
+"""Moving aliases, and making tags, which never move.
+
+Writers make tags and delete their own; aliases and the tags of others are for maintainers.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from hub.protocol.refs import check_label
 from registry.core import events
 from registry.core.permissions import require
 from registry.models import Branch, Ref, RegisteredModel, Version
-from registry.versions import lifecycle
+from registry.versions import history, lifecycle
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
@@ -26,7 +29,7 @@ def put(
     actor: Actor, *, model: RegisteredModel, name: str, kind: str, number: int
 ) -> tuple[Ref, bool]:
     """Make a tag or alias, or move an alias; says whether it is new. Raises NameTaken, NotFound."""
-    require(actor, "ref.move", model)
+    user = require(actor, "tag.create" if kind == Ref.Kind.TAG else "ref.move", model)
     if kind not in (Ref.Kind.TAG, Ref.Kind.ALIAS):
         raise problems.InvalidRequest.at(
             "/kind", "Choose tag or alias. Branches move with commits."
@@ -54,7 +57,10 @@ def put(
     try:
         with transaction.atomic():
             ref, created = Ref.objects.update_or_create(
-                model=model, name=name, defaults={"kind": kind, "version": version}
+                model=model,
+                name=name,
+                defaults={"kind": kind, "version": version},
+                create_defaults={"kind": kind, "version": version, "author": user},
             )
     except IntegrityError as error:
         raise problems.InvalidName.at(
@@ -66,15 +72,20 @@ def put(
 
 
 @transaction.atomic
-def put_tag(actor: Actor, *, model: RegisteredModel, name: str, version: Version) -> Ref:
-    """Make a tag of a version that is published, or is being checked; raises NameTaken.
+def put_tag(actor: Actor, *, model: RegisteredModel, name: str, head: history.Head) -> Ref:
+    """Make a tag of a commit; raises NameTaken, InvalidName and StateConflict.
 
-    The tag of one that does not pass goes with it: it never named anything public.
+    The tag of a commit that is published, now or later, names its version. Of a version that is
+    being checked and was not made by a commit, the tag goes if it does not pass.
     """
-    require(actor, "ref.move", model)
+    user = require(actor, "tag.create", model)
     check_label(name)
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
-    lifecycle.expect(Version.objects.get(pk=version.pk), "submitted", "published", "yanked")
+    version = Version.objects.get(pk=head.version.pk)
+    is_released = version.is_served and version.commit_id == head.commit_id
+    commit = None if is_released else history.commit(model, head.commit_id)
+    if commit is None:
+        lifecycle.expect(version, "submitted", "published", "yanked")
     if _NUMBERED.fullmatch(name) and name != f"v{version.number}":
         raise problems.InvalidName(f"{name} means version {name[1:]} here. Choose another tag.")
     taken = (
@@ -89,7 +100,14 @@ def put_tag(actor: Actor, *, model: RegisteredModel, name: str, version: Version
         )
     try:
         with transaction.atomic():
-            ref = Ref.objects.create(model=model, name=name, kind=Ref.Kind.TAG, version=version)
+            ref = Ref.objects.create(
+                model=model,
+                name=name,
+                kind=Ref.Kind.TAG,
+                version=None if commit else version,
+                commit=commit,
+                author=user,
+            )
     except IntegrityError as error:
         raise problems.InvalidName(
             f"{name!r} could be confused with a number, a commit or `latest`. Choose another name."
@@ -100,9 +118,11 @@ def put_tag(actor: Actor, *, model: RegisteredModel, name: str, version: Version
 
 @transaction.atomic
 def delete(actor: Actor, *, model: RegisteredModel, name: str) -> None:
-    """Delete a tag or an alias; raises NotFound."""
-    require(actor, "ref.move", model)
+    """Delete a tag or an alias: a writer those tags that are their own; raises NotFound."""
+    user = require(actor, "tag.create", model)
     ref = Ref.objects.filter(model=model, name=name).exclude(kind=Ref.Kind.BRANCH).first()
+    if ref is None or ref.kind != Ref.Kind.TAG or ref.author_id != user.pk:
+        require(actor, "ref.move", model)
     if ref is None:
         raise problems.NotFound(f"{model.ref} has no tag or alias {name}.")
     events.record(f"{ref.kind}.deleted", ref, actor=actor, model=model, name=name)

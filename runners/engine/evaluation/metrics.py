@@ -97,11 +97,34 @@ def macro_f1(targets: Array, predictions: Array) -> Metric:
     return metric
 
 
+def several_f1(targets: Array, predictions: Array, *, is_micro: bool) -> Metric:
+    """F1 of several labels for each row: the mean over labels, or of all labels as one.
+
+    A label that occurs in no target and no prediction counts as 0, as scikit-learn has it.
+    """
+    hits, both = (targets & predictions).astype(np.float64), (targets + predictions).astype(float)
+
+    def metric(counts: Array) -> Array:
+        right, whole = counts @ hits, counts @ both
+        if is_micro:
+            right, whole = right.sum(axis=1), whole.sum(axis=1)
+            return np.nan_to_num(_share(2 * right, whole))
+        return np.asarray(np.nan_to_num(_share(2 * right, whole)).mean(axis=1))
+
+    return metric
+
+
 def area(targets: Array, scores: Array) -> Metric:
     """The area under the ROC curve: of class 1, or the mean over classes, each against the rest."""
     columns = [1] if scores.shape[1] == 2 else range(scores.shape[1])
-    occurring = [column for column in columns if 0 < (targets == column).sum() < len(targets)]
-    curves = [_curve(targets == column, scores[:, column]) for column in occurring]
+    return mean_area((targets[:, np.newaxis] == np.asarray(columns)), scores[:, columns])
+
+
+def mean_area(positive: Array, scores: Array) -> Metric:
+    """The mean of the areas of columns, each with positive and other rows; others are left out."""
+    totals = positive.sum(axis=0)
+    columns = np.flatnonzero((totals > 0) & (totals < len(positive)))
+    curves = [_curve(positive[:, column], scores[:, column]) for column in columns]
 
     def metric(counts: Array) -> Array:
         total, defined = np.zeros(len(counts)), np.zeros(len(counts))

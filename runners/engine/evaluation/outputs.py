@@ -1,7 +1,8 @@
 """Which outputs of a model are its answers: scores of classes, labels, or values.
 
 The rule: a classifier's answer is the one output that has a score of each class for each row, and
-its label output, where it has one; a regression's is the one output with a number for each row.
+its label output, where it has one; of two classes with a positive one, a single score for each row
+will do; a regression's is the one output with a number for each row.
 Several that could be meant are refused.
 """
 
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from hub.protocol import splits
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:
@@ -55,16 +57,29 @@ class _Output:
 
 
 def choose(
-    names: Sequence[str], values: Sequence[Any], rows: int, task: Task, count: int, *, exact: bool
+    names: Sequence[str],
+    values: Sequence[Any],
+    rows: int,
+    task: Task,
+    count: int,
+    *,
+    exact: bool,
+    has_positive: bool = False,
 ) -> Choice:
     """Choose among a model's outputs for some rows. Raises UnfitOutputError.
 
-    ``count`` is the number of classes; where it is not ``exact``, a model may have more.
+    ``count`` is the number of classes; where it is not ``exact``, a model may have more. One score
+    for each row counts where the split has a positive class.
     """
     outputs = [_output(name, value, rows) for name, value in zip(names, values, strict=True)]
+    numbers = [at for at, one in enumerate(outputs) if one.kind == "floats" and one.width == 1]
     if task == "regression":
-        numbers = [at for at, one in enumerate(outputs) if one.kind == "floats" and one.width == 1]
         return Choice(_only(numbers, outputs, "one number for each row"), _NONE)
+    if task == splits.MULTI_LABEL:
+        several = [
+            at for at, one in enumerate(outputs) if (one.kind, one.width) == ("floats", count)
+        ]
+        return Choice(_only(several, outputs, f"{count:,} scores for each row"), _NONE)
     scores = [
         at
         for at, one in enumerate(outputs)
@@ -73,6 +88,15 @@ def choose(
         and (one.width == count if exact else one.width >= count)
     ]
     labels = [at for at, one in enumerate(outputs) if one.kind == "labels" and one.width == 1]
+    if not scores and count == 2 and numbers:
+        # One score for each row is that of the positive class, which the split has to name.
+        if has_positive:
+            scores = numbers
+        elif not labels:
+            raise UnfitOutputError(
+                f"The output {outputs[numbers[0]].name!r} has one score for each row, and the "
+                "split does not say of which class. Name it as `positive` in the split's target."
+            )
     if not scores and not labels:
         _only([], outputs, f"{count:,} scores or one label for each row")
     place = _only(scores, outputs, f"{count:,} scores for each row") if scores else _NONE

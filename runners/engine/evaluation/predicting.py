@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from hub.protocol.inputs import Picture
+    from hub.protocol.inputs import Picture, Polarity
     from hub.protocol.splits import Split
     from runners.engine.evaluation.matching import Plan
     from runners.engine.evaluation.outputs import Choice
@@ -152,7 +152,7 @@ def done(work: Path) -> dict[str, int]:
 def _pictures(source: Source, work: Path, plan: Plan, model: onnx.ModelProto) -> Rows:
     """The rows of an archive of pictures, decoded as they are needed."""
     port = model.graph.input[plan.feeds[0].port]
-    how = picture(port, source.declared)
+    how = picture(port, source.declared, source.split.inputs[0].polarity)
     dtype = helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
     names = json.loads((work / readers.PICTURES).read_bytes())
     archive = zipfile.ZipFile(source.file)
@@ -168,11 +168,11 @@ def _pictures(source: Source, work: Path, plan: Plan, model: onnx.ModelProto) ->
     return decode
 
 
-def picture(port: onnx.ValueInfoProto, declared: Any) -> Picture:
+def picture(port: onnx.ValueInfoProto, declared: Any, polarity: Polarity | None) -> Picture:
     """What is done to a picture for an input, as the card declares it. Raises UnfitPicturesError.
 
-    Nothing is assumed: every step must be declared, and a declared polarity means that pictures
-    may differ in it, which a split does not say.
+    Nothing is assumed: every step must be declared, and where the card declares a polarity, the
+    split must say with ``polarity`` which one its pictures have.
     """
     own = [one for one in declarations.parse(declared) if one.name == port.name]
     image = own[0].image if own else None
@@ -181,7 +181,7 @@ def picture(port: onnx.ValueInfoProto, declared: Any) -> Picture:
             f"The card declares no preprocessing of pictures for the input {port.name[:100]!r}."
         )
     try:
-        return declarations.resolve(image, _shape(port))
+        return declarations.resolve(image, _shape(port), polarity)
     except declarations.UnknownStepError as error:
         raise UnfitPicturesError(
             f"The preprocessing of pictures for the input {port.name[:100]!r} is incomplete: "
@@ -241,8 +241,15 @@ class _Runner:
     def _choose(self, source: Source, rows: int, batch: int) -> Choice:
         values = self.outputs(0, rows, batch)
         split = source.split
-        exact = bool(split.target.labels)
-        return outputs.choose(self._outputs, values, rows, split.task, source.classes, exact=exact)
+        return outputs.choose(
+            self._outputs,
+            values,
+            rows,
+            split.task,
+            source.classes,
+            exact=bool(split.target.labels),
+            has_positive=bool(split.target.positive),
+        )
 
     def outputs(self, start: int, stop: int, batch: int) -> list[Any]:
         """The model's outputs for some rows, cut to them."""

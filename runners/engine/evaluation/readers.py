@@ -64,9 +64,9 @@ def read(document: dict[str, Any], folder: Path, work: Path, texts: Sequence[boo
     columns = []
     for place, value in enumerate(values):
         columns.append(_write(value, work, place))
-    answers, count = _targets(split, targets)
-    _finish(answers, work)
-    return {"rows": len(answers), "classes": count, "columns": columns}
+    written, count = _targets(split, targets)
+    _finish(written, work)
+    return {"rows": len(written), "classes": count, "columns": columns}
 
 
 def value_of(work: Path, place: int, *, is_text: bool) -> Array:
@@ -95,10 +95,11 @@ def _finish(targets: Array, work: Path) -> None:
 def _table(
     split: Split, folder: Path, texts: Sequence[bool]
 ) -> tuple[list[Array | list[list[str]]], Array | list[str]]:
-    columns = {split.target.column: split.task == "classification"}
+    targets = split.target.columns or (split.target.column,)
+    wanted = dict.fromkeys(targets, split.task == "classification")
     for one, is_text in zip(split.inputs, texts, strict=True):
         for column in one.columns:
-            if columns.setdefault(column, is_text) != is_text:
+            if wanted.setdefault(column, is_text) != is_text:
                 raise UnreadableDataError(f"The column {column!r} is input and target.")
     read_file = {"csv": _csv, "parquet": _parquet}[split.reader]
     size = sum((folder / path).stat().st_size for path in split.files)
@@ -109,13 +110,13 @@ def _table(
     tables = []
     rows = 0
     for path in split.files:
-        tables.append(read_file(folder / path, path, columns, MOST_ROWS - rows))
+        tables.append(read_file(folder / path, path, wanted, MOST_ROWS - rows))
         rows += tables[-1].rows
     if not rows:
         raise UnreadableDataError("The split has no rows.")
     joined = {
         name: _join([table.columns[name] for table in tables], is_text=is_text)
-        for name, is_text in columns.items()
+        for name, is_text in wanted.items()
     }
     values: list[Array | list[list[str]]] = []
     for one, is_text in zip(split.inputs, texts, strict=True):
@@ -124,6 +125,8 @@ def _table(
             values.append([list(row) for row in zip(*own, strict=True)])
         else:
             values.append(np.stack([np.asarray(column) for column in own], axis=1))
+    if split.target.columns:
+        return values, np.stack([np.asarray(joined[name]) for name in targets], axis=1)
     return values, joined[split.target.column]
 
 
@@ -133,24 +136,24 @@ def _join(parts: list[Array | list[str]], *, is_text: bool) -> Array | list[str]
     return np.concatenate([np.asarray(part) for part in parts])
 
 
-def _csv(path: Path, name: str, kinds: dict[str, bool], most: int) -> Table:
+def _csv(path: Path, name: str, wanted: dict[str, bool], most: int) -> Table:
     """A CSV file (RFC 4180) with a header line."""
     csv.field_size_limit(_FIELD)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, strict=True)
             header = next(lines, [])
-            places = _places(name, header, kinds)
-            columns: dict[str, list[Any]] = {column: [] for column in kinds}
+            places = _places(name, header, wanted)
+            columns: dict[str, list[Any]] = {column: [] for column in wanted}
             for number, row in enumerate(_rows(lines), start=1):
-                if number > most or number * len(kinds) > MOST_VALUES:
+                if number > most or number * len(wanted) > MOST_VALUES:
                     raise _too_many(name)
                 if len(row) != len(header):
                     raise UnreadableDataError(
                         f"Row {number:,} of {name} has {len(row):,} fields; the header has "
                         f"{len(header):,}."
                     )
-                for column, is_text in kinds.items():
+                for column, is_text in wanted.items():
                     cell = row[places[column]].strip()
                     columns[column].append(cell if is_text else _number(cell, column, number))
     except (csv.Error, UnicodeDecodeError) as error:
@@ -159,7 +162,7 @@ def _csv(path: Path, name: str, kinds: dict[str, bool], most: int) -> Table:
     return Table(
         count,
         {
-            column: cells if kinds[column] else np.asarray(cells, dtype=np.float64)
+            column: cells if wanted[column] else np.asarray(cells, dtype=np.float64)
             for column, cells in columns.items()
         },
     )
@@ -169,14 +172,14 @@ def _rows(lines: Iterator[list[str]]) -> Iterator[list[str]]:
     return (row for row in lines if row)
 
 
-def _places(name: str, header: list[str], columns: dict[str, bool]) -> dict[str, int]:
+def _places(name: str, header: list[str], wanted: dict[str, bool]) -> dict[str, int]:
     if len(header) > MOST_HEADER:
         raise UnreadableDataError(
             f"{name} has {len(header):,} columns; at most {MOST_HEADER:,} are read."
         )
     names = [column.strip() for column in header]
     places = {column: place for place, column in enumerate(names)}
-    for column in columns:
+    for column in wanted:
         if column not in places:
             raise UnreadableDataError(f"{name} has no column {column!r}.")
         if names.count(column) > 1:
@@ -197,7 +200,7 @@ def _number(cell: str, column: str, row: int) -> float:
     )
 
 
-def _parquet(path: Path, name: str, kinds: dict[str, bool], most: int) -> Table:
+def _parquet(path: Path, name: str, wanted: dict[str, bool], most: int) -> Table:
     """An Apache Parquet file, where pyarrow is installed."""
     try:
         import pyarrow  # noqa: PLC0415 - an extra of its own, and only in a child
@@ -209,12 +212,12 @@ def _parquet(path: Path, name: str, kinds: dict[str, bool], most: int) -> Table:
         ) from None
     try:
         with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
-            _places(name, file.schema_arrow.names, kinds)
-            if file.metadata.num_rows > most or file.metadata.num_rows * len(kinds) > MOST_VALUES:
+            _places(name, file.schema_arrow.names, wanted)
+            if file.metadata.num_rows > most or file.metadata.num_rows * len(wanted) > MOST_VALUES:
                 raise _too_many(name)
-            columns: dict[str, list[Any]] = {column: [] for column in kinds}
-            for batch in file.iter_batches(10_000, columns=list(kinds), use_threads=False):
-                for column in kinds:
+            columns: dict[str, list[Any]] = {column: [] for column in wanted}
+            for batch in file.iter_batches(10_000, columns=list(wanted), use_threads=False):
+                for column in wanted:
                     columns[column] += batch.column(column).to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
         raise UnreadableDataError(f"{name} is not a readable Parquet file: {error}.") from None
@@ -223,7 +226,7 @@ def _parquet(path: Path, name: str, kinds: dict[str, bool], most: int) -> Table:
         raise _too_many(name)
     table: dict[str, Array | list[str]] = {}
     for column, cells in columns.items():
-        if kinds[column]:
+        if wanted[column]:
             table[column] = [_text(cell, column, row) for row, cell in enumerate(cells, 1)]
         else:
             numbers = [_plain(cell, column, row) for row, cell in enumerate(cells, 1)]
@@ -266,15 +269,15 @@ def _npz(split: Split, path: Path) -> tuple[list[Array | list[list[str]]], Array
     return read, _target_array(values[split.target.column], split, name)
 
 
-def _arrays(path: Path, name: str, names: list[str]) -> dict[str, Array]:
+def _arrays(path: Path, name: str, wanted: list[str]) -> dict[str, Array]:
     archive, members = archives.members(path, name)
     archive.close()
-    for column in names:
+    for column in wanted:
         if f"{column}.npy" not in members:
             raise UnreadableDataError(f"{name} has no array {column!r}.")
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            return {column: np.asarray(arrays[column]) for column in dict.fromkeys(names)}
+            return {column: np.asarray(arrays[column]) for column in dict.fromkeys(wanted)}
     except (ValueError, OSError, EOFError, KeyError, zlib.error, zipfile.BadZipFile) as error:
         raise UnreadableDataError(f"{name} is not a readable archive of arrays: {error}") from None
 
@@ -291,6 +294,12 @@ def _array(array: Array, column: str, name: str) -> Array | list[list[str]]:
 
 
 def _target_array(target: Array, split: Split, name: str) -> Array | list[str]:
+    if split.task == splits.MULTI_LABEL:
+        if target.ndim != 2 or target.dtype.kind not in "fiub":
+            raise UnreadableDataError(
+                f"The target {split.target.column!r} of {name} is no table of 0 and 1."
+            )
+        return target
     if target.ndim > 1 and target.size == len(target):
         target = target.reshape(len(target))
     if target.ndim != 1 or target.dtype.kind not in "fiubU":
@@ -333,7 +342,9 @@ def _pictures(split: Split, path: Path, work: Path) -> dict[str, Any]:
 
 
 def _targets(split: Split, values: Array | list[str]) -> tuple[Array, int]:
-    """The targets as class numbers with the number of classes, or as values."""
+    """The targets as class numbers or as 0 and 1 with the number of classes, or as values."""
+    if split.task == splits.MULTI_LABEL:
+        return _several(split, np.asarray(values))
     if split.task == "regression":
         if isinstance(values, list):
             values = np.asarray(
@@ -354,6 +365,20 @@ def _targets(split: Split, values: Array | list[str]) -> tuple[Array, int]:
         raise UnreadableDataError(f"The targets cannot be read: {error}.") from None
     targets = np.asarray([places[cell] for cell in cells], dtype=np.int64)
     return targets, len(split.target.labels) or int(targets.max()) + 1
+
+
+def _several(split: Split, values: Array) -> tuple[Array, int]:
+    """For each row and label 0 or 1, and the number of labels."""
+    unknown = ~np.isin(values, (0, 1))
+    if unknown.any():
+        row = int(np.flatnonzero(unknown.any(axis=1))[0]) + 1
+        raise UnreadableDataError(f"Row {row:,} has a target that is neither 0 nor 1.")
+    names, count = split.target.labels, values.shape[1]
+    if count < 2 or (names and len(names) != count):
+        raise UnreadableDataError(
+            f"The targets have {count:,} labels for each row, the split names {len(names):,}."
+        )
+    return values.astype(np.int64), count
 
 
 def _too_many(name: str) -> UnreadableDataError:

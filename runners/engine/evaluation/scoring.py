@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hub.protocol import splits
 from runners.engine.evaluation import classes, metrics, predicting, readers
 from runners.engine.evaluation.outputs import UnfitOutputError
 
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 # How far the sum of probabilities may be from 1.
 _SUM_TOLERANCE = 1e-3
+SIGMOID = "The scores are no probabilities; their sigmoid is used."
 SOFTMAX = "The scores are no probabilities; log loss and ROC use their softmax."
 NO_SCORES = "The model gives labels and no scores."
+_TOO_MANY = f"There are more than {metrics.MOST_CURVE_VALUES:,} scores."
 NEITHER = "The scores are from 0 to 1 and do not sum to 1."
 
 
@@ -39,25 +42,35 @@ def figures(work: Path, split: Split, count: int, subject: str) -> dict[str, Any
         raise UnfitOutputError(
             f"The model's answers to {bad:,} of {len(scores):,} rows are not finite numbers."
         )
-    if split.task == "regression":
+    if split.task == splits.MULTI_LABEL:
+        assert scores is not None  # noqa: S101 - and so has this task
+        predictions, taken, skipped, notes = _several(targets, np.asarray(scores))
+        lines = "".join(f"{''.join(map(str, row))}\n" for row in predictions.tolist())
+    elif split.task == "regression":
         assert scores is not None  # noqa: S101 - a regression has no other outputs
         predictions = scores[:, 0]
-        measures, skipped, notes = _regression(targets, predictions)
+        taken, skipped, notes = _regression(targets, predictions)
         lines = "".join(f"{value!r}\n" for value in predictions.tolist())
     else:
         labels = json.loads((work / predicting.LABELS).read_bytes())
         keys = json.loads((work / predicting.ANSWER).read_bytes())
         numbers = _numbers(labels, split.target.labels)
-        if scores is not None:
-            scores = _in_order(scores, keys, numbers, split.target.labels)
-        predictions = scores.argmax(axis=1) if numbers is None else numbers  # type: ignore[union-attr]
-        measures, skipped, notes = _classification(targets, predictions, scores, count)
+        if scores is not None and scores.shape[1] == 1:
+            positive = split.target.labels.index(split.target.positive)
+            predictions, taken, notes = _binary(targets, np.asarray(scores[:, 0]), positive)
+            skipped = {}
+            _require_agreement(predictions, numbers)
+        else:
+            if scores is not None:
+                scores = _in_order(scores, keys, numbers, split.target.labels)
+            predictions = scores.argmax(axis=1) if numbers is None else numbers  # type: ignore[union-attr]
+            taken, skipped, notes = _classification(targets, predictions, scores, count)
         lines = "".join(f"{number}\n" for number in predictions.tolist())
     is_constant = len(predictions) > 1 and bool((predictions == predictions[0]).all())
     digest = hashlib.sha256(lines.encode()).hexdigest()
     seed = int(hashlib.sha256(f"{subject}{digest}".encode()).hexdigest()[:12], 16)
-    rows = metrics.intervals(measures, len(targets), seed)
-    undefined = dict.fromkeys(measures.keys() - rows.keys(), "It is not defined for these targets.")
+    rows = metrics.intervals(taken, len(targets), seed)
+    undefined = dict.fromkeys(taken.keys() - rows.keys(), "It is not defined for these targets.")
     return {
         "figures": [
             {"metric": name, "value": value, "low": low, "high": high}
@@ -90,15 +103,15 @@ def _classification(
     targets: Array, predictions: Array, scores: Array | None, count: int
 ) -> tuple[dict[str, metrics.Metric], dict[str, str], list[str]]:
     most = max(count, int(predictions.max()) + 1)
-    measures = {
+    taken = {
         "accuracy": metrics.mean((predictions == targets).astype(np.float64)),
         "f1-macro": metrics.macro_f1(targets, predictions),
     }
     if scores is None:
         names = ("top-5", "roc_auc", "log_loss") if most > metrics.TOP else ("roc_auc", "log_loss")
-        return measures, dict.fromkeys(names, NO_SCORES), []
+        return taken, dict.fromkeys(names, NO_SCORES), []
     if scores.shape[1] > metrics.TOP:
-        measures["top-5"] = metrics.mean(metrics.in_top(targets, scores))
+        taken["top-5"] = metrics.mean(metrics.in_top(targets, scores))
     skipped: dict[str, str] = {}
     notes: list[str] = []
     is_share = bool((scores >= 0).all() and (scores <= 1 + _SUM_TOLERANCE).all())
@@ -106,16 +119,69 @@ def _classification(
     if is_share and bool((np.abs(sums - 1) <= _SUM_TOLERANCE).all()):
         probabilities = np.asarray(scores)
     elif is_share:
-        return measures, dict.fromkeys(("roc_auc", "log_loss"), NEITHER), notes
+        return taken, dict.fromkeys(("roc_auc", "log_loss"), NEITHER), notes
     else:
         probabilities = metrics.softmax(scores)
         notes.append(SOFTMAX)
-    measures["log_loss"] = metrics.mean(metrics.log_losses(targets, probabilities))
+    taken["log_loss"] = metrics.mean(metrics.log_losses(targets, probabilities))
     if scores.size > metrics.MOST_CURVE_VALUES:
-        skipped["roc_auc"] = f"There are more than {metrics.MOST_CURVE_VALUES:,} scores."
+        skipped["roc_auc"] = _TOO_MANY
     else:
-        measures["roc_auc"] = metrics.area(targets, probabilities)
-    return measures, skipped, notes
+        taken["roc_auc"] = metrics.area(targets, probabilities)
+    return taken, skipped, notes
+
+
+def _binary(
+    targets: Array, scores: Array, positive: int
+) -> tuple[Array, dict[str, metrics.Metric], list[str]]:
+    """Predictions and metrics of one score for each row, which speaks for one of two classes."""
+    shares, notes = _shares(scores)
+    predictions = np.where(shares > 0.5, positive, 1 - positive)
+    # In the order of the classes; ranks of scores are those of their shares, and finer.
+    both = np.stack([1 - shares, shares] if positive else [shares, 1 - shares], axis=1)
+    ranks = (scores if positive else -scores)[:, np.newaxis]
+    return (
+        predictions,
+        {
+            "accuracy": metrics.mean((predictions == targets).astype(np.float64)),
+            "f1-macro": metrics.macro_f1(targets, predictions),
+            "log_loss": metrics.mean(metrics.log_losses(targets, both)),
+            "roc_auc": metrics.mean_area((targets == 1)[:, np.newaxis], ranks),
+        },
+        notes,
+    )
+
+
+def _several(
+    targets: Array, scores: Array
+) -> tuple[Array, dict[str, metrics.Metric], dict[str, str], list[str]]:
+    """Predictions and metrics of a score for each row and label; a label counts above one half."""
+    shares, notes = _shares(scores)
+    predictions = (shares > 0.5).astype(np.int64)
+    taken = {
+        "accuracy": metrics.mean((predictions == targets).all(axis=1).astype(np.float64)),
+        "f1-macro": metrics.several_f1(targets, predictions, is_micro=False),
+        "f1-micro": metrics.several_f1(targets, predictions, is_micro=True),
+    }
+    if scores.size > metrics.MOST_CURVE_VALUES:
+        return predictions, taken, {"roc_auc": _TOO_MANY}, notes
+    taken["roc_auc"] = metrics.mean_area(targets == 1, scores)
+    return predictions, taken, {}, notes
+
+
+def _shares(scores: Array) -> tuple[Array, list[str]]:
+    """Scores from 0 to 1 as they are; others as their sigmoid, with a note that says so."""
+    if bool((scores >= 0).all() and (scores <= 1).all()):
+        return scores, []
+    return 0.5 * (1 + np.tanh(scores / 2)), [SIGMOID]
+
+
+def _require_agreement(predictions: Array, numbers: Array | None) -> None:
+    if numbers is not None and bool((predictions != numbers).any()):
+        raise UnfitOutputError(
+            "The label of the model is not the class that its score and the positive class of the "
+            "split give."
+        )
 
 
 def _numbers(labels: Sequence[str], names: Sequence[str]) -> Array | None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hub.protocol import federated, safetensors
+from hub.protocol import federated, safetensors, stored
 from runners.engine.federated import updates
 from runners.engine.federated.updates import Update, Weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hub.protocol.federated import Part
     from runners.engine.federated.mapping import Buffer
@@ -40,12 +40,22 @@ class Contribution:
     staleness: int = 0
 
     @classmethod
-    def from_json(cls, row: dict[str, Any]) -> Contribution:
-        """Read a row of a job's options; raises KeyError and TypeError."""
-        spelling = {"n": "examples"}
-        names = {one.name for one in fields(cls)}
-        values = {spelling.get(key, key): value for key, value in row.items()}
-        return cls(**{name: value for name, value in values.items() if name in names})
+    def from_json(cls, row: Mapping[str, object], *, is_counted: bool) -> Contribution:
+        """Read a row of a job's options. Raises ValueError naming the field that is wrong.
+
+        Where contributions are aggregated, each must state how many examples it counts for.
+        """
+        return cls(
+            id=_text(row, "id"),
+            path=_text(row, "path"),
+            encoding=_text(row, "encoding"),
+            sha256=_text(row, "sha256", ""),
+            norm_limit=_figure(row, "norm_limit"),
+            examples=_count(row, "n", 1) if is_counted else 0,
+            norm=_figure(row, "norm"),
+            statistic_norm=_figure(row, "statistic_norm") or 0.0,
+            staleness=_count(row, "staleness", 0) if "staleness" in row else 0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,31 @@ class Judgement:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"accepted": not self.problem}
+
+
+def _text(row: Mapping[str, object], name: str, default: str | None = None) -> str:
+    value = row.get(name, default)
+    if not isinstance(value, str):
+        raise ValueError(f"A contribution has no {name}.")  # noqa: TRY004 - a fault of the data
+    return value
+
+
+def _count(row: Mapping[str, object], name: str, least: int) -> int:
+    value = stored.whole(row.get(name))
+    if value is None or value < least:
+        raise ValueError(f"The {name} of a contribution must be a whole number from {least} on.")
+    return value
+
+
+def _figure(row: Mapping[str, object], name: str) -> float | None:
+    """A finite number of at least 0; None where it is not there."""
+    value = row.get(name)
+    if value is None:
+        return None
+    figure = stored.finite(value)
+    if figure is None or figure < 0:
+        raise ValueError(f"The {name} of a contribution must be a finite number of at least 0.")
+    return figure
 
 
 class _RefusedError(Exception):

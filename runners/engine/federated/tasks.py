@@ -83,7 +83,7 @@ def _split(path: Path, target: Path, patterns: dict[str, list[str]]) -> dict[str
 
 def check(job: Job) -> Report:
     """Judge every contribution that the options name; the report holds one answer for each."""
-    parts, contributions = _read_options(job)
+    parts, contributions = _read_options(job, is_counted=False)
     entry, count = job.request.entry, len(contributions)
     answers: list[dict[str, Any]] = []
     for first in range(0, count, _TOGETHER):
@@ -106,7 +106,7 @@ def _judge(
 
 def aggregate(job: Job) -> Report:
     """Make the next weights out of a round; one that its own rules do not allow fails."""
-    parts, contributions = _read_options(job)
+    parts, contributions = _read_options(job, is_counted=True)
     try:
         rules = Rules.from_json(job.request.options.get("rules"))
     except InvalidRequest as error:
@@ -160,14 +160,17 @@ def _member(
     return Member(contribution.id, update, contribution.examples, norms, contribution.staleness)
 
 
-def _read_options(job: Job) -> tuple[list[Part], list[Contribution]]:
+def _read_options(job: Job, *, is_counted: bool) -> tuple[list[Part], list[Contribution]]:
     """Read the layout and the contributions that the hub asks about."""
     options = job.request.options
     try:
         parts = [Part.from_json(one) for one in options["tensors"]]
-        return parts, [Contribution.from_json(row) for row in options["contributions"]]
-    except (KeyError, TypeError):
+        rows = options["contributions"]
+        return parts, [Contribution.from_json(row, is_counted=is_counted) for row in rows]
+    except (KeyError, TypeError, AttributeError):
         raise JobError("engine-error", "The job has no layout or no contributions.") from None
+    except ValueError as error:
+        raise JobError("engine-error", str(error)) from None
 
 
 def _with_files(

@@ -121,14 +121,16 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """Which data sets of one origin a runtime refused and why, and how many there were.
+    """Which data sets of one origin a runtime refused and why, and how many were tried.
 
-    `seconds` of processor time are those of loading the model and running these sets.
+    `seconds` of processor time are those of loading the model and running these sets. `left_out`
+    counts the sets that would have taken more time than was allowed.
     """
 
     refused: dict[str, str]
     sets: int
     seconds: float
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ They hand values on as data sets in the job's work folder and answer with names,
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -200,18 +201,23 @@ def run(
     origins: Sequence[tuple[Path, Path]],
     *,
     optimise: bool = True,
+    budget: float = math.inf,
 ) -> dict[str, Any]:
     """Run every set of each origin in one session, which is loaded once.
 
     An origin is the folder of its sets, and one for their outputs, which become sets of the same
-    names there. Answers {"origins": a `Ran` for each}; what loading raises is the child's own end.
+    names there. After the first set of an origin, those are left out that would bring the processor
+    time of all beyond the `budget`, in seconds. Answers {"origins": a `Ran` for each}; what loading
+    raises is the child's own end.
     """
     began = time.process_time()
     model = form.load()
     execute = form.open(runtime, optimise=optimise)
     loading = time.process_time() - began
     return {
-        "origins": [_run(execute, form, model, sets, results, loading) for sets, results in origins]
+        "origins": [
+            _run(execute, form, model, sets, results, loading, budget) for sets, results in origins
+        ]
     }
 
 
@@ -222,22 +228,39 @@ def _run(
     sets: Path,
     results: Path,
     loading: float,
+    budget: float,
 ) -> dict[str, Any]:
     names = [port.name for port in model.graph.output]
     refused = {}
     seconds = loading
+    # Processor seconds for each element of the inputs, of the slowest set so far.
+    pace = 0.0
+    left_out = 0
     inputs = datasets.read(sets, model)
+    if budget < math.inf:  # the extreme values, which are last, before larger sizes
+        inputs[1:] = inputs[-1:] + inputs[1:-1]
     for dataset in inputs:
+        elements = _elements(dataset)
+        if seconds + pace * elements > budget:
+            left_out += 1
+            continue
         began = time.process_time()
         values = runtimes.attempt(execute, dataset.inputs)
-        seconds += time.process_time() - began
+        spent = time.process_time() - began
+        seconds, pace = seconds + spent, max(pace, spent / elements)
         if isinstance(values, Exception):
             words = f"{type(values).__name__}: {values}"
             refused[dataset.name] = text.message(words, str(form.folder), str(form.path.parent))
             continue
         outputs = dict(zip(names, values, strict=True))
         datasets.write(results, replace(dataset, inputs={}, outputs=outputs), model)
-    return asdict(Ran(refused, len(inputs), seconds))
+    return asdict(Ran(refused, len(inputs) - left_out, seconds, left_out))
+
+
+def _elements(dataset: DataSet) -> int:
+    """The elements of all inputs, which the time of a graph grows with; at least 1."""
+    arrays = [value for value in dataset.inputs.values() if isinstance(value, np.ndarray)]
+    return max(1, sum(int(array.size) for array in arrays))
 
 
 def count(results: Path) -> dict[str, int]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import io
 
 import pytest
 
+from hub.protocol import problems
 from registry.models import Blob, Upload
 from registry.storage.files import store
+from registry.storage.services import uploads
 from tests import factories
 from tests.api.versions.test_models import problem
 
@@ -139,11 +142,24 @@ def test_a_crash_between_rename_and_row_is_healed_by_asking(api, ada):
     upload = Upload.objects.get()
     store().staged(str(upload.uuid)).write_bytes(CONTENT)
     Upload.objects.update(offset=len(CONTENT))  # as is written before the rename
-    store().prepare(SHA256)
+    store().prepare(str(upload.uuid), SHA256)
     store().commit(str(upload.uuid), SHA256)
     head = client("HEAD", url, Tus_Resumable="1.0.0")
     assert (head["Upload-Offset"], head["Hub-Blob"]) == ("10000", f"sha256:{SHA256}")
     assert Blob.objects.get().size == len(CONTENT)
+
+
+def test_a_hash_of_bytes_that_another_process_replaced_is_not_used(ada, monkeypatch):
+    half = len(CONTENT) // 2
+    upload = uploads.create(ada, length=len(CONTENT), claimed=SHA256)
+    uploads.append(ada, upload=upload, offset=0, stream=io.BytesIO(CONTENT[:half]))
+    with monkeypatch.context() as other_process:
+        other_process.setattr(uploads, "_hashes", uploads._Hashes())
+        uploads.receive(ada, upload=upload, stream=io.BytesIO(bytes(half)))
+    with pytest.raises(problems.DigestMismatch):
+        uploads.append(ada, upload=upload, offset=half, stream=io.BytesIO(CONTENT[half:]))
+    assert not Blob.objects.exists()
+    assert list(store().names()) == []
 
 
 def test_a_claim_alone_gives_no_right_to_anothers_bytes(api, ada, bob):

@@ -77,3 +77,18 @@ def test_the_interval_of_a_share_is_that_of_a_binomial_distribution():
     assert value == 0.75
     assert low == pytest.approx(0.75 - spread, abs=0.005)
     assert high == pytest.approx(0.75 + spread, abs=0.005)
+
+
+def test_a_label_that_never_occurs_counts_as_0_among_several_labels():
+    targets = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    given = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 1, 0], [1, 1, 0]])
+    once = np.ones((1, 6))
+    # f1_score of these rows, averages "macro" and "micro".
+    macro = metrics.several_f1(targets, given, is_micro=False)(once)[0]
+    micro = metrics.several_f1(targets, given, is_micro=True)(once)[0]
+    assert (macro, micro) == (pytest.approx(0.4444444444444444), pytest.approx(0.6666666666666666))
+    counts = np.array([[0.0, 2.0, 1.0, 3.0, 0.0, 1.0]])
+    rows = np.repeat(np.arange(6), counts[0].astype(int))
+    repeated = metrics.several_f1(targets[rows], given[rows], is_micro=False)
+    weighted = metrics.several_f1(targets, given, is_micro=False)(counts)[0]
+    assert weighted == pytest.approx(repeated(np.ones((1, len(rows))))[0])

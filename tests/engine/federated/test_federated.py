@@ -395,6 +395,32 @@ def test_what_does_not_fit_is_refused_by_name(ask, content, others, problem, ten
     assert answer["detail"]
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("n", None, "The n of a contribution must be a whole number from 1 on."),
+        ("n", "missing", "The n of a contribution"),
+        ("n", -1, "The n of a contribution"),
+        ("n", True, "The n of a contribution"),
+        ("n", 1.5, "The n of a contribution"),
+        ("staleness", "1", "The staleness of a contribution"),
+        ("norm", -1.0, "The norm of a contribution must be a finite number of at least 0."),
+        ("norm", True, "The norm of a contribution"),
+        ("norm_limit", "2", "The norm_limit of a contribution"),
+        ("path", None, "A contribution has no path."),
+        ("encoding", "missing", "A contribution has no encoding."),
+    ],
+)
+def test_a_malformed_description_of_a_contribution_stops_the_round(ask, field, value, words):
+    content = delta(change(1))
+    row = {"id": "a", "path": "a", "encoding": "delta/f32", "n": 1, field: value}
+    if value == "missing":
+        del row[field]
+    report, _ = ask("federated-aggregate", [row], {"a": content}, rules=Rules().to_json())
+    assert report.outcome == "errored"
+    assert words in report.findings[0].message
+
+
 def test_one_bad_contribution_harms_no_other(ask):
     contents = {"1": delta(change(1)), "2": spoiled(np.nan), "3": delta(change(3))}
     rows = [

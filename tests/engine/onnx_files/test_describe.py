@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
+from hub.protocol.facts import Facts
 from runners.engine.onnx_files.describe import barcode
 from runners.engine.onnx_files.vocabulary import CATEGORIES
 from tests import samples
@@ -79,6 +80,14 @@ def test_external_files(run):
     ]
     assert facts["parameters"] == 16
     assert facts["size"]["external"] == 64
+
+
+def test_every_external_file_is_listed(run):
+    files = samples.with_files_for_each_tensor(300)
+    facts = run("describe", files).facts
+    paths = [row["path"] for row in facts["external_files"]]
+    assert paths == sorted(path for path in files if path != "model.onnx")
+    assert {one.path for one in Facts.read(facts).external_files} == set(paths)
 
 
 def test_types_other_than_tensors(run):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -42,13 +44,55 @@ def test_one_session_runs_the_sets_of_all_origins(form, tmp_path, monkeypatch):
         assert outputs.outputs["y"].tolist() == values
 
 
+@pytest.fixture
+def slow(monkeypatch):
+    """A clock that counts a processor second for each element that a model runs on."""
+    spent = [0.0]
+    plain = child_runs.runtimes.attempt
+
+    def attempt(run, values=None):
+        spent[0] += sum(value.size for value in (values or {}).values())
+        return plain(run, values) if values is not None else plain(run)
+
+    monkeypatch.setattr(child_runs.runtimes, "attempt", attempt)
+    monkeypatch.setattr(child_runs.time, "process_time", lambda: spent[0])
+    return spent
+
+
+@pytest.mark.parametrize(
+    ("budget", "names", "spent"),
+    [
+        (math.inf, ["1", "2", "3", "extreme"], 8),
+        (8, ["1", "2", "3", "extreme"], 8),
+        (7, ["1", "2", "extreme"], 5),
+        (4, ["1", "extreme"], 3),
+        (3, ["1", "extreme"], 3),
+        (2, ["1"], 1),
+        (0, ["1"], 1),
+    ],
+)
+def test_sets_beyond_the_budget_are_left_out(form, tmp_path, slow, budget, names, spent):
+    model, sets, results = form.load(), tmp_path / "sets", tmp_path / "runs"
+    for name, size in (("1", 1), ("2", 2), ("3", 3), ("extreme", 2)):
+        dataset = DataSet(f"generated-{name}", "generated", {"x": np.ones(size, np.float32)})
+        datasets.write(sets, dataset, model)
+    answer = child_runs.run("onnxruntime", form, [(sets, results)], budget=budget)
+    [ran] = answers.session(answer, 1)
+    assert (ran.sets, ran.left_out, ran.refused) == (len(names), 4 - len(names), {})
+    run = [child_runs.shown(one.name) for one in child_runs.outputs_in(results, model)]
+    assert run == [f"generated-{name}" for name in names]
+    assert slow == [spent]
+
+
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_child_that_answers_for_other_origins_is_not_believed(count):
-    row = {"refused": {}, "sets": 1, "seconds": 0.1}
+    row = {"refused": {}, "sets": 1, "seconds": 0.1, "left_out": 0}
     with pytest.raises(JobError, match="origins"):
         answers.session({"origins": [row]}, count)
 
 
 def test_time_that_a_child_claims_is_never_negative():
-    [ran] = answers.session({"origins": [{"refused": {}, "sets": 1, "seconds": -5.0}]}, 1)
+    [ran] = answers.session(
+        {"origins": [{"refused": {}, "sets": 1, "seconds": -5.0, "left_out": 0}]}, 1
+    )
     assert ran.seconds == 0

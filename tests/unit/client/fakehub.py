@@ -245,6 +245,7 @@ class _Handler(BaseHTTPRequestHandler):
             (r"/api/v1/devices", self._devices),
             (r"/api/v1/models", self._models),
             (r"/api/v1/models/([^/]+/[^/]+)", self._model),
+            (r"/api/v1/models/([^/]+/[^/]+)/preflight", self._preflight),
             (r"/api/v1/models/([^/]+/[^/]+)/versions", self._versions),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)", self._version),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/files", self._files),
@@ -340,6 +341,23 @@ class _Handler(BaseHTTPRequestHandler):
         if name not in self.hub.models:
             raise problems.NotFound(f"There is no model {name}.")
         self._json(self._model_json(name))
+
+    def _preflight(self, name: str, body, **_) -> None:
+        announced = json.loads(body)
+        digest_of = {row["path"]: row["blob"] for row in announced["files"]}
+        missing = [row for row in announced["files"] if row["blob"][7:] not in self.hub.blobs]
+        ended = [v for v in self.hub.versions.get(name, []) if v["state"] != "draft"]
+        held = {file["path"]: file["sha256"] for file in ended[-1]["files"]} if ended else None
+        is_same = held == digest_of and ended[-1]["card"] == announced["card"]
+        is_same = is_same and announced["label"] in {"", ended[-1]["label"]}
+        self._json(
+            {
+                "creates": name not in self.hub.models,
+                "missing": [row["path"] for row in missing],
+                "missing_bytes": sum(row["size"] for row in missing),
+                "identical_to": ended[-1]["number"] if is_same else None,
+            }
+        )
 
     def _versions(self, name: str, body, **_) -> None:
         if self.command == "POST":

@@ -22,6 +22,7 @@ from hub.client.hub import Hub
 from hub.client.training import identity
 from hub.client.transport import Transport
 from hub.protocol import problems
+from tests.unit.client.forward_proxies import ForwardProxy, HttpHandler
 
 NOW = datetime.datetime.now(datetime.UTC)
 PLAIN = serialization.NoEncryption()
@@ -205,6 +206,52 @@ def test_files_that_cannot_be_used_are_named_and_never_quoted(
     assert certificate in str(caught.value)
     assert "PRIVATE KEY" not in str(caught.value)
     assert server.seen == []
+
+
+@pytest.mark.parametrize("name", ["HUB_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"])
+def test_an_authority_of_ones_own(papers, serve, monkeypatch, name):
+    folder, _ = papers
+    _, url = serve(ssl.CERT_OPTIONAL)
+    for other in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"):
+        monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv("HUB_URL", url)
+    monkeypatch.setenv("HUB_RETRY_SECONDS", "0")
+    with pytest.raises(problems.Unreachable, match=r"not trusted: .*HUB_CA_BUNDLE") as caught:
+        Transport(Config.from_environment()).get("/api/v1/whoami")
+    assert not caught.value.is_transient
+    monkeypatch.setenv(name, str(folder / "authority.pem"))
+    assert Transport(Config.from_environment()).get("/api/v1/whoami") == {"seen": None}
+
+
+def test_an_authority_goes_along_with_a_certificate_and_a_tunnel(papers, serve, monkeypatch):
+    folder, _ = papers
+    _, url = serve()
+    monkeypatch.delenv("SSL_CERT_FILE")
+    proxy = ForwardProxy(HttpHandler, url, credentials="fleet:right")
+    monkeypatch.setenv("HTTPS_PROXY", f"http://fleet:right@127.0.0.1:{proxy.port}")
+    # Another name of this machine, which is not left out of proxies.
+    config = Config(
+        url.replace("127.0.0.1", "127.0.0.2"),
+        certificate=folder / "both.pem",
+        authorities=folder / "authority.pem",
+        retry_seconds=0,
+    )
+    try:
+        with pytest.raises(problems.Unreachable, match="mismatch"):
+            Transport(config).get("/api/v1/whoami")
+        assert len(proxy.targets) == 1
+    finally:
+        proxy.close()
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_authorities_that_cannot_be_read(serve, tmp_path, content):
+    _, url = serve()
+    bundle = tmp_path / "bundle.pem"
+    if content:
+        bundle.write_text(content)
+    with pytest.raises(problems.InvalidRequest, match=r"cannot be read.*HUB_CA_BUNDLE"):
+        transport(url, tmp_path, authorities=bundle).get("/api/v1/whoami")
 
 
 def test_the_environment_names_one_for_its_own_hub_alone(papers, monkeypatch):

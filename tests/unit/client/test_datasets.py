@@ -107,7 +107,7 @@ def test_without_pyyaml_splits_are_json(fake, folder, monkeypatch):
 
 def test_an_entry_is_made_only_where_a_namespace_is_given(fake, folder, capsys):
     code, _, err = run(capsys, "dataset", "push", "stones", str(folder))
-    assert (code, "There is no data set stones." in err) == (1, True)
+    assert (code, "There is no data set stones." in err) == (3, True)
     assert "--namespace" in err
     assert fake.datasets == {}
 
@@ -128,7 +128,7 @@ def test_the_command_pushes_shows_and_lists(fake, folder, capsys):
     assert (code, lines) == (0, {"digest": digest})
     assert "test: classification by csv, inputs features, target kind (2 labels)" in out
     assert run(capsys, "dataset", "ls")[1].split() == ["stones", "not", "declared", "stones"]
-    assert run(capsys, "dataset", "show", "stones@2")[0] == 1
+    assert run(capsys, "dataset", "show", "stones@2")[0] == 3
     assert "names no version" in run(capsys, "dataset", "show", "stones@latest")[2]
     shown = json.loads(run(capsys, "dataset", "show", "stones@1", "--json")[1])
     assert shown["version"]["number"] == 1

@@ -247,7 +247,7 @@ def test_full_disk_says_what_to_do(put, transport, cache, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(partial_downloads.os, "posix_fallocate", full)
-    with pytest.raises(problems.CacheUnusable, match="hub cache clean"):
+    with pytest.raises(problems.CacheUnusable, match="hub cache prune"):
         download.fetch(transport, cache, file)
     assert left_overs(cache) == []
 

@@ -35,6 +35,11 @@ def asked(fake):
         ({"max_macs": "1G", "task": "x"}, {"max_macs": "1000000000", "task": "x"}),
         ({"max_parameters": "0.5M"}, {"max_parameters": "500000"}),
         ({"max_macs": 7, "predicted": True}, {"max_macs": "7", "predicted": "true"}),
+        ({"min": "accuracy@digits=90%"}, {"min": "accuracy@digits=90%"}),
+        (
+            {"min": {"top1@digits": 0.9}, "max": ["rmse=3"]},
+            {"min": "top1@digits=0.9", "max": "rmse=3"},
+        ),
         ({"on": "cpu"}, {"device": "cpu", "sort": "fastest"}),
         ({"license": "mit"}, {"license": "mit", "sort": "downloads"}),
     ],
@@ -73,11 +78,18 @@ def test_the_command_says_why_each_model_fits(capsys, monkeypatch):
         "status": "accepted", "predicted": False, "device": "cpu-2-cores", "p50_ms": 12.345,
         "low_ms": 12.1, "high_ms": 12.6,
     }  # fmt: skip
-    row = {"ref": "zoo/small", "license": "mit", "latest": latest, "speed": speed}
-    monkeypatch.setattr("hub.client.api.find", lambda *_, **__: [row])
-    assert command.main(["find", "--max-p50", "20ms"]) == 0
+    evaluated = {"metric": "accuracy", "dataset": "digits", "version": 1, "split": "test"}
+    fit = {"constraint": "min", "value": 0.97, "low": 0.95, "high": 0.99, "evaluated": evaluated}
+    row = {"ref": "zoo/small", "license": "mit", "latest": latest, "speed": speed, "fits": [fit]}
+    given = {}
+    monkeypatch.setattr("hub.client.api.find", lambda *_, **more: given.update(more) or [row])
+    limits = ["--min", "accuracy@digits=0.9", "--min", "top-5=1", "--max", "log_loss=0.5"]
+    assert command.main(["find", "--max-p50", "20ms", *limits]) == 0
+    assert given["min"] == ["accuracy@digits=0.9", "top-5=1"]
+    assert given["max"] == ["log_loss=0.5"]
     assert capsys.readouterr().out == (
-        "zoo/small  p50 12.3 ms [12.1, 12.6] on cpu-2-cores, 214.0 MB of memory, 4.09 G MACs, "
+        "zoo/small  p50 12.3 ms [12.1, 12.6] on cpu-2-cores, "
+        "accuracy 0.97 [0.95, 0.99] on digits@1:test, 214.0 MB of memory, 4.09 G MACs, "
         "12.3 kB of files, mit\n"
     )
     speed |= {"status": "predicted", "predicted": True, "low_ms": 8.0, "high_ms": 19.2}
@@ -104,7 +116,7 @@ def test_this_machine_is_the_class_of_its_processor(fake, monkeypatch):
 
 def test_without_measurements_on_such_machines_it_says_how_to_contribute_one(fake, capsys):
     fake.devices.append({"name": "another-cpu-64-cores", "title": "Another CPU, 64 cores"})
-    assert command.main(["find", "--on", "this machine", "--max-p50", "20ms"]) == 1
+    assert command.main(["find", "--on", "this machine", "--max-p50", "20ms"]) == 3
     words = capsys.readouterr().err
     assert f"no measurements on machines like this one ({devices.this_machine().title})" in words
     assert "hub bench MODEL --contribute" in words

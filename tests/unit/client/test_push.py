@@ -134,6 +134,57 @@ def test_cut_push_is_resumed(fake, client, folder, impatient):
     assert len(fake.versions["ada/ones"]) == 1
 
 
+def test_an_identical_push_makes_no_version(fake, client, folder, capsys):
+    client.push("ada/ones", folder)
+    sent = len(fake.requests)
+    assert client.push("ada/ones", folder, progress=True)["number"] == 1
+    assert [method for method, _, _ in fake.requests[sent:]] == ["POST", "GET"]
+    assert "identical to version 1, nothing was sent" in capsys.readouterr().err
+    assert client.push("ada/ones", folder, label="1.1")["number"] == 2
+    assert client.push("ada/ones", folder, force=True)["number"] == 3
+    assert client.push("ada/ones", folder, card="# Other")["number"] == 4
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [problems.NotAllowed, problems.CardInvalid, problems.QuotaExceeded, problems.NameRetired],
+)
+def test_a_refused_preflight_leaves_nothing(fake, client, folder, refusal):
+    body = refusal("No.").to_json("http://h")
+    headers = {"Content-Type": problems.MEDIA_TYPE}
+    fake.answers.append((refusal.status, headers, json.dumps(body).encode()))
+    with pytest.raises(refusal):
+        client.push("ada/ones", folder)
+    assert (fake.models, fake.versions, fake.uploads) == ({}, {}, {})
+    assert len(fake.requests) == 1
+
+
+def test_the_same_push_continues_its_draft(fake, client, folder, impatient):
+    fake.patch_cuts.extend([0] * 99)
+    with pytest.raises(problems.Unreachable):
+        client.push("ada/ones", folder)
+    fake.patch_cuts.clear()
+    assert client.push("ada/ones", folder)["number"] == 1
+    assert len(fake.versions["ada/ones"]) == 1
+    assert not list((client.cache.folder / "pushes").glob("*/*"))
+
+
+def test_a_damaged_memory_of_a_push_is_none(fake, client, folder, impatient):
+    fake.patch_cuts.extend([0] * 99)
+    with pytest.raises(problems.Unreachable):
+        client.push("ada/ones", folder)
+    fake.patch_cuts.clear()
+    (memory,) = (client.cache.folder / "pushes").glob("*/*")
+    memory.write_text('{"key": "no key"}')
+    assert client.push("ada/ones", folder)["number"] == 2
+
+
+def test_an_answer_that_is_no_preflight(fake, client, folder):
+    fake.answers.append((200, {"Content-Type": "application/json"}, b'{"missing": []}'))
+    with pytest.raises(problems.Unreachable, match="HUB_URL"):
+        client.push("ada/ones", folder)
+
+
 def test_resume_takes_only_a_draft_of_ones_own(fake, client, folder):
     fake.add_version("ada/ones", [], state="draft", created_by="bob")
     assert client.push("ada/ones", folder, resume=True)["number"] == 2

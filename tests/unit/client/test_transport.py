@@ -232,10 +232,10 @@ def test_connection_is_kept_and_a_broken_one_replaced(fake, transport):
 
 def test_pools_are_not_shared_with_a_forked_child(transport):
     transport.request("GET", "/api/v1/whoami")
-    before = transport._pool(transport.config.url)
-    assert transport._pool(transport.config.url) is before
+    before = transport._pool(transport.config.url, None)
+    assert transport._pool(transport.config.url, None) is before
     transport._pid = os.getpid() + 1
-    assert transport._pool(transport.config.url) is not before
+    assert transport._pool(transport.config.url, None) is not before
 
 
 def test_too_large_an_answer_is_not_read(fake, transport, monkeypatch):
@@ -243,13 +243,6 @@ def test_too_large_an_answer_is_not_read(fake, transport, monkeypatch):
     fake.answers.append((200, {}, b"x" * 5_000_000))
     with pytest.raises(problems.Unreachable, match="too large"):
         transport.request("GET", "/api/v1/whoami")
-
-
-def test_proxy_is_not_used_for_this_machine(monkeypatch):
-    monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
-    monkeypatch.delenv("no_proxy", raising=False)
-    assert transports._proxy("http://127.0.0.1:8000/") == ""
-    assert transports._proxy("http://hub.example/") == "http://proxy.example:3128"
 
 
 def test_an_unknown_host_and_what_is_no_tls_are_told_at_once(fake, pauses, monkeypatch):

@@ -321,12 +321,12 @@ def test_clean_removes_records_of_what_is_gone(client, fake, model, cache):
     client.download("zoo/m")
     records = cache.folder / "verified"
     before = {path.name for path in records.iterdir()}
-    housekeeping.clean(cache)
+    housekeeping.prune(cache)
     assert {path.name for path in records.iterdir()} == before
     blob = blob_of(client, model["model.onnx"])
     inode = blob.stat().st_ino
     blob.unlink()
-    housekeeping.clean(cache)
+    housekeeping.prune(cache)
     assert before - {path.name for path in records.iterdir()} == {f"{blob.name}.{inode}"}
-    housekeeping.clean(cache, everything=True)
+    housekeeping.prune(cache, everything=True)
     assert [path.name for path in cache.folder.rglob("*") if path.is_file()] == ["CACHEDIR.TAG"]

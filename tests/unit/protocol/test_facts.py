@@ -67,6 +67,12 @@ def test_a_description_is_read():
     assert (facts.stored_bytes, facts.quantisation) == ({"float32": 96}, ("qdq",))
 
 
+def test_every_external_file_is_read():
+    rows = [{"path": f"w{number}.bin"} for number in range(2000)]
+    facts = Facts.read({"external_files": rows})
+    assert [one.path for one in facts.external_files] == [row["path"] for row in rows]
+
+
 @pytest.mark.parametrize("shape", [None, 3, "x", True, 0.5, [1, {}], {"a": 2}, [[None]]])
 def test_facts_of_any_shape_are_no_error(shape):
     assert Facts.read(dict.fromkeys(STORED, shape)).external_files == ()

@@ -59,6 +59,48 @@ def test_what_is_wrong_is_named_by_its_pointer(change, pointer):
     assert pointer in [error["pointer"] for error in refused.value.errors]
 
 
+SEVERAL = {**TABLE, "task": "multi-label-classification",
+           "target": {"column": "", "labels": ["x", "y"], "columns": ["p", "q"]}}  # fmt: skip
+PICTURES = {**TABLE, "reader": "images", "files": ["pictures.zip"],
+            "inputs": [{"name": "x", "columns": [], "polarity": "dark-on-light"}],
+            "target": {"column": "", "labels": ["x", "y"], "positive": "y"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("document", [SEVERAL, PICTURES])
+def test_what_a_split_states_beyond_the_usual_is_written_as_it_was(document):
+    (split,) = splits.parse([document], PATHS)
+    assert split.document() == document
+    assert splits.read_stored([split.document()]) == (split,)
+
+
+@pytest.mark.parametrize(
+    ("document", "change", "pointer"),
+    [
+        (TABLE, {"target": {"column": "k", "labels": ["x", "y"], "positive": "z"}}, "positive"),
+        (TABLE, {"target": {"column": "k", "labels": ["x"], "positive": "x"}}, "positive"),
+        (TABLE, {"target": {"column": "k", "columns": ["p", "q"]}}, "columns"),
+        (SEVERAL, {"target": {"columns": ["p"]}}, "columns"),
+        (SEVERAL, {"target": {"columns": ["p", "q"], "labels": ["x"]}}, "labels"),
+        (SEVERAL, {"target": {"column": "p", "columns": ["p", "q"]}}, "column"),
+        (SEVERAL, {"target": {"columns": ["p", "q"], "positive": "x"}}, "positive"),
+    ],
+)
+def test_what_is_wrong_with_a_target_is_named_by_its_pointer(document, change, pointer):
+    with pytest.raises(problems.InvalidRequest) as caught:
+        splits.parse([{**document, **change}], PATHS)
+    assert f"/splits/0/target/{pointer}" in [one["pointer"] for one in caught.value.errors]
+
+
+def test_folders_of_pictures_have_one_class_and_tables_no_polarity():
+    for document, pointer in (
+        ({**PICTURES, "task": "multi-label-classification", "target": None}, "/splits/0/task"),
+        ({**TABLE, "inputs": PICTURES["inputs"]}, "/splits/0/inputs/0/polarity"),
+    ):
+        with pytest.raises(problems.InvalidRequest) as caught:
+            splits.parse([document], PATHS)
+        assert pointer in [one["pointer"] for one in caught.value.errors]
+
+
 @pytest.mark.parametrize("document", [{}, "x", [1], [None], [[]], [TABLE, TABLE], [TABLE] * 17])
 def test_what_is_no_list_of_different_splits_is_refused(document):
     with pytest.raises(problems.InvalidRequest):

@@ -36,3 +36,11 @@ def test_a_sound_production_is_let_through(settings, monkeypatch):
     settings.HUB_SANDBOX_REQUIRED = "full"
     settings.REDIS_URL = "redis://cache/0"
     assert ids() == set()
+
+
+def test_the_sandbox_of_a_container_is_let_through_with_a_warning(settings, monkeypatch):
+    on(monkeypatch, "postgresql")
+    settings.HUB_PUBLIC_URL = "https://hub.example.org"
+    settings.REDIS_URL = "redis://cache/0"
+    settings.HUB_SANDBOX_REQUIRED = "partial"
+    assert ids() == {"hub.W003"}

@@ -39,6 +39,17 @@ def version(start, db):
     return shared.fresh(start)
 
 
+@pytest.fixture
+def net(ada):
+    """ada/net, without a version."""
+    return factories.model(ada)
+
+
+@pytest.fixture
+def writer(api, ada):
+    return api(ada)
+
+
 def body(response):
     """The bytes of an answer, sent as a stream or not."""
     return b"".join(response.streaming_content) if response.streaming else response.content

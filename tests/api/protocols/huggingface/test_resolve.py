@@ -170,3 +170,46 @@ def test_a_bare_name_leads_to_the_house(api, path):
 
 def test_a_bare_name_that_is_none_leads_nowhere(api):
     refused(api().get("/a--b/resolve/main/config.json"), 401, "RepoNotFound")
+
+
+LARGE = f"{AT}/weights/model.onnx_data"
+DIGEST = hashlib.sha256(WEIGHTS).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("address", "content", "etag"),
+    [
+        (LARGE, WEIGHTS, DIGEST),
+        (
+            LARGE.replace("/resolve/", "/raw/"),
+            git_names.pointer(DIGEST, len(WEIGHTS)),
+            git_names.blob_id(git_names.pointer(DIGEST, len(WEIGHTS))),
+        ),
+        (f"{AT}/config.json", CONFIG, git_names.blob_id(CONFIG)),
+        (f"{AT}/config.json".replace("/resolve/", "/raw/"), CONFIG, git_names.blob_id(CONFIG)),
+    ],
+)
+def test_ranges_are_the_same_wherever_a_file_is_read(api, version, address, content, etag):
+    def ranged(value, method="GET", **headers):
+        answer = api()(method, address, Range=value, **headers)
+        assert answer["ETag"] == f'"{etag}"'
+        return answer.status_code, body(answer), answer.get("Content-Range")
+
+    size = len(content)
+    assert ranged("bytes=0-0") == (206, content[:1], f"bytes 0-0/{size}")
+    assert ranged("bytes=-7") == (206, content[-7:], f"bytes {size - 7}-{size - 1}/{size}")
+    assert ranged("bytes=5-") == (206, content[5:], f"bytes 5-{size - 1}/{size}")
+    whole = (
+        200,
+        content,
+        None,
+    )  # RFC 9110 section 14.2 lets a server answer several with the whole
+    assert ranged("bytes=0-1,5-6") == whole
+    assert ranged("bytes=0-1", If_Range='"other"') == whole
+    assert ranged("bytes=0-1", If_Range="Tue, 15 Nov 1994 12:45:26 GMT") == whole
+    assert ranged("bytes=0-1", If_Range=f'"{etag}"')[0] == 206
+    assert ranged("bytes=0-1", "HEAD") == (200, b"", None)
+    assert api().get(address, If_None_Match=f'"{etag}"').status_code == 304
+    beyond = api().get(address, Range=f"bytes={size}-")
+    refused(beyond, 416)
+    assert beyond["Content-Range"] == f"bytes */{size}"

@@ -72,17 +72,6 @@ def listed(client, revision="main", of="ada/net"):
     return [file["rfilename"] for file in answer.json()["siblings"]]
 
 
-@pytest.fixture
-def net(ada):
-    """ada/net, without a version."""
-    return factories.model(ada)
-
-
-@pytest.fixture
-def writer(api, ada):
-    return api(ada)
-
-
 # Repositories.
 
 
@@ -205,7 +194,7 @@ def test_several_commits_before_it_is_public_are_one_version_and_each_id_resolve
     assert Version.objects.get(number=2).parent.number == 1
 
 
-def test_writers_see_each_commit_and_the_public_one_for_each_version(writer, api, net):
+def test_writers_see_each_commit_and_readers_what_precedes_a_model_or_is_public(writer, api, net):
     made(commit(writer, added("config.json", b"{}"), summary="First"))
     made(commit(writer, added("model.onnx", ONNX), summary="Second"))
     third = made(commit(writer, added("notes.txt", b"x"), summary="Third"))
@@ -218,7 +207,7 @@ def test_writers_see_each_commit_and_the_public_one_for_each_version(writer, api
 
     assert titles(writer) == ["Fourth", "Third", "Second", "First"]
     assert titles(writer, third) == ["Third", "Second", "First"]
-    assert titles(api()) == ["Third"]
+    assert titles(api()) == ["Third", "First"]
     rows = writer.get("/api/models/ada/net/tree/main?expand=true").json()
     assert {row["path"]: row["lastCommit"]["title"] for row in rows} == {
         "config.json": "First",
@@ -227,8 +216,8 @@ def test_writers_see_each_commit_and_the_public_one_for_each_version(writer, api
         "notes.txt": "Third",
     }
     factories.work()
-    assert titles(api()) == ["Fourth", "Third"]
-    assert titles(api(), fourth) == ["Fourth", "Third"]
+    assert titles(api()) == ["Fourth", "Third", "First"]
+    assert titles(api(), fourth) == ["Fourth", "Third", "First"]
 
 
 def test_a_card_describes_its_model_from_its_commit_on(writer, net):
@@ -430,26 +419,6 @@ def test_a_branch_of_an_empty_model_and_one_made_again(writer, net):
     )
     assert history.head(net, "feature/one") is None
     assert Branch.objects.count() == 1
-
-
-def test_a_tag_never_moves(writer, net):
-    made(commit(writer, added("model.onnx", ONNX)))
-    assert writer.post("/api/models/ada/net/tag/main", {"tag": "one"}).status_code == 201
-    made(commit(writer, added("a.txt", b"a")))
-    assert listed(writer, "one") == ["model.onnx"]
-    assert Version.objects.count() == 2
-    refused(writer.post("/api/models/ada/net/tag/main", {"tag": "one"}), 409)
-    refused(writer.post("/api/models/ada/net/tag/main", {"tag": "v7"}), 400)
-    assert writer.delete("/api/models/ada/net/tag/one").status_code == 200
-    refused(writer.delete("/api/models/ada/net/tag/one"), 404, "RevisionNotFound")
-
-
-def test_the_tag_of_what_did_not_pass_goes_with_it(writer, net):
-    made(commit(writer, added("model.onnx", ONNX)))
-    writer.post("/api/models/ada/net/tag/main", {"tag": "one"})
-    factories.work("failed")
-    assert not Ref.objects.filter(name="one").exists()
-    refused(writer.post("/api/models/ada/net/tag/main", {"tag": "one"}), 400)
 
 
 # git-LFS.

@@ -31,8 +31,8 @@ def test_get_prints_the_folder(fake, capsys, tmp_path):
     assert (code, out.strip()) == (0, str(tmp_path / "here"))
 
 
-def test_problem_is_one_message_and_exit_1(fake, capsys):
-    assert run(capsys, "get", "nothing") == (1, "", "hub: There is no zoo/nothing.\n")
+def test_a_problem_is_one_message_and_an_exit_code(fake, capsys):
+    assert run(capsys, "get", "nothing") == (3, "", "hub: There is no zoo/nothing.\n")
 
 
 def test_what_the_server_says_cannot_drive_the_terminal(fake, capsys):
@@ -50,14 +50,38 @@ def test_usage_is_exit_2(capsys):
     assert "usage: hub" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "command", ["", "get", "push", "variant", "search", "info", "login", "cache"]
-)
+@pytest.mark.parametrize("command", ["get", "push", "variant", "search", "info", "login", "cache"])
 def test_help(capsys, command):
     with pytest.raises(SystemExit) as caught:
         cli_command.main([*filter(None, [command]), "--help"])
     assert caught.value.code == 0
     assert "usage: hub" in capsys.readouterr().out
+
+
+def test_help_lists_every_command_by_section(capsys):
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    assert "usage: hub" in out
+    for name in ("Models", "Versions", "yank", "serve"):
+        assert name in out
+    assert run(capsys, "help") == (0, out, "")
+    assert "hub jobs watch 0a1b" in run(capsys, "help", "jobs", "watch")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["yankk"], "unknown command 'yankk'. Did you mean yank?"),
+        (["versions", "shw"], "unknown command 'shw'. Did you mean show?"),
+        (["help", "job"], "unknown command 'job'. Did you mean jobs?"),
+        (["qqq"], "unknown command 'qqq'. Commands: "),
+    ],
+)
+def test_a_mistyped_command_gets_suggestions(capsys, arguments, hint):
+    with pytest.raises(SystemExit) as caught:
+        cli_command.main(arguments)
+    assert caught.value.code == 2
+    assert hint in capsys.readouterr().err
 
 
 def test_interrupt_is_exit_130(monkeypatch, capsys):
@@ -118,7 +142,7 @@ def test_an_order_by_speed_that_is_none_is_an_error(fake, capsys):
     assert run(capsys, "search", "--sort", "fastest")[0] == 0  # nothing matches, in any order
     timed(fake, a={"status": "noisy", "p50_ms": 1.0}, b=None)
     code, out, said = run(capsys, "search", "--sort", "fastest")
-    assert (code, out) == (1, "")
+    assert (code, out) == (3, "")
     assert "accepted result on example-cpu with onnxruntime and CPUExecutionProvider" in said
     fake.listed = {"setup": None}
     assert (
@@ -161,7 +185,7 @@ def test_push(fake, capsys, tmp_path):
     assert code == 0
     assert out.startswith("ada/ones@1 published\n")
     fake.verdict = "failed"
-    code, out, err = run(capsys, "push", "ada/ones", str(path), "--quiet")
+    code, out, err = run(capsys, "push", "--force", "ada/ones", str(path), "--quiet")
     assert (code, out) == (1, "")
     assert "not-protobuf (model.onnx: graph): The file ends in the middle of a field." in err
 
@@ -174,7 +198,7 @@ def test_login_reads_the_token_from_standard_input(fake, capsys, monkeypatch):
     assert run(capsys, "login", "--url", fake.url)[:2] == (0, "signed in as ada\n")
     assert api.default_hub().config.token == "hf_typed"
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-    assert run(capsys, "login")[0] == 1
+    assert run(capsys, "login")[0] == 4
 
 
 def test_warning_is_one_line(fake, capsys):

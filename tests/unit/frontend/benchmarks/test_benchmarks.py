@@ -297,6 +297,46 @@ def test_a_run_is_asked_for_with_a_load_and_sizes(reader, version):
     assert b"no dynamic dimension named" in answer.content
 
 
+def test_a_run_is_asked_for_with_whole_shapes_and_provider_options(reader, version):
+    ports = [
+        {"name": "x", "type": "tensor", "dtype": "float32", "shape": ["N", 3, None]},
+        {"name": "fixed", "type": "tensor", "dtype": "float32", "shape": [1, 4]},
+    ]
+    variant = version.variants.get()
+    variant.facts |= {"inputs": ports}
+    variant.save(update_fields=["facts"])
+    assert 'name="provider_options"' not in reader.page(TAB)  # no worker offers any
+    services.see("w1", host="h1", pool="bench-cpu", capabilities=OFFERED)
+    page = reader.page(TAB)
+    assert re.search(r'name="shape:x"[^>]*placeholder="Nx3x\?"', page)
+    assert 'name="shape:fixed"' not in page
+    assert "enable_cpu_mem_arena, enable_mem_pattern, set_denormal_as_zero" in page
+    setup = "onnxruntime/CPUExecutionProvider"
+    assert f'<option value="{setup}">' in page
+    sent = {
+        "variant": "default", "scenario": "single_stream", "bound_percentile": "p99",
+        "shape:x": "2x3x8", "setup": setup,
+        "provider_options": "enable_mem_pattern=false\r\nenable_cpu_mem_arena = true\r\n",
+    }  # fmt: skip
+    assert reader.post(f"{TAB}/again", sent).status_code == 302
+    [job] = Job.objects.filter(kind="benchmark", state=Job.State.QUEUED)
+    wanted = {"input_shapes": {"x": [2, 3, 8]}, "provider": "CPUExecutionProvider",
+              "provider_options": {"enable_mem_pattern": "false",
+                                   "enable_cpu_mem_arena": "true"}}  # fmt: skip
+    assert wanted.items() <= job.input.items()
+    for change, words in (
+        ({"shape:x": "2x3xlarge"}, b"such as 1x3x640x640; not"),
+        ({"shape:x": "2x4x8"}, b"contradicts the input x"),
+        ({"provider_options": "enable_mem_pattern"}, b"Write one option per line as name=value"),
+        ({"provider_options": "mem_pattern=1"}, b"Did you mean enable_mem_pattern"),
+        ({"setup": ""}, b"Choose the runtime and provider that the options are of."),
+    ):
+        answer = reader.post(f"{TAB}/again", sent | change, HTTP_ACCEPT="text/html")
+        assert answer.status_code == 400, change
+        assert words in answer.content
+    assert Job.objects.filter(kind="benchmark", state=Job.State.QUEUED).count() == 1
+
+
 def test_a_result_tells_its_bound_the_rates_tried_and_the_command(guest, version):
     trial = {"rate_per_s": 100.0, "samples": 100, "over_bound": 0, "unserved": 0,
              "estimate_ms": 1.5, "processes": 1}  # fmt: skip

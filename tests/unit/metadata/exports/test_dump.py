@@ -156,7 +156,7 @@ def test_a_task_is_due_from_the_hour_on(published):
 
 def test_graphs_that_differ_are_told_and_made_again(published, caplog):
     graph = NamedGraph.objects.get(version=published)
-    services.put_graph(graph.iri, "<x:a> <x:b> <x:c> <x:g> .\n", published)
+    services.put_graph(graph.iri, f"<x:a> <x:b> <x:c> <{graph.iri}> .\n", published)
     assert list(maintenance.differences())
     nightly.run_due(wait=True)
     found = nightly.last("comparison")

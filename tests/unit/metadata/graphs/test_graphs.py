@@ -19,6 +19,7 @@ MODEL = f"{HOME}/models/ada/net/metadata"
 HUB = {f"{HOME}/catalog", f"{HOME}/agents/worker/metadata"}
 # What a model and its versions name: who publishes them, and under which licence.
 NAMED = {f"{HOME}/agents/ada/metadata", f"{HOME}/licences/apache-2.0/metadata"}
+GRAPH = "https://a.example/g"
 CHECKSUM = "spdx.org/rdf/terms#checksumValue"
 
 
@@ -28,6 +29,10 @@ def text(iri):
 
 def filled():
     return set(NamedGraph.objects.exclude(nquads="").values_list("iri", flat=True))
+
+
+def quad(value):
+    return f'<http://x/s> <http://x/p> "{value}" <{GRAPH}> .\n'
 
 
 @shared.rows
@@ -41,18 +46,18 @@ def published(start, db):
 
 
 def test_an_equal_graph_is_not_written_again(db):
-    assert services.put_graph("https://a.example/g", "one\n")
-    assert not services.put_graph("https://a.example/g", "one\n")
-    assert services.put_graph("https://a.example/g", "two\n")
+    assert services.put_graph(GRAPH, quad(1))
+    assert not services.put_graph(GRAPH, quad(1))
+    assert services.put_graph(GRAPH, quad(2))
     assert services.put_graph("https://a.example/h", "")
     assert Revision.objects.get().number == 3
-    assert NamedGraph.objects.get(iri="https://a.example/g").revision == 2
+    assert NamedGraph.objects.get(iri=GRAPH).revision == 2
 
 
 def test_a_removed_graph_is_empty_under_a_new_revision(db):
-    services.put_graph("https://a.example/g", "one\n")
-    assert services.remove_graph("https://a.example/g")
-    assert not services.remove_graph("https://a.example/g")
+    services.put_graph(GRAPH, quad(1))
+    assert services.remove_graph(GRAPH)
+    assert not services.remove_graph(GRAPH)
     assert not services.remove_graph("https://a.example/other")
     row = NamedGraph.objects.get()
     assert (row.nquads, row.sha256, row.revision) == ("", services.digest(""), 2)

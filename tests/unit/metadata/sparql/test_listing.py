@@ -260,6 +260,7 @@ def test_every_filter_and_sort_of_the_page_is_there():
         "sort",
         "tags",
         "predicted",
+        "accuracy",  # see tests/integration/test_accuracy_limits.py
         *Query().setup._fields,
     }
 

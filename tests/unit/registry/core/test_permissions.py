@@ -32,6 +32,7 @@ LOWEST = {
     "version.yank": ("maintainer", "publish"),
     "version.derive": ("maintainer", "write"),
     "version.withdraw": ("owner", "publish"),
+    "tag.create": ("writer", "write"),
     "ref.move": ("maintainer", "publish"),
     "job.cancel": ("writer", "write"),
     "dataset.create": ("writer", "write"),

@@ -14,7 +14,8 @@ from hub.protocol import problems
 from registry.datasets import services as datasets
 from registry.models import Blob, File, Upload
 from registry.storage import collector, verification
-from registry.storage.files import BlobStore, store
+from registry.storage.files import store
+from registry.storage.folder import FolderStore
 from registry.storage.services import blobs, uploads
 from registry.versions.services import commits, versions
 from tests import factories, samples
@@ -154,9 +155,9 @@ def test_rows_and_bytes_change_together(ada, monkeypatch, change):
     if change == "free":
         factories.blob(ada, b"never used")
         age()
-        monkeypatch.setattr(BlobStore, "trash", fail)
+        monkeypatch.setattr(FolderStore, "trash", fail)
     else:
-        monkeypatch.setattr(BlobStore, "commit", fail)
+        monkeypatch.setattr(FolderStore, "commit", fail)
     before = Blob.objects.count()
     with pytest.raises(OSError, match="the disk is gone"):
         collector.collect() if change == "free" else blobs.write(b"new")

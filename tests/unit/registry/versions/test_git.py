@@ -64,3 +64,30 @@ def test_large_weights_are_named_by_their_pointer():
     assert not git_names.is_lfs("notes.txt", 9_000_000)
     assert git_names.is_lfs("notes.txt", 10_000_001)
     assert git_names.pointer("a" * 64, 5).splitlines()[1] == b"oid sha256:" + b"a" * 64
+
+
+def test_attributes_name_each_large_file_alone(tmp_path):
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed on this machine")
+    paths = ["a.bin", "deep/[b] c.bin", 'x"y*.bin', "\\z?.bin", "#h.bin", "!n.bin", "größe.bin"]
+    text = git_names.attributes([(path, "", True) for path in paths] + [("small.bin", "", False)])
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / ".gitattributes").write_bytes(text)
+    others = ["small.bin", "deep/a.bin", "deep/b c.bin", "xy.bin", 'x"yz.bin', "zz.bin", "h.bin"]
+    done = subprocess.run(
+        ["git", "check-attr", "-z", "--stdin", "filter"],
+        cwd=tmp_path, input="\0".join(paths + others).encode(), capture_output=True, check=True,
+    )  # fmt: skip
+    fields = done.stdout.decode().split("\0")
+    values = dict(zip(fields[::3], fields[2::3], strict=False))
+    assert {path for path, value in values.items() if value == "lfs"} == set(paths)
+
+
+def test_a_commit_has_attributes_only_where_a_file_needs_them():
+    oid = git_names.blob_id(b"x")
+    assert git_names.committed([("a.txt", oid, False)]) == [("a.txt", oid)]
+    own = [("a.bin", oid, True), (".gitattributes", oid, False)]
+    assert git_names.committed(own) == [("a.bin", oid), (".gitattributes", oid)]
+    text = b"/a.bin filter=lfs diff=lfs merge=lfs -text\n"
+    added = (".gitattributes", git_names.blob_id(text))
+    assert git_names.committed([("a.bin", oid, True)]) == [("a.bin", oid), added]

@@ -6,13 +6,14 @@ from datetime import timedelta
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from registry.core import outbox
 from registry.models import RegisteredModel, Version
 from runners.benchmarks import rankings, record_checks, scheduling, selectors
 from runners.models import Bar, Comparison, ConformanceResult, Job, Measurement
 from runners.proofs import verification
-from runners.queue import content, services
+from runners.queue import content, order, services
 from tests import factories, proven, samples, timed
 
 pytestmark = pytest.mark.django_db
@@ -406,10 +407,12 @@ def bench(settings):
     services.see("b1", host=HOST, pool="bench-cpu", capabilities=BENCH)
 
 
-def measure(host=HOST, **record):
-    """Time what waits, as a worker of a host would; the jobs that it did."""
+def measure(host=HOST, most=None, **record):
+    """Time what waits, as a worker of a host would, or some of it; the jobs that it did."""
     done = []
-    while job := services.claim("b1", ["bench-cpu"], host=host, capabilities=BENCH):
+    while len(done) != most and (
+        job := services.claim("b1", ["bench-cpu"], host=host, capabilities=BENCH)
+    ):
         made = timed.record(job.subject, **record)
         report = record_checks.vetted(job, timed.report(made))
         object.__setattr__(report, "versions", dict(BENCH["versions"]))
@@ -469,18 +472,78 @@ def test_a_noisy_measurement_is_not_shared(ada, bench):
     assert len(measure()) == 1
 
 
-def test_a_noisy_first_benchmark_is_repeated_once_when_the_hub_is_quieter(ada, bench):
+def repetition(version):
+    return jobs_of(version).filter(kind="benchmark", state="queued").first()
+
+
+def test_a_noisy_first_benchmark_is_repeated_later_each_time(ada, bench):
     version = publish(ada)
     work()
     measure(spread=0.3)
-    job = jobs_of(version).get(kind="benchmark", state="queued")
-    assert (job.priority, job.again, job.exclusive) == (scheduling.IDLE, True, "host")
-    assert timedelta(minutes=9) < job.not_before - job.queued_at < timedelta(minutes=11)
-    assert measure() == []
-    Job.objects.filter(pk=job.pk).update(not_before=job.queued_at)
-    assert [done.pk for done in measure(spread=0.3)] == [job.pk]
-    assert not jobs_of(version).filter(kind="benchmark", state="queued").exists()
-    assert results_of(version).count() == 2
+    for minutes in (10, 60, 360, 1440):
+        job = repetition(version)
+        assert (job.priority, job.again, job.exclusive) == (scheduling.IDLE, True, "host")
+        wait = job.not_before - job.queued_at
+        assert wait == pytest.approx(timedelta(minutes=minutes), abs=timedelta(minutes=1))
+        assert measure() == []
+        Job.objects.filter(pk=job.pk).update(not_before=job.queued_at)
+        assert [done.pk for done in measure(spread=0.3)] == [job.pk]
+    assert repetition(version) is None
+    assert results_of(version).count() == 5
+
+
+def test_repetitions_end_with_an_accepted_benchmark(ada, bench):
+    version = publish(ada)
+    work()
+    measure(spread=0.3)
+    Job.objects.filter(pk=repetition(version).pk).update(not_before=timezone.now())
+    assert len(measure()) == 1
+    assert repetition(version) is None
+    assert {row.status for row in results_of(version)} == {"noisy", "accepted"}
+
+
+def test_proofs_go_before_first_benchmarks_on_a_host_that_others_use(ada, bench):
+    for width in range(6, 11):
+        model = factories.model(ada, f"net-{width}")
+        publish(ada, model, contents={"model.onnx": samples.mlp(hidden=width)})
+
+    def wait(kind):
+        rows = Job.objects.filter(kind=kind, state="queued", priority=order.FIRST)
+        return {row.due_at - row.queued_at for row in rows}
+
+    work()
+    usual = order.FIRST * order.STEP
+    assert wait("benchmark") == {usual}
+    measure(most=2, spread=0.3)
+    assert wait("benchmark") == {usual}
+    measure(most=1, spread=0.3)
+    [later] = wait("benchmark")
+    assert usual < later < order.DEEP * order.STEP
+    # Again, without putting them off for ever.
+    measure(most=1, spread=0.3)
+    assert wait("benchmark") == {later}
+
+
+def test_one_accepted_benchmark_shows_a_quiet_host(ada, bench):
+    for width in range(6, 10):
+        model = factories.model(ada, f"net-{width}")
+        publish(ada, model, contents={"model.onnx": samples.mlp(hidden=width)})
+    work()
+    measure(most=1, spread=0.3)
+    measure(most=1)
+    measure(most=1, spread=0.3)
+    [job] = Job.objects.filter(kind="benchmark", state="queued", priority=order.FIRST)
+    assert job.due_at - job.queued_at == order.FIRST * order.STEP
+
+
+def test_a_noisy_benchmark_that_was_asked_for_is_not_repeated(ada, bench):
+    version = publish(ada)
+    work()
+    measure()
+    version.refresh_from_db()
+    scheduling.ask(ada, version=version)
+    assert len(measure(spread=0.3)) == 1
+    assert repetition(version) is None
 
 
 def test_a_measurement_serves_machines_of_its_class_alone(ada, bench):

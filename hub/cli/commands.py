@@ -1,0 +1,123 @@
+"""Every command of `hub`, by section; each module is imported when its command is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+# Section -> command -> where it is declared, below hub.cli.
+SECTIONS: Final[dict[str, dict[str, str]]] = {
+    "Models": {
+        "search": "models:add_search",
+        "find": "find:add_find",
+        "info": "models:add_info",
+        "get": "models:add_get",
+        "push": "publishing:add_push",
+        "import": "imports:add_to",
+        "create": "control.models:CREATE",
+        "edit": "control.models:EDIT",
+        "visibility": "control.models:VISIBILITY",
+        "move": "control.models:MOVE",
+        "delete": "control.models:DELETE",
+        "access": "control.models:ACCESS",
+    },
+    "Versions": {
+        "versions": "control.models:VERSIONS",
+        "diff": "control.tasks:DIFF",
+        "yank": "control.models:YANK",
+        "restore": "control.models:RESTORE",
+        "withdraw": "control.models:WITHDRAW",
+        "alias": "control.models:ALIAS",
+        "tag": "control.models:TAG",
+        "card": "control.models:CARD",
+        "files": "control.models:FILES",
+        "names": "control.models:NAMES",
+        "variant": "publishing:add_variant",
+        "variants": "control.evidence:VARIANTS",
+    },
+    "Evidence": {
+        "bench": "",
+        "benchmarks": "control.evidence:BENCHMARKS",
+        "comparisons": "control.evidence:COMPARISONS",
+        "conformance": "control.evidence:CONFORMANCE",
+        "evaluate": "evaluate:add_evaluate",
+        "evaluations": "control.evidence:EVALUATIONS",
+        "scoreboard": "control.evidence:SCOREBOARD",
+        "runtimes": "control.evidence:RUNTIMES",
+        "devices": "control.evidence:DEVICES",
+        "environments": "control.evidence:ENVIRONMENTS",
+    },
+    "Data": {
+        "dataset": "datasets:add_to",
+        "query": "control.tasks:QUERY",
+    },
+    "Jobs": {
+        "jobs": "control.queue:JOBS",
+        "workers": "control.queue:WORKERS",
+    },
+    "Federated training and fleets": {
+        "training": "control.federated:TRAINING",
+        "rounds": "control.federated:ROUNDS",
+        "fleet": "control.federated:FLEET",
+    },
+    "Accounts": {
+        "login": "login:add_to",
+        "logout": "control.tasks:LOGOUT",
+        "whoami": "control.accounts:WHOAMI",
+        "tokens": "control.accounts:TOKENS",
+        "namespaces": "control.accounts:NAMESPACES",
+        "members": "control.accounts:MEMBERS",
+        "users": "control.accounts:USERS",
+    },
+    "This machine": {
+        "cache": "cache:add_to",
+        "completion": "completion:add_to",
+        "help": "help:add_to",
+    },
+    "Server": dict.fromkeys(("serve", "worker", "graphs", "token", "manage"), ""),
+}
+# Commands that read their own arguments, and what their help says.
+OWN_PARSERS: Final = {
+    "bench": "benchmark a model on this machine",
+    "serve": "run the hub on this machine: web server and workers",
+    "worker": "start another worker for a hub, optionally for another runtime",
+    "graphs": "keep the SPARQL graph store up to date; `hub serve` does this for you",
+    "token": "create an access token for the hub on this machine",
+    "manage": "run a maintenance command, such as verify_blobs; without arguments, list them",
+}
+# Examples of commands that are no declarations of hub.cli.control; those have their own.
+EXAMPLES: Final = {
+    "search": ("hub search resnet --license apache-2.0", "hub search --sort fastest --json"),
+    "find": ("hub find --task image-classification --max-p50 20ms --on 'this machine'",),
+    "info": ("hub info zoo/resnet50@3",),
+    "get": ("hub get zoo/resnet50", "hub get zoo/resnet50@champion:int8 --to models"),
+    "push": ("hub push zoo/resnet50 model.onnx --card README.md -m 'Retrained'",),
+    "import hf": ("hub import hf onnx-community/some-model --namespace zoo",),
+    "import zoo": ("hub import zoo --help",),
+    "variant": ("hub variant zoo/resnet50 int8", "hub variant zoo/resnet50 upgrade --opset 21"),
+    "evaluate": ("hub evaluate zoo/digits-cnn --on digits@1:test",),
+    "dataset push": ("hub dataset push digits data/ --splits splits.yaml",),
+    "dataset get": ("hub dataset get digits@1 --to data",),
+    "dataset show": ("hub dataset show digits",),
+    "dataset ls": ("hub dataset ls handwritten",),
+    "login": ("hub login --url https://hub.example.org", "hub login < token.txt"),
+    "cache list": ("hub cache list",),
+    "cache clean": ("hub cache clean --unused-days 30",),
+    "cache verify": ("hub cache verify",),
+    "help": ("hub help", "hub help jobs watch"),
+}
+NAMES: Final = tuple(name for section in SECTIONS.values() for name in section)
+
+
+def add_to(commands: Any, only: str | None = None) -> None:
+    """Add one command to the commands of a parser, or all."""
+    for section in SECTIONS.values():
+        for name, place in section.items():
+            if only not in {None, name}:
+                continue
+            if not place:
+                commands.add_parser(name, help=OWN_PARSERS[name], add_help=False)
+                continue
+            module, _, attribute = place.partition(":")
+            target = getattr(import_module(f"hub.cli.{module}"), attribute)
+            getattr(target, "add_to", target)(commands)

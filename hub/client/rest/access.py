@@ -1,0 +1,39 @@
+"""The REST operations of access, and what they return."""
+
+# Written by scripts/rest.py from docs/openapi.yaml.
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hub.client.rest.calls import Group, json_of, model_path
+from hub.client.rest.shared import AccessRequest
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnAccess:
+    """Whether the caller may have the files of a model, and what they asked."""
+
+    gate: str
+    may_download: bool
+    request: AccessRequest | None
+
+
+class AccessGroup(Group):
+    """The operations of access."""
+
+    def ask(self, model: str, *, message: str | None = None) -> OwnAccess:
+        """Request access to the files of a gated model."""
+        return self._call(
+            OwnAccess,
+            "POST",
+            f"models/{model_path(model)}/access",
+            content=json_of({"message": message}),
+        )
+
+    def read(self, model: str) -> OwnAccess:
+        """Whether the caller may download, and where their request stands."""
+        return self._call(OwnAccess, "GET", f"models/{model_path(model)}/access")
+
+    def withdraw(self, model: str) -> None:
+        """Withdraw your own request, and the access granted by it."""
+        self._do("DELETE", f"models/{model_path(model)}/access")

@@ -1,0 +1,74 @@
+"""The REST operations of evaluations, and what they return."""
+
+# Written by scripts/rest.py from docs/openapi.yaml.
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from hub.client.rest.calls import Group, json_of, model_path, part
+from hub.client.rest.shared import Job
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """A metric of one variant on a split of a data set, measured by this hub."""
+
+    variant: str
+    entry_sha256: str
+    dataset: str
+    dataset_version: int
+    split: str
+    metric: str
+    value: float
+    # lower end of the 95 % interval
+    low: float
+    # upper end of the 95 % interval
+    high: float
+    # number of evaluated rows
+    rows: int
+    # value on the card of the model; null if it claims none
+    claimed: float | None
+    # whether the claim exceeds the interval by at least 0.01; for shares alone
+    less_than_claimed: bool
+    # version, bootstrap resamples, percentiles of the interval, and seed
+    method: dict[str, Any]
+    # digest of the predictions, one line per row of the split; see docs
+    predictions_sha256: str
+    runtime: str
+    runtime_version: str
+    # versions of the tools
+    environment: dict[str, str]
+    at: datetime
+    job: str
+
+
+class EvaluationsGroup(Group):
+    """The operations of evaluations."""
+
+    def create(
+        self,
+        model: str,
+        number: int,
+        *,
+        dataset: Annotated[str, "name of a data set of this hub"],
+        split: str,
+        version: Annotated[int | None, "version of the data set (default: the newest)"] = None,
+        variant: Annotated[str | None, "default: the first variant"] = None,
+    ) -> Job:
+        """Evaluate a variant on a split of a data set; returns the job."""
+        return self._call(
+            Job,
+            "POST",
+            f"models/{model_path(model)}/versions/{part(number)}/evaluations",
+            content=json_of(
+                {"dataset": dataset, "split": split, "version": version, "variant": variant}
+            ),
+        )
+
+    def list(self, model: str, number: int) -> tuple[Evaluation, ...]:
+        """List the newest measurement of each variant, split and metric."""
+        return self._items(
+            Evaluation, "GET", f"models/{model_path(model)}/versions/{part(number)}/evaluations"
+        )

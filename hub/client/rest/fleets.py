@@ -1,0 +1,131 @@
+"""The REST operations of fleets, and what they return."""
+
+# Written by scripts/rest.py from docs/openapi.yaml.
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from hub.client.rest.calls import Group, json_of, model_path, part
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desired:
+    """The version that a device should run."""
+
+    version: int
+    manifest_digest: str
+    required_by: datetime | None
+    # the device is included in rollouts above this percentage
+    step: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetMade:
+    """A fleet, as shown to maintainers."""
+
+    name: str
+    stable: int | None = None
+    desired: int | None = None
+    # a version that is no longer published, for example yanked, is not sent to devices; they keep
+    # the stable version if that is published
+    desired_state: str | None = None
+    percent: int
+    required_by: datetime | None
+    halt_percent: int
+    is_halted: bool
+    # number of devices by result for the desired version
+    reports: dict[str, int]
+    # token for the devices; shown only once
+    token: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """A fleet, as shown to maintainers."""
+
+    name: str
+    stable: int | None = None
+    desired: int | None = None
+    # a version that is no longer published, for example yanked, is not sent to devices; they keep
+    # the stable version if that is published
+    desired_state: str | None = None
+    percent: int
+    required_by: datetime | None
+    halt_percent: int
+    is_halted: bool
+    # number of devices by result for the desired version
+    reports: dict[str, int]
+
+
+class FleetsGroup(Group):
+    """The operations of fleets."""
+
+    def create(
+        self,
+        model: str,
+        *,
+        name: str,
+        halt_percent: Annotated[
+            int | None, "share of failed devices that halts a rollout; 0 disables this"
+        ] = None,
+    ) -> FleetMade:
+        """Create a fleet; the response contains the token for its devices."""
+        return self._call(
+            FleetMade,
+            "POST",
+            f"models/{model_path(model)}/fleets",
+            content=json_of({"name": name, "halt_percent": halt_percent}),
+        )
+
+    def desire(
+        self,
+        model: str,
+        fleet: str,
+        *,
+        version: int,
+        percent: int | None = None,
+        required_by: datetime | str | None = None,
+    ) -> Fleet:
+        """Roll out a version to a percentage of the devices."""
+        return self._call(
+            Fleet,
+            "PUT",
+            f"models/{model_path(model)}/fleets/{part(fleet)}/desired",
+            content=json_of({"version": version, "percent": percent, "required_by": required_by}),
+        )
+
+    def desired(self, model: str, fleet: str, *, device: str) -> Desired | None:
+        """The version that a device should run: 200, 304 with its ETag, 204 without one."""
+        return self._call(
+            Desired,
+            "GET",
+            f"models/{model_path(model)}/fleets/{part(fleet)}/desired",
+            query={"device": device},
+        )
+
+    def list(self, model: str) -> tuple[Fleet, ...]:
+        """List fleets, for maintainers."""
+        return self._items(Fleet, "GET", f"models/{model_path(model)}/fleets")
+
+    def read(self, model: str, fleet: str) -> Fleet:
+        """Read the progress of a rollout."""
+        return self._call(Fleet, "GET", f"models/{model_path(model)}/fleets/{part(fleet)}")
+
+    def report(
+        self,
+        model: str,
+        fleet: str,
+        device: str,
+        *,
+        running: str,
+        result: Literal["ok", "failed"],
+        detail: str | None = None,
+    ) -> None:
+        """Report the running version and its status."""
+        self._do(
+            "PUT",
+            f"models/{model_path(model)}/fleets/{part(fleet)}/devices/{part(device)}",
+            content=json_of({"running": running, "result": result, "detail": detail}),
+        )

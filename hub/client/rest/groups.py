@@ -1,0 +1,279 @@
+"""Every group of operations, as an attribute of a hub."""
+
+# Written by scripts/rest.py.
+from __future__ import annotations
+
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from hub.client.rest.access import AccessGroup
+    from hub.client.rest.access_requests import AccessRequestsGroup
+    from hub.client.rest.benchmarks import BenchmarksGroup
+    from hub.client.rest.cards import CardsGroup
+    from hub.client.rest.comparisons import ComparisonsGroup
+    from hub.client.rest.conformance import ConformanceGroup
+    from hub.client.rest.dataset_versions import DatasetVersionsGroup
+    from hub.client.rest.datasets import DatasetsGroup
+    from hub.client.rest.devices import DevicesGroup
+    from hub.client.rest.enrolled_workers import EnrolledWorkersGroup
+    from hub.client.rest.environments import EnvironmentsGroup
+    from hub.client.rest.evaluations import EvaluationsGroup
+    from hub.client.rest.files import FilesGroup
+    from hub.client.rest.fleets import FleetsGroup
+    from hub.client.rest.invites import InvitesGroup
+    from hub.client.rest.jobs import JobsGroup
+    from hub.client.rest.members import MembersGroup
+    from hub.client.rest.models import ModelsGroup
+    from hub.client.rest.names import NamesGroup
+    from hub.client.rest.namespaces import NamespacesGroup
+    from hub.client.rest.participants import ParticipantsGroup
+    from hub.client.rest.refs import RefsGroup
+    from hub.client.rest.refused_cards import RefusedCardsGroup
+    from hub.client.rest.rounds import RoundsGroup
+    from hub.client.rest.runtimes import RuntimesGroup
+    from hub.client.rest.scoreboard import ScoreboardGroup
+    from hub.client.rest.tokens import TokensGroup
+    from hub.client.rest.trainings import TrainingsGroup
+    from hub.client.rest.users import UsersGroup
+    from hub.client.rest.variants import VariantsGroup
+    from hub.client.rest.versions import VersionsGroup
+    from hub.client.rest.workers import WorkersGroup
+
+GROUPS: Final = (
+    "access",
+    "access_requests",
+    "benchmarks",
+    "cards",
+    "comparisons",
+    "conformance",
+    "dataset_versions",
+    "datasets",
+    "devices",
+    "enrolled_workers",
+    "environments",
+    "evaluations",
+    "files",
+    "fleets",
+    "invites",
+    "jobs",
+    "members",
+    "models",
+    "names",
+    "namespaces",
+    "participants",
+    "refs",
+    "refused_cards",
+    "rounds",
+    "runtimes",
+    "scoreboard",
+    "tokens",
+    "trainings",
+    "users",
+    "variants",
+    "versions",
+    "workers",
+)
+
+
+def group_class(name: str) -> Any:
+    """The class of a group, such as `JobsGroup`; imports its module alone."""
+    class_name = "".join(word.capitalize() for word in name.split("_")) + "Group"
+    return getattr(import_module(f"hub.client.rest.{name}"), class_name)
+
+
+class Groups:
+    """The groups of a hub; each module is imported at its first use."""
+
+    @cached_property
+    def access(self) -> AccessGroup:
+        """Operations on access."""
+        group: AccessGroup = group_class("access")(self)
+        return group
+
+    @cached_property
+    def access_requests(self) -> AccessRequestsGroup:
+        """Operations on access requests."""
+        group: AccessRequestsGroup = group_class("access_requests")(self)
+        return group
+
+    @cached_property
+    def benchmarks(self) -> BenchmarksGroup:
+        """Operations on benchmarks."""
+        group: BenchmarksGroup = group_class("benchmarks")(self)
+        return group
+
+    @cached_property
+    def cards(self) -> CardsGroup:
+        """Operations on cards."""
+        group: CardsGroup = group_class("cards")(self)
+        return group
+
+    @cached_property
+    def comparisons(self) -> ComparisonsGroup:
+        """Operations on comparisons."""
+        group: ComparisonsGroup = group_class("comparisons")(self)
+        return group
+
+    @cached_property
+    def conformance(self) -> ConformanceGroup:
+        """Operations on conformance."""
+        group: ConformanceGroup = group_class("conformance")(self)
+        return group
+
+    @cached_property
+    def dataset_versions(self) -> DatasetVersionsGroup:
+        """Operations on dataset versions."""
+        group: DatasetVersionsGroup = group_class("dataset_versions")(self)
+        return group
+
+    @cached_property
+    def datasets(self) -> DatasetsGroup:
+        """Operations on datasets."""
+        group: DatasetsGroup = group_class("datasets")(self)
+        return group
+
+    @cached_property
+    def devices(self) -> DevicesGroup:
+        """Operations on devices."""
+        group: DevicesGroup = group_class("devices")(self)
+        return group
+
+    @cached_property
+    def enrolled_workers(self) -> EnrolledWorkersGroup:
+        """Operations on enrolled workers."""
+        group: EnrolledWorkersGroup = group_class("enrolled_workers")(self)
+        return group
+
+    @cached_property
+    def environments(self) -> EnvironmentsGroup:
+        """Operations on environments."""
+        group: EnvironmentsGroup = group_class("environments")(self)
+        return group
+
+    @cached_property
+    def evaluations(self) -> EvaluationsGroup:
+        """Operations on evaluations."""
+        group: EvaluationsGroup = group_class("evaluations")(self)
+        return group
+
+    @cached_property
+    def files(self) -> FilesGroup:
+        """Operations on files."""
+        group: FilesGroup = group_class("files")(self)
+        return group
+
+    @cached_property
+    def fleets(self) -> FleetsGroup:
+        """Operations on fleets."""
+        group: FleetsGroup = group_class("fleets")(self)
+        return group
+
+    @cached_property
+    def invites(self) -> InvitesGroup:
+        """Operations on invites."""
+        group: InvitesGroup = group_class("invites")(self)
+        return group
+
+    @cached_property
+    def jobs(self) -> JobsGroup:
+        """Operations on jobs."""
+        group: JobsGroup = group_class("jobs")(self)
+        return group
+
+    @cached_property
+    def members(self) -> MembersGroup:
+        """Operations on members."""
+        group: MembersGroup = group_class("members")(self)
+        return group
+
+    @cached_property
+    def models(self) -> ModelsGroup:
+        """Operations on models."""
+        group: ModelsGroup = group_class("models")(self)
+        return group
+
+    @cached_property
+    def names(self) -> NamesGroup:
+        """Operations on names."""
+        group: NamesGroup = group_class("names")(self)
+        return group
+
+    @cached_property
+    def namespaces(self) -> NamespacesGroup:
+        """Operations on namespaces."""
+        group: NamespacesGroup = group_class("namespaces")(self)
+        return group
+
+    @cached_property
+    def participants(self) -> ParticipantsGroup:
+        """Operations on participants."""
+        group: ParticipantsGroup = group_class("participants")(self)
+        return group
+
+    @cached_property
+    def refs(self) -> RefsGroup:
+        """Operations on refs."""
+        group: RefsGroup = group_class("refs")(self)
+        return group
+
+    @cached_property
+    def refused_cards(self) -> RefusedCardsGroup:
+        """Operations on refused cards."""
+        group: RefusedCardsGroup = group_class("refused_cards")(self)
+        return group
+
+    @cached_property
+    def rounds(self) -> RoundsGroup:
+        """Operations on rounds."""
+        group: RoundsGroup = group_class("rounds")(self)
+        return group
+
+    @cached_property
+    def runtimes(self) -> RuntimesGroup:
+        """Operations on runtimes."""
+        group: RuntimesGroup = group_class("runtimes")(self)
+        return group
+
+    @cached_property
+    def scoreboard(self) -> ScoreboardGroup:
+        """Operations on scoreboard."""
+        group: ScoreboardGroup = group_class("scoreboard")(self)
+        return group
+
+    @cached_property
+    def tokens(self) -> TokensGroup:
+        """Operations on tokens."""
+        group: TokensGroup = group_class("tokens")(self)
+        return group
+
+    @cached_property
+    def trainings(self) -> TrainingsGroup:
+        """Operations on trainings."""
+        group: TrainingsGroup = group_class("trainings")(self)
+        return group
+
+    @cached_property
+    def users(self) -> UsersGroup:
+        """Operations on users."""
+        group: UsersGroup = group_class("users")(self)
+        return group
+
+    @cached_property
+    def variants(self) -> VariantsGroup:
+        """Operations on variants."""
+        group: VariantsGroup = group_class("variants")(self)
+        return group
+
+    @cached_property
+    def versions(self) -> VersionsGroup:
+        """Operations on versions."""
+        group: VersionsGroup = group_class("versions")(self)
+        return group
+
+    @cached_property
+    def workers(self) -> WorkersGroup:
+        """Operations on workers."""
+        group: WorkersGroup = group_class("workers")(self)
+        return group

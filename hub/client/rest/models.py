@@ -1,0 +1,331 @@
+"""The REST operations of models, and what they return."""
+
+# Written by scripts/rest.py from docs/openapi.yaml.
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from hub.client.rest.calls import Group, json_of, model_path
+from hub.client.rest.shared import Ref
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """A constraint of the request and the value with which a model keeps it."""
+
+    # name of the parameter
+    constraint: str
+    limit: float | str
+    value: float | str
+    # `ms`, `B`, `MAC`, or empty
+    unit: str
+    basis: str
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latest:
+    """Summary of the newest published version."""
+
+    number: int
+    label: str
+    published_at: str
+    opset: int | None
+    ir_version: int | None
+    precision: str
+    # number of stored weights (elements) by scope, and of those in attributes; null if they were
+    # not counted
+    parameters: int | None
+    # multiply-accumulate operations of a run for usual sizes; null if they were not counted
+    macs: int | None = None
+    # bytes of weights and activations for usual sizes; null if they were not counted
+    memory_bytes: int | None = None
+    # total size of the uploaded files in bytes
+    size: int
+    entry: str | None
+    # kilograms of CO2e, as declared by the card
+    training_carbon_kg: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """How fast a model's main variant ran, or is predicted to run, in a setup, with its input."""
+
+    # noisy results are not ranked
+    status: str
+    predicted: bool
+    device: str
+    p50_ms: float
+    # lower end of the 95 % interval of a measured p50, or of the interval that holds 80 % of
+    # predicted ones
+    low_ms: float | None
+    # upper end of the same
+    high_ms: float | None
+    # measured models that a prediction is based on
+    models_measured: int | None
+    # URL of the result
+    url: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedModel:
+    """A model of a list, with its speed where a setup was asked for, and why it fits."""
+
+    ref: str
+    namespace: str
+    name: str
+    visibility: str
+    # who can download the files: everyone, everyone who requests access, or approved users
+    gate: str
+    summary: str
+    license: str
+    task: str
+    keywords: tuple[str, ...]
+    downloads: int
+    created_at: datetime
+    updated_at: datetime
+    url: str
+    latest: Latest | None
+    speed: Speed | None = None
+    # only with constraints
+    fits: tuple[Fit, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """A model with its refs and what the caller is there."""
+
+    ref: str
+    namespace: str
+    name: str
+    visibility: str
+    # who can download the files: everyone, everyone who requests access, or approved users
+    gate: str
+    summary: str
+    license: str
+    task: str
+    keywords: tuple[str, ...]
+    downloads: int
+    created_at: datetime
+    updated_at: datetime
+    url: str
+    latest: Latest | None
+    refs: tuple[Ref, ...]
+    role: str | None
+
+
+class ModelsGroup(Group):
+    """The operations of models."""
+
+    def create(
+        self,
+        *,
+        namespace: str,
+        name: str,
+        visibility: Literal["public", "private"] | None = None,
+        summary: str | None = None,
+        license: str | None = None,
+        task: str | None = None,
+        keywords: Sequence[str] | None = None,
+    ) -> Model:
+        """Create a model without versions."""
+        return self._call(
+            Model,
+            "POST",
+            "models",
+            content=json_of(
+                {
+                    "namespace": namespace,
+                    "name": name,
+                    "visibility": visibility,
+                    "summary": summary,
+                    "license": license,
+                    "task": task,
+                    "keywords": keywords,
+                }
+            ),
+        )
+
+    def delete(self, model: str) -> None:
+        """Delete a model; a name that was once published is never reused."""
+        self._do("DELETE", f"models/{model_path(model)}")
+
+    def edit(
+        self,
+        model: str,
+        *,
+        visibility: Literal["public", "private"] | None = None,
+        gate: Annotated[
+            Literal["open", "auto", "manual"] | None,
+            "who can download the files: everyone, everyone who requests access, or approved users",
+        ] = None,
+        summary: str | None = None,
+        license: str | None = None,
+        task: str | None = None,
+        keywords: Sequence[str] | None = None,
+        etag: Annotated[str | None, "ETag that you read (default: the current one)"] = None,
+    ) -> Model:
+        """Change the description of a model; needs If-Match."""
+        return self._call(
+            Model,
+            "PATCH",
+            f"models/{model_path(model)}",
+            content=json_of(
+                {
+                    "visibility": visibility,
+                    "gate": gate,
+                    "summary": summary,
+                    "license": license,
+                    "task": task,
+                    "keywords": keywords,
+                }
+            ),
+            etag=etag,
+        )
+
+    def list(
+        self,
+        *,
+        contains: Annotated[
+            str | None, "text that the name or summary contains, ignoring case"
+        ] = None,
+        device: Annotated[
+            str | None,
+            "device class whose speeds are shown and sorted by; filters only with max_p50",
+        ] = None,
+        domain: Annotated[
+            Sequence[Literal["audio", "cv", "multimodal", "nlp", "other", "tabular"]] | None,
+            "tasks in these domains",
+        ] = None,
+        evidence: Annotated[
+            Sequence[Literal["carbon", "federated", "upgrade"]] | None,
+            "has all of these: carbon (training emissions are declared), federated (made by federated training), upgrade (a variant with a higher opset is available)",
+        ] = None,
+        fails_on: Annotated[
+            Sequence[str] | None, "at least one variant fails a check on one of these runtimes"
+        ] = None,
+        keyword: Sequence[str] | None = None,
+        license: Sequence[str] | None = None,
+        max_bytes: Annotated[int | None, "maximum total size of the files in bytes"] = None,
+        max_macs: Annotated[
+            int | None, "maximum multiply-accumulate operations of a run, for usual sizes"
+        ] = None,
+        max_memory: Annotated[
+            int | None, "maximum bytes of weights and activations, for usual sizes"
+        ] = None,
+        max_p50: Annotated[
+            float | None,
+            "maximum median latency in milliseconds of an accepted result in the setup that device, runtime and provider name",
+        ] = None,
+        max_parameters: Annotated[int | None, "maximum number of parameters"] = None,
+        measured_on: Annotated[
+            Sequence[str] | None,
+            "benchmarked by a worker of this hub on one of these device classes",
+        ] = None,
+        namespace: Sequence[str] | None = None,
+        operator: Annotated[
+            Sequence[str] | None,
+            "uses one of these ONNX operators; outside ai.onnx write domain.Name",
+        ] = None,
+        opset: int | None = None,
+        opset_max: int | None = None,
+        passes_on: Annotated[
+            Sequence[str] | None,
+            "passes on each of these runtimes: at least one check passed and none failed",
+        ] = None,
+        personal_data: Annotated[
+            Sequence[Literal["yes", "no", "anonymised", "unknown"]] | None,
+            "personal-data status that the card declares for some training data",
+        ] = None,
+        pixel_format: Annotated[
+            Sequence[Literal["Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8"]] | None,
+            "pixel format stated in the model file",
+        ] = None,
+        precision: Sequence[str] | None = None,
+        predicted: Annotated[
+            bool | None,
+            "with max_p50 and fastest: also models that were not measured in the setup, by the upper end of their prediction",
+        ] = None,
+        provider: Annotated[
+            str | None, "execution provider of these speeds (default: the most used one)"
+        ] = None,
+        q: str | None = None,
+        runtime: Annotated[
+            str | None, "runtime of these speeds (default: the most used one)"
+        ] = None,
+        sort: Annotated[
+            Literal[
+                "updated",
+                "downloads",
+                "name",
+                "size",
+                "carbon",
+                "macs",
+                "memory",
+                "parameters",
+                "fastest",
+            ]
+            | None,
+            "default: fastest with max_p50, else the order of the only max_ filter, else updated",
+        ] = None,
+        task: Sequence[str] | None = None,
+        limit: Annotated[int | None, "maximum number of results (default: all)"] = None,
+    ) -> Iterator[ListedModel]:
+        """Search models: `q` ranks by name, groups narrow, `sort` orders, `cursor` goes on.
+
+        With `sort=fastest`, `max_p50`, `device`, `runtime` or `provider` each model has its `speed`
+        in the `setup` that these name. With `fastest` models are ordered by it, each with its own
+        input; that is no ranking (see /benchmarks). Models without a result there may have a
+        prediction. If constraints are given, `fits` has each model's value for them.
+        """
+        return self._pages(
+            ListedModel,
+            "models",
+            query={
+                "contains": contains,
+                "device": device,
+                "domain": domain,
+                "evidence": evidence,
+                "fails_on": fails_on,
+                "keyword": keyword,
+                "license": license,
+                "max_bytes": max_bytes,
+                "max_macs": max_macs,
+                "max_memory": max_memory,
+                "max_p50": max_p50,
+                "max_parameters": max_parameters,
+                "measured_on": measured_on,
+                "namespace": namespace,
+                "operator": operator,
+                "opset": opset,
+                "opset_max": opset_max,
+                "passes_on": passes_on,
+                "personal_data": personal_data,
+                "pixel_format": pixel_format,
+                "precision": precision,
+                "predicted": predicted,
+                "provider": provider,
+                "q": q,
+                "runtime": runtime,
+                "sort": sort,
+                "task": task,
+            },
+            limit=limit,
+        )
+
+    def move(self, model: str, *, name: str, namespace: str | None = None) -> Model:
+        """Rename or move a model; the old name redirects."""
+        return self._call(
+            Model,
+            "POST",
+            f"models/{model_path(model)}/move",
+            content=json_of({"namespace": namespace, "name": name}),
+        )
+
+    def read(self, model: str) -> Model:
+        """Read a model with its refs and the caller's role."""
+        return self._call(Model, "GET", f"models/{model_path(model)}")

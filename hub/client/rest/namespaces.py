@@ -1,0 +1,68 @@
+"""The REST operations of namespaces, and what they return."""
+
+# Written by scripts/rest.py from docs/openapi.yaml.
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import EllipsisType
+
+from hub.client.rest.calls import Group, explicit, json_of, part
+from hub.client.rest.shared import Membership
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamespaceDetail:
+    """A namespace as its members see it; sizes in bytes."""
+
+    slug: str
+    kind: str
+    display_name: str
+    used_bytes: int
+    # bytes used by open uploads and by uploaded files that are not in a version
+    reserved_bytes: int
+    most_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Namespace:
+    """A namespace."""
+
+    slug: str
+    kind: str
+    display_name: str
+
+
+class NamespacesGroup(Group):
+    """The operations of namespaces."""
+
+    def create(self, *, slug: str, display_name: str | None = None) -> Namespace:
+        """Create an organisation owned by the caller."""
+        return self._call(
+            Namespace,
+            "POST",
+            "namespaces",
+            content=json_of({"slug": slug, "display_name": display_name}),
+        )
+
+    def edit(
+        self,
+        slug: str,
+        *,
+        display_name: str | None = None,
+        quota_bytes: int | EllipsisType | None = ...,
+    ) -> NamespaceDetail:
+        """Rename a namespace (owners) or change its quota (administrators)."""
+        return self._call(
+            NamespaceDetail,
+            "PATCH",
+            f"namespaces/{part(slug)}",
+            content=json_of({"display_name": display_name, "quota_bytes": explicit(quota_bytes)}),
+        )
+
+    def list(self) -> tuple[Membership, ...]:
+        """Every namespace that the caller belongs to, with their role."""
+        return self._items(Membership, "GET", "namespaces")
+
+    def read(self, slug: str) -> NamespaceDetail:
+        """Read the name and quota of a namespace; 404 for non-members."""
+        return self._call(NamespaceDetail, "GET", f"namespaces/{part(slug)}")

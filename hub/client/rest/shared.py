@@ -1,0 +1,201 @@
+"""What the operations of several groups return."""
+
+# Written by scripts/rest.py from docs/openapi.yaml.
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccessRequest:
+    """A request for access to a model's files, and its status."""
+
+    user: str
+    status: str
+    message: str
+    reason: str
+    asked_at: datetime
+    decided_at: datetime | None
+    decided_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardFinding:
+    """One problem of a card."""
+
+    severity: str
+    # line number in README.md, starting at 1
+    line: int | None
+    # for example training_data[1].personal_data; empty if the problem is with a line
+    field: str
+    # JSON pointer into the front matter, or /line/N
+    pointer: str
+    message: str
+    cure: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """A gate before publishing, and what it found."""
+
+    kind: str
+    required: bool
+    outcome: str
+    report: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """A file of a version."""
+
+    path: str
+    size: int
+    sha256: str
+    derived: bool
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """The job whose result another one has, because both work on the same content."""
+
+    uuid: str
+    model: str
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A job: what it is about, how far it is, and what it found."""
+
+    uuid: str
+    kind: str
+    pool: str
+    # pool, plus the runtime if it has its own queue
+    queue: str
+    # capabilities that a worker needs for the job
+    requires: Any
+    # none, or the resource the job needs exclusively: host or gpu
+    exclusive: str
+    # 0 has the highest priority
+    priority: int
+    state: str
+    model: str | None = None
+    number: int | None = None
+    entry: str
+    attempt: int
+    max_attempts: int
+    # percent
+    progress: int
+    phase: str
+    message: str
+    # deterministic: caused by the model, a retry would not help; errored, crash, timeout or lost:
+    # caused by the hub; poison: the file crashed the process every time
+    error_class: str
+    error_detail: str
+    report: Any
+    queued_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    # alias of the worker; administrators see its name
+    worker: str
+    # alias of the worker; administrators see its name
+    host: str
+    # the job whose result this is, if another version has the same content and you can see it;
+    # started_at and finished_at are then of that job
+    shared_from: Source | None
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSummary:
+    """A job of a version, in short."""
+
+    uuid: str
+    kind: str
+    state: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Membership:
+    """A namespace and the caller's role there."""
+
+    slug: str
+    role: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """The proof that an upgraded variant equals its original."""
+
+    strength: str
+    # the proof as one sentence
+    sentence: str
+    # whether this variant is loaded when its opset is requested
+    chosen: bool
+    # inputs, nodes and branches that ran, outputs, differences and noise, judges; null if recorded
+    # by an older method
+    evidence: dict[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ref:
+    """A name for a version."""
+
+    name: str
+    kind: str
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One loadable model inside a version, with its facts."""
+
+    name: str
+    entry: str
+    opset: int | None
+    ir_version: int | None
+    precision: str
+    # number of stored weights (elements) by scope, and of those in attributes; null if they were
+    # not counted
+    parameters: int | None
+    # multiply-accumulate operations of a run for usual sizes; null if they were not counted
+    macs: int | None = None
+    # bytes of weights and activations for usual sizes; null if they were not counted
+    memory_bytes: int | None = None
+    origin: str
+    proof: Proof | None
+    derived_from: str | None = None
+    facts: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version:
+    """A version with files, variants, checks and jobs."""
+
+    ref: str
+    number: int
+    state: str
+    label: str
+    message: str
+    branch: str
+    commit_id: str | None
+    parent: str | None = None
+    manifest_sha256: str | None
+    publish_requested: bool
+    reason: str
+    notes: str
+    created_by: str
+    created_at: datetime
+    submitted_at: datetime | None
+    published_at: datetime | None
+    ended_at: datetime | None
+    url: str
+    files: tuple[File, ...]
+    variants: tuple[Variant, ...]
+    # what the card declares about each input; see docs/cards.md
+    inputs: dict[str, dict[str, Any]]
+    checks: tuple[Check, ...]
+    jobs: tuple[JobSummary, ...]

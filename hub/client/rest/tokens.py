@@ -1,0 +1,77 @@
+"""The REST operations of tokens, and what they return."""
+
+# Written by scripts/rest.py from docs/openapi.yaml.
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from hub.client.rest.calls import Group, json_of, part
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewToken:
+    """A token with its secret, shown this once."""
+
+    id: int
+    name: str
+    prefix: str
+    scopes: tuple[str, ...]
+    namespace: str | None = None
+    created_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+    token: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    """A token, without its secret."""
+
+    id: int
+    name: str
+    prefix: str
+    scopes: tuple[str, ...]
+    namespace: str | None = None
+    created_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+
+
+class TokensGroup(Group):
+    """The operations of tokens."""
+
+    def create(
+        self,
+        *,
+        name: str,
+        scopes: Sequence[str],
+        namespace: str | None = None,
+        expires_days: int | None = None,
+    ) -> NewToken:
+        """Create a token; only this response contains its secret."""
+        return self._call(
+            NewToken,
+            "POST",
+            "tokens",
+            content=json_of(
+                {
+                    "name": name,
+                    "scopes": scopes,
+                    "namespace": namespace,
+                    "expires_days": expires_days,
+                }
+            ),
+        )
+
+    def list(
+        self, *, limit: Annotated[int | None, "maximum number of results (default: all)"] = None
+    ) -> Iterator[Token]:
+        """List tokens, without their secrets."""
+        return self._pages(Token, "tokens", limit=limit)
+
+    def revoke(self, token_id: int) -> None:
+        """Revoke a token immediately."""
+        self._do("DELETE", f"tokens/{part(token_id)}")

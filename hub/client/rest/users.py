@@ -1,0 +1,74 @@
+"""The REST operations of users, and what they return."""
+
+# Written by scripts/rest.py from docs/openapi.yaml.
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from hub.client.rest.calls import Group, json_of, part
+from hub.client.rest.shared import Membership
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewPassword:
+    """A password that is in this answer and nowhere else."""
+
+    username: str
+    password: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class User:
+    """An account, as shown to administrators."""
+
+    username: str
+    email: str
+    is_active: bool
+    is_admin: bool
+    created_at: datetime
+    signed_in_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whoami:
+    """The caller of a request."""
+
+    username: str
+    namespaces: tuple[Membership, ...]
+    scopes: tuple[str, ...]
+
+
+class UsersGroup(Group):
+    """The operations of users."""
+
+    def create(self, *, username: str, email: str | None = None) -> NewPassword:
+        """Make an account and its namespace; the first password is in this answer alone."""
+        return self._call(
+            NewPassword, "POST", "users", content=json_of({"username": username, "email": email})
+        )
+
+    def edit(self, username: str, *, is_active: bool | None = None) -> User:
+        """Open or close an account; its published models stay."""
+        return self._call(
+            User, "PATCH", f"users/{part(username)}", content=json_of({"is_active": is_active})
+        )
+
+    def list(
+        self, *, limit: Annotated[int | None, "maximum number of results (default: all)"] = None
+    ) -> Iterator[User]:
+        """List accounts, newest first; for administrators."""
+        return self._pages(User, "users", limit=limit)
+
+    def password(self, username: str) -> NewPassword:
+        """Reset a password. The new one is in this answer alone.
+
+        All sessions of the account end and its tokens are revoked.
+        """
+        return self._call(NewPassword, "POST", f"users/{part(username)}/password")
+
+    def whoami(self) -> Whoami:
+        """Name, namespaces and scopes of the caller; 401 for a guest."""
+        return self._call(Whoami, "GET", "whoami")

@@ -1,0 +1,254 @@
+"""The REST operations of versions, and what they return."""
+
+# Written by scripts/rest.py from docs/openapi.yaml.
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from hub.client.rest.calls import Group, json_of, model_path, part
+from hub.client.rest.shared import File, Proof, Version
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeCost:
+    """One node in order of execution."""
+
+    operator: str
+    name: str
+    # null where unknown
+    macs: int | None
+    # read and written
+    bytes: int | None
+    # elements of weights first used by it
+    parameters: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """Costs of one run, computed from the graph."""
+
+    variant: str
+    # sizes of the free dimensions
+    sizes: dict[str, int]
+    # free dimensions that keep one size, where there are many
+    fixed: dict[str, int]
+    # multiply-accumulate operations
+    macs: int
+    # bytes that nodes read and write
+    bytes: int
+    weights_bytes: int
+    # at the peak, in order of execution; null where unknown
+    activations_bytes: int | None
+    # weights and activations, without what a runtime adds
+    memory_bytes: int | None
+    # `all sizes`, `multiples of N`, or `no size` where the functions are approximate
+    exact_for: str
+    # macs as a function of the free dimensions
+    macs_function: str
+    # nodes that macs lacks, by operator
+    unknown: dict[str, int]
+    nodes: tuple[NodeCost, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedVariant:
+    """The variant that was chosen."""
+
+    name: str
+    entry: str
+    opset: int | None
+    precision: str
+    proof: Proof | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolution:
+    """A reference as files and digests."""
+
+    ref: str
+    namespace: str
+    model: str
+    number: int
+    label: str
+    commit_id: str
+    manifest_sha256: str
+    state: str
+    variant: ResolvedVariant
+    files: tuple[File, ...]
+    warning: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeFinding:
+    """One kind of thing that the graph lacks or should not have."""
+
+    code: str
+    severity: str
+    message: str
+    # the property, as an IRI
+    path: str
+    # field of the card that provides it, if any
+    field: str
+    times: int
+    # some of the resources concerned
+    where: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeReport:
+    """The findings of a profile's shapes on a version's graph; never a reason not to publish it."""
+
+    profile: str
+    # name of the shapes
+    shapes: str
+    shapes_sha256: str
+    # whether these are the profile's official shapes
+    official: bool
+    # the graph, together with the graphs of its model and of the hub
+    graph_sha256: str
+    conforms: bool
+    count: int
+    findings: tuple[ShapeFinding, ...]
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionSummary:
+    """A version, as shown in lists."""
+
+    ref: str
+    number: int
+    state: str
+    label: str
+    message: str
+    branch: str
+    commit_id: str | None
+    parent: str | None = None
+    manifest_sha256: str | None
+    publish_requested: bool
+    reason: str
+    notes: str
+    created_by: str
+    created_at: datetime
+    submitted_at: datetime | None
+    published_at: datetime | None
+    ended_at: datetime | None
+    url: str
+
+
+class VersionsGroup(Group):
+    """The operations of versions."""
+
+    def costs(
+        self,
+        model: str,
+        number: int,
+        *,
+        size: Annotated[
+            Sequence[str] | None,
+            "size of a free dimension as name:size, such as sequence:256; repeat for several (default: usual sizes)",
+        ] = None,
+        variant: Annotated[str | None, "name of the variant (default: the first)"] = None,
+    ) -> Costs:
+        """Read multiply-accumulate operations, bytes and memory for chosen sizes."""
+        return self._call(
+            Costs,
+            "GET",
+            f"models/{model_path(model)}/versions/{part(number)}/costs",
+            query={"size": size, "variant": variant},
+        )
+
+    def resolve(
+        self,
+        *,
+        ref: str,
+        opset: int | None = None,
+        precision: str | None = None,
+        variant: str | None = None,
+    ) -> Resolution:
+        """Resolve a reference to a version and variant."""
+        return self._call(
+            Resolution,
+            "GET",
+            "resolve",
+            query={"opset": opset, "precision": precision, "ref": ref, "variant": variant},
+        )
+
+    def shape_report(self, model: str, number: int) -> ShapeReport:
+        """Read what MLDCAT-AP's shapes say of a published version's graph."""
+        return self._call(
+            ShapeReport,
+            "GET",
+            f"models/{model_path(model)}/versions/{part(number)}/checks/mldcat-ap",
+        )
+
+    def create(
+        self, model: str, *, message: str | None = None, label: str | None = None
+    ) -> Version:
+        """Open a draft under the next number."""
+        return self._call(
+            Version,
+            "POST",
+            f"models/{model_path(model)}/versions",
+            content=json_of({"message": message, "label": label}),
+            is_idempotent=True,
+        )
+
+    def delete(self, model: str, number: int) -> None:
+        """Delete a draft."""
+        self._do("DELETE", f"models/{model_path(model)}/versions/{part(number)}")
+
+    def list(
+        self,
+        model: str,
+        *,
+        limit: Annotated[int | None, "maximum number of results (default: all)"] = None,
+    ) -> Iterator[VersionSummary]:
+        """List versions, newest first."""
+        return self._pages(VersionSummary, f"models/{model_path(model)}/versions", limit=limit)
+
+    def publish(self, model: str, number: int) -> Version:
+        """Publish a submitted version whose checks have passed; raises ChecksPending, ChecksFailed."""
+        return self._call(
+            Version, "POST", f"models/{model_path(model)}/versions/{part(number)}/publish"
+        )
+
+    def read(self, model: str, number: int) -> Version:
+        """Read a version with its files, variants, checks and jobs."""
+        return self._call(Version, "GET", f"models/{model_path(model)}/versions/{part(number)}")
+
+    def restore(self, model: str, number: int) -> Version:
+        """Undo a yank."""
+        return self._call(
+            Version, "POST", f"models/{model_path(model)}/versions/{part(number)}/restore"
+        )
+
+    def submit(self, model: str, number: int, *, publish: bool | None = None) -> Version:
+        """Freeze a draft and have it checked; with `publish` it goes public when it passes."""
+        return self._call(
+            Version,
+            "POST",
+            f"models/{model_path(model)}/versions/{part(number)}/submit",
+            content=json_of({"publish": publish}),
+        )
+
+    def withdraw(self, model: str, number: int, *, reason: str) -> Version:
+        """Take a version's bytes away where nothing else needs them; page and digests stay."""
+        return self._call(
+            Version,
+            "POST",
+            f"models/{model_path(model)}/versions/{part(number)}/withdraw",
+            content=json_of({"reason": reason}),
+        )
+
+    def yank(self, model: str, number: int, *, reason: str) -> Version:
+        """Keep a version from being chosen; who names its number still gets it, with a warning."""
+        return self._call(
+            Version,
+            "POST",
+            f"models/{model_path(model)}/versions/{part(number)}/yank",
+            content=json_of({"reason": reason}),
+        )

@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class ServerConfig(AppConfig):
+    name = "hub.server"
+    label = "server"
+
+    def ready(self) -> None:
+        """Register the checks: commands list them before they import any address."""
+        from hub.server import checks  # noqa: F401, PLC0415 - they register themselves

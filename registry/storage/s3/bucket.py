@@ -1,0 +1,322 @@
+"""The S3 operations that the hub needs, with errors that name cause and cure.
+
+Source: Amazon S3 API Reference, version 2006-03-01.
+"""
+
+from __future__ import annotations
+
+import io
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import structlog
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.session import Session
+
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+log = structlog.get_logger(__name__)
+
+# The largest object that one request copies, and the smallest part but the last (Amazon's limits).
+COPY_BYTES = 5 * 2**30
+LEAST_PART_BYTES = 5 * 2**20
+# The size of the parts in which a larger object is copied, some at once.
+COPY_PART_BYTES = 2**30
+COPY_THREADS = 4
+MOST_KEYS = 1000
+CONNECT_SECONDS, READ_SECONDS, ATTEMPTS = 5, 30, 3
+CONNECTIONS = 64
+RETRY_SECONDS = 5
+_MISSING = frozenset({"404", "NoSuchKey", "NoSuchUpload", "NotFound"})
+_FULL = frozenset({"QuotaExceeded", "InsufficientCapacity", "XMinioStorageFull", "507"})
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """One object of a listing: its key, size in bytes, entity tag, and when it was written."""
+
+    key: str
+    size: int
+    etag: str
+    written_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a multipart upload: its number from 1, entity tag, and size in bytes."""
+
+    number: int
+    etag: str
+    size: int
+
+
+class ChangedError(Exception):
+    """An object is not what a condition says: it exists already, or has other bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """An object's size in bytes, its entity tag, and when it was written."""
+
+    size: int
+    etag: str
+    written_at: datetime
+
+
+class Bucket:
+    """The objects of a bucket whose keys begin with ``prefix``.
+
+    Credentials, region and endpoint come from the standard AWS environment and files. A missing
+    object raises FileNotFoundError, a full bucket StorageFull, and a gateway that fails or refuses
+    raises Unavailable after its retries.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        prefix: str,
+        *,
+        copy_bytes: int = COPY_BYTES,
+        copy_part_bytes: int = COPY_PART_BYTES,
+    ) -> None:
+        self.name = name
+        self.prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+        self._copy_bytes = copy_bytes
+        self._copy_part_bytes = copy_part_bytes
+        session = Session()
+        region = session.get_config_variable("region") or "us-east-1"
+        settings: dict[str, Any] = {
+            "connect_timeout": CONNECT_SECONDS,
+            "read_timeout": READ_SECONDS,
+            "retries": {"mode": "standard", "total_max_attempts": ATTEMPTS},
+            "max_pool_connections": CONNECTIONS,
+            "signature_version": "s3v4",
+            # The hub hashes everything itself; other gateways do not know the newer checksums.
+            "request_checksum_calculation": "when_required",
+            "response_checksum_validation": "when_required",
+        }
+        client = session.create_client("s3", region_name=region, config=Config(**settings))
+        if ".amazonaws.com" not in client.meta.endpoint_url:
+            # Other gateways seldom have a host name for each bucket.
+            config = Config(**settings, s3={"addressing_style": "path"})
+            client = session.create_client("s3", region_name=region, config=config)
+        self._client: Any = client
+
+    def check(self) -> None:
+        """Raise Unavailable unless the bucket is there and accepts the credentials."""
+        try:
+            with _translated(self.name):
+                self._client.head_bucket(Bucket=self.name)
+        except FileNotFoundError as error:
+            log.exception("bucket_missing", bucket=self.name)
+            raise unavailable() from error
+
+    def head(self, key: str) -> Head:
+        """What an object is."""
+        with _translated(key):
+            answer = self._client.head_object(**self._named(key))
+        return Head(answer["ContentLength"], answer["ETag"], answer["LastModified"])
+
+    def get(self, key: str, start: int = 0, *, etag: str = "") -> IO[bytes]:
+        """An object's bytes from ``start`` on; raises ChangedError where it has another tag."""
+        options = {"Range": f"bytes={start}-"} if start else {}
+        if etag:
+            options["IfMatch"] = etag
+        with _translated(key):
+            answer = self._client.get_object(**self._named(key), **options)
+        return cast("IO[bytes]", answer["Body"])
+
+    def read(self, key: str, limit: int | None = None) -> bytes:
+        """An object's bytes, or at most the first ``limit`` of them."""
+        options = {"Range": f"bytes=0-{limit - 1}"} if limit else {}
+        with _translated(key):
+            try:
+                answer = self._client.get_object(**self._named(key), **options)
+                return bytes(answer["Body"].read())
+            except ClientError as error:
+                if _code(error) == "InvalidRange":  # it is empty
+                    return b""
+                raise
+
+    def put(self, key: str, body: bytes | IO[bytes], *, is_new: bool = False) -> str:
+        """Write an object; returns its tag. Raises ChangedError if it is to be new and is not."""
+        options = {"IfNoneMatch": "*"} if is_new else {}
+        with _translated(key):
+            answer = self._client.put_object(**self._named(key), Body=body, **options)
+        return str(answer["ETag"])
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Delete objects, those that are there."""
+        rest = [{"Key": self.prefix + key} for key in keys]
+        while rest:
+            batch, rest = rest[:MOST_KEYS], rest[MOST_KEYS:]
+            with _translated(batch[0]["Key"]):
+                answer = self._client.delete_objects(
+                    Bucket=self.name, Delete={"Objects": batch, "Quiet": True}
+                )
+            for error in answer.get("Errors", []):
+                if error["Code"] not in _MISSING:
+                    log.error("object_not_deleted", key=error["Key"], code=error["Code"])
+                    raise unavailable()
+
+    def objects(self, prefix: str) -> Iterator[Object]:
+        """Every object whose key begins with ``prefix``, in the order of the keys."""
+        pages = self._client.get_paginator("list_objects_v2").paginate(
+            Bucket=self.name, Prefix=self.prefix + prefix
+        )
+        with _translated(prefix):
+            for page in pages:
+                for row in page.get("Contents", []):
+                    key = row["Key"].removeprefix(self.prefix)
+                    yield Object(key, row["Size"], row["ETag"], row["LastModified"])
+
+    def copy(self, source: str, target: str, *, etag: str = "") -> None:
+        """Copy an object within the bucket; raises ChangedError where it has another tag."""
+        head = self.head(source)
+        if etag and head.etag != etag:
+            raise ChangedError(source)
+        condition = {
+            "CopySource": {"Bucket": self.name, "Key": self.prefix + source},
+            "CopySourceIfMatch": head.etag,
+        }
+        if head.size <= self._copy_bytes:
+            with _translated(source):
+                self._client.copy_object(**self._named(target), **condition)
+            return
+        upload = self.begin_parts(target)
+
+        def copy_part(number: int) -> Part:
+            start = (number - 1) * self._copy_part_bytes
+            end = min(start + self._copy_part_bytes, head.size)
+            with _translated(source):
+                answer = self._client.upload_part_copy(
+                    **self._named(target), **condition, UploadId=upload, PartNumber=number,
+                    CopySourceRange=f"bytes={start}-{end - 1}",
+                )  # fmt: skip
+            tag = answer["CopyPartResult"]["ETag"]
+            return Part(number, tag, end - start)
+
+        try:
+            with ThreadPoolExecutor(COPY_THREADS) as threads:
+                numbers = range(1, -(-head.size // self._copy_part_bytes) + 1)
+                self.complete(target, upload, list(threads.map(copy_part, numbers)))
+        except BaseException:
+            self.abort(target, upload)
+            raise
+
+    def begin_parts(self, key: str) -> str:
+        """Begin an object that comes in parts; returns the id of its multipart upload."""
+        with _translated(key):
+            return str(self._client.create_multipart_upload(**self._named(key))["UploadId"])
+
+    def put_part(self, key: str, upload: str, number: int, body: bytes | IO[bytes]) -> Part:
+        """Write one part of an object."""
+        size = len(body) if isinstance(body, bytes) else body.seek(0, io.SEEK_END)
+        if not isinstance(body, bytes):
+            body.seek(0)
+        with _translated(key):
+            answer = self._client.upload_part(
+                **self._named(key), UploadId=upload, PartNumber=number, Body=body
+            )
+        return Part(number, answer["ETag"], size)
+
+    def parts(self, key: str, upload: str) -> list[Part]:
+        """The parts of an object that were written, in order; raises FileNotFoundError."""
+        pages = self._client.get_paginator("list_parts").paginate(
+            **self._named(key), UploadId=upload
+        )
+        with _translated(key):
+            return [
+                Part(row["PartNumber"], row["ETag"], row["Size"])
+                for page in pages
+                for row in page.get("Parts", [])
+            ]
+
+    def complete(self, key: str, upload: str, parts: list[Part]) -> None:
+        """Make the object of exactly these parts.
+
+        Raises ChangedError where a part was replaced, FileNotFoundError where all are gone.
+        """
+        named = [{"PartNumber": part.number, "ETag": part.etag} for part in parts]
+        with _translated(key):
+            self._client.complete_multipart_upload(
+                **self._named(key), UploadId=upload, MultipartUpload={"Parts": named}
+            )
+
+    def abort(self, key: str, upload: str) -> None:
+        """Discard the parts of an object, if they are there."""
+        try:
+            with _translated(key):
+                self._client.abort_multipart_upload(**self._named(key), UploadId=upload)
+        except FileNotFoundError:
+            return
+
+    def unfinished(self, prefix: str) -> Iterator[tuple[str, str, datetime]]:
+        """Key, id and beginning of each multipart upload that was neither completed nor aborted."""
+        pages = self._client.get_paginator("list_multipart_uploads").paginate(
+            Bucket=self.name, Prefix=self.prefix + prefix
+        )
+        with _translated(prefix):
+            for page in pages:
+                for row in page.get("Uploads", []):
+                    yield row["Key"].removeprefix(self.prefix), row["UploadId"], row["Initiated"]
+
+    def sign(self, key: str, headers: dict[str, str], seconds: int) -> str:
+        """An address that anyone may read an object from, with these headers in the response."""
+        names = {
+            "Content-Type": "ResponseContentType",
+            "Content-Disposition": "ResponseContentDisposition",
+            "Cache-Control": "ResponseCacheControl",
+        }
+        options = {names[name]: value for name, value in headers.items() if name in names}
+        with _translated(key):
+            url = self._client.generate_presigned_url(
+                "get_object", Params=self._named(key) | options, ExpiresIn=seconds
+            )
+        return str(url)
+
+    def _named(self, key: str) -> dict[str, str]:
+        return {"Bucket": self.name, "Key": self.prefix + key}
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def unavailable() -> problems.Unavailable:
+    """The problem of a gateway that fails or refuses."""
+    return problems.Unavailable(
+        "The hub's object storage does not respond or refuses the request. Nothing was lost. Try "
+        "again later.",
+        retry_after=RETRY_SECONDS,
+    )
+
+
+@contextmanager
+def _translated(key: str) -> Iterator[None]:
+    """Errors of the gateway, in the words of the hub; its own go to the log alone."""
+    try:
+        yield
+    except ClientError as error:
+        code = _code(error)
+        if code in _MISSING:
+            raise FileNotFoundError(key) from error
+        if code in {"PreconditionFailed", "412", "InvalidPart"}:
+            raise ChangedError(key) from error
+        if code in _FULL:
+            raise problems.StorageFull(
+                "The hub's object storage is full. Nothing was lost. Continue when the operator "
+                "has freed space."
+            ) from error
+        log.exception("object_storage_refused", key=key, code=code)
+        raise unavailable() from error
+    except (BotoCoreError, OSError) as error:
+        log.warning("object_storage_failed", key=key, error=str(error))
+        raise unavailable() from error

@@ -1,0 +1,110 @@
+"""What a push would do and what would refuse it, before a byte is sent; nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hub.protocol import digests, problems, refs
+from registry.cards import cards
+from registry.core.permissions import require
+from registry.models import RetiredName, Version
+from registry.storage.services import quotas
+from registry.versions import selectors
+from registry.versions.services import files as file_services
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from registry.core.permissions import Actor
+    from registry.models import Namespace, RegisteredModel
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncedFile:
+    """A file that a push is about to send: its path, its digest (`sha256:…`), its size in bytes."""
+
+    path: str
+    blob: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What a push would do: whether it makes the model, what it sends, and an equal version."""
+
+    creates: bool
+    missing: list[str]
+    missing_bytes: int
+    identical_to: int | None
+
+
+def check(
+    actor: Actor,
+    *,
+    namespace: Namespace,
+    name: str,
+    files: Sequence[AnnouncedFile],
+    card: str | None,
+    label: str,
+) -> Preflight:
+    """Return what a push would do.
+
+    Raises what it would run into: NotAllowed, InvalidName, NameRetired, CardInvalid, PathInvalid,
+    NameTaken for a label, and QuotaExceeded.
+    """
+    model = _model(actor, namespace, name)
+    for action in ("version.draft", "version.edit", "version.submit"):
+        user = require(actor, action, model or namespace)
+    digest_of = {refs.check_path(file.path): digests.parse(file.blob) for file in files}
+    if card is not None:
+        cards.accept(card)
+        digest_of[cards.CARD_PATH] = digests.hash_bytes(card.encode())
+    file_services.check_paths(digest_of)
+    linkable = selectors.linkable_blobs(actor, {digests.parse(file.blob) for file in files})
+    missing = [file for file in files if digests.parse(file.blob) not in linkable]
+    adding = sum({file.blob: file.size for file in missing}.values())
+    identical = _identical(actor, model, digest_of, label) if model else None
+    if identical is None:
+        # A draft of that label may be the one that this push goes on with.
+        others = Version.objects.filter(model=model, label=label).exclude(state="draft")
+        if model and label and others.exists():
+            raise problems.NameTaken.at("/label", f"{model.ref} already has a version {label!r}.")
+        quotas.check(user, namespace, adding)
+    return Preflight(
+        creates=model is None,
+        missing=[file.path for file in missing],
+        missing_bytes=adding,
+        identical_to=identical,
+    )
+
+
+def _model(actor: Actor, namespace: Namespace, name: str) -> RegisteredModel | None:
+    """The model, or None where a push may make it."""
+    try:
+        return selectors.model(actor, namespace.slug, name)
+    except problems.NotFound:
+        require(actor, "model.create", namespace)
+        refs.check_name(name)
+        ref = f"{namespace.slug}/{name}"
+        if RetiredName.objects.filter(name=ref.lower(), moved_to=None).exists():
+            raise problems.NameRetired(
+                f"{ref} was the name of another model, and names are never reused. Choose another "
+                "name."
+            ) from None
+        return None
+
+
+def _identical(
+    actor: Actor, model: RegisteredModel, digest_of: dict[str, str], label: str
+) -> int | None:
+    """The number of the newest version that is or will be published, if its content is the same."""
+    states = (Version.State.SUBMITTED, Version.State.PUBLISHED)
+    rows = selectors.versions(actor, model).filter(state__in=states)
+    newest = rows.order_by("-number").first()
+    if newest is None or (label and newest.label != label):
+        return None
+    if newest.state == Version.State.SUBMITTED and not newest.publish_requested:
+        return None
+    held = dict(newest.files.filter(derived=False).values_list("path", "blob_id"))
+    return newest.number if held == digest_of else None

@@ -1,0 +1,65 @@
+"""What follows from a noisy benchmark that nobody asked for: others wait, and it is repeated."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db.models import F
+from django.utils import timezone
+
+from runners.benchmarks import scheduling
+from runners.models import Job, Measurement
+from runners.queue import order, services
+
+# After which a first benchmark that ended noisy is repeated: a hub that was busy with the first
+# evidence of new versions is quieter soon, a host that others use at some hour of the day.
+_QUIETER = tuple(timedelta(minutes=minutes) for minutes in (10, 60, 6 * 60, 24 * 60))
+# So many noisy benchmarks in a row show a host that other programs use. First benchmarks are then
+# due so much later: after first proofs, but before deep evidence.
+_NOISY_IN_A_ROW = 3
+_GIVES_WAY = 1.5 * order.STEP
+
+
+def repeat_later(job: Job) -> Job | None:
+    """Queue the first benchmark of a version again that ended noisy, later each time.
+
+    None for any other benchmark, and after the last repetition.
+    """
+    tries = Job.objects.filter(
+        kind=scheduling.KIND, version=job.version, entry=job.entry, pool=job.pool, input=job.input
+    )
+    repeated = tries.filter(priority=scheduling.IDLE, again=True).count()
+    is_first = tries.filter(priority=order.FIRST).exists()
+    if job.priority == scheduling.ASKED or not is_first or repeated == len(_QUIETER):
+        return None
+    return services.enqueue(
+        kind=scheduling.KIND,
+        version=job.version,
+        entry=job.entry,
+        given={name: value for name, value in job.input.items() if name != "manifest_sha256"},
+        requires=job.requires,
+        pool=job.pool,
+        exclusive=job.exclusive,
+        priority=scheduling.IDLE,
+        not_before=timezone.now() + _QUIETER[repeated],
+        again=True,
+    )
+
+
+def give_way(job: Job) -> int:
+    """Put off the first benchmarks of versions where a host's last benchmarks all ended noisy.
+
+    Each keeps all other work of that host waiting, most likely for another noisy result. Returns
+    how many were put off.
+    """
+    ended = Job.objects.filter(
+        kind=scheduling.KIND, host=job.host, state=Job.State.SUCCEEDED, shared_from=None
+    ).order_by("-finished_at")[:_NOISY_IN_A_ROW]
+    jobs = [one.pk for one in ended.only("pk")]
+    quiet = Measurement.objects.filter(job__in=jobs).exclude(status=Measurement.Status.NOISY)
+    if len(jobs) < _NOISY_IN_A_ROW or quiet.exists():
+        return 0
+    waiting = Job.objects.filter(
+        kind=scheduling.KIND, pool=job.pool, state=Job.State.QUEUED, priority=order.FIRST
+    )
+    return waiting.update(due_at=F("queued_at") + order.FIRST * order.STEP + _GIVES_WAY)

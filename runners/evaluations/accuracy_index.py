@@ -1,0 +1,36 @@
+"""Measured accuracy of main variants, as lists of models can be asked for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hub.protocol.accuracy import stated
+from registry.catalogue import accuracies, documents
+from registry.catalogue.accuracies import Accuracy
+from runners.evaluations import selectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from registry.models import Variant
+
+
+def connect() -> None:
+    """Give lists the figures, anew when an evaluation ends."""
+    accuracies.contribute(of_main)
+    documents.follow("accuracy", ("evaluation.",))
+
+
+def of_main(variant: Variant) -> Iterator[Accuracy]:
+    """The figures of a main variant: the same rows that its page and its graph show."""
+    for row in selectors.rows_of(variant.version).filter(variant=variant):
+        yield Accuracy(
+            metric=row.metric,
+            dataset=row.dataset_version.dataset.slug,
+            version=row.dataset_version.number,
+            split=row.split,
+            value=stated(row.value),
+            low=stated(row.low),
+            high=stated(row.high),
+            rows=row.rows,
+        )

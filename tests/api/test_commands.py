@@ -1,0 +1,296 @@
+"""Commands against a real hub over HTTP: what they do, what they refuse, and how they exit."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from django.db import connection, connections
+from django.test import Client
+
+from hub.cli import command
+from hub.cli.control import queue
+from hub.client import sessions
+from hub.client.hub import Hub
+from hub.protocol import problems
+from registry.core import outbox
+from runners.models import Job
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Hands requests to the hub; its thread uses the connection, and so the rows, of the test."""
+
+    database = None
+
+    def answer(self):
+        connections[self.database.alias] = self.database
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        answer = Client(raise_request_exception=False).generic(
+            self.command,
+            self.path,
+            body,
+            content_type=self.headers.get("Content-Type") or "",
+            headers={
+                name: value
+                for name, value in self.headers.items()
+                if name not in {"Host", "Content-Length", "Content-Type", "Accept-Encoding"}
+            },
+        )
+        content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        self.send_response(answer.status_code)
+        for name, value in answer.headers.items():
+            if name != "Content-Length":
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def address(db):
+    """A server of the hub on loopback that sees the rows of the test."""
+    connection.inc_thread_sharing()
+    handler = type("TestHandler", (Handler,), {"database": connections[connection.alias]})
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+    connection.dec_thread_sharing()
+
+
+@pytest.fixture
+def ada():
+    return factories.user("ada")
+
+
+@pytest.fixture
+def run(address, settings, monkeypatch, tmp_path, capsys, ada):
+    """Run a command as somebody, by default ada: code, output, errors."""
+    settings.HUB_PUBLIC_URL = address
+    monkeypatch.setenv("HUB_URL", address)
+    monkeypatch.setenv("HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("HUB_RETRY_SECONDS", "0")
+    tokens = {"ada": factories.token(ada), "": ""}
+
+    def call(*arguments, who="ada"):
+        if who not in tokens:
+            tokens[who] = factories.token(factories.somebody(who))
+        monkeypatch.setenv("HUB_TOKEN", tokens[who])
+        capsys.readouterr()
+        code = command.main(arguments)
+        output = capsys.readouterr()
+        return code, output.out, output.err
+
+    return call
+
+
+def test_accounts(run):
+    assert run("whoami")[1].splitlines()[:2] == ["user    ada", "scopes  admin"]
+    code, secret, _ = run("tokens", "create", "ci", "--scope", "read", "--expires-days", "3")
+    assert code == 0
+    assert secret.startswith("hf_")
+    tokens = json.loads(run("tokens", "list", "--json")[1])
+    token = next(one for one in tokens if one["name"] == "ci")
+    assert token["scopes"] == ["read"]
+    assert run("tokens", "revoke", str(token["id"]))[0] == 2
+    assert run("tokens", "revoke", str(token["id"]), "--yes")[0] == 0
+    assert "ci" not in run("tokens", "list")[1]
+    assert run("namespaces", "create", "acme", "--display-name", "Acme Ltd")[0] == 0
+    factories.user("bob")
+    assert run("members", "set", "acme", "bob", "--role", "writer")[0] == 0
+    assert run("members", "list", "acme")[1].splitlines()[1].split() == ["ada", "owner"]
+    assert run("members", "remove", "acme", "bob", "--yes") == (0, "Removed bob from acme\n", "")
+    assert run("namespaces", "show", "acme", who="bob")[0] == 3
+    assert run("users", "list")[0] == 4  # for administrators
+
+
+def test_the_life_of_a_model(run, ada):
+    assert run("create", "--namespace", "ada", "net", "--visibility", "private")[0] == 0
+    assert run("info", "ada/net", who="")[0] == 3
+    assert "hub login --url" in run("info", "ada/net", who="")[2]
+    assert run("visibility", "ada/net", "public")[0] == 0
+    assert run("edit", "ada/net", "--summary", "Small", "--keywords", "tiny")[0] == 0
+    model = json.loads(run("edit", "ada/net", "--gate", "manual", "--json")[1])
+    assert (model["summary"], model["keywords"], model["gate"]) == ("Small", ["tiny"], "manual")
+    assert run("versions", "create", "ada/net", "--message", "First")[0] == 0
+    assert run("versions", "list", "ada/net")[1].splitlines()[1].split()[:2] == ["1", "draft"]
+    assert run("versions", "delete", "ada/net@1", "--yes")[0] == 0
+    assert run("move", "ada/net", "--name", "tiny")[0] == 0
+    code, _, message = run("delete", "ada/tiny")
+    assert (code, "Delete ada/tiny with 0 versions" in message) == (2, True)
+    assert run("delete", "ada/tiny", who="bob")[0] in {3, 4}
+    assert run("delete", "ada/tiny", "--yes") == (0, "Deleted ada/tiny\n", "")
+    assert run("info", "ada/tiny")[0] == 3
+
+
+def test_the_life_of_a_version(run, ada):
+    model = factories.model(ada)
+    for number in (1, 2):
+        factories.listed(ada, model, message=f"Version {number}")
+    assert run("yank", "ada/net", "--reason", "Wrong")[0] == 1  # a number is needed
+    assert run("yank", "ada/net@2", "--reason", "Wrong", who="bob")[0] == 4
+    assert "hub whoami" in run("yank", "ada/net@2", "--reason", "Wrong", who="bob")[2]
+    code, out, err = run("yank", "ada/net@2", "--reason", "Wrong", who="")
+    assert (code, out) == (4, "")
+    assert "hub login --url" in err
+    assert "Authorization" not in err
+    assert "yanked" in run("yank", "ada/net@2", "--reason", "Wrong")[1]
+    outbox.deliver()
+    assert json.loads(run("versions", "show", "ada/net", "--json")[1])["number"] == 1
+    assert run("restore", "ada/net@2")[0] == 0
+    assert run("alias", "set", "ada/net", "champion", "--version", "1")[0] == 0
+    assert run("tag", "set", "ada/net", "1.0", "--version", "1")[0] == 0
+    resolved = json.loads(run("versions", "resolve", "ada/net@champion", "--json")[1])
+    assert resolved["number"] == 1
+    assert run("alias", "delete", "ada/net", "champion", "--yes")[0] == 0
+    assert run("versions", "resolve", "ada/net@champion")[0] == 3
+    assert run("withdraw", "ada/net@1", "--reason", "Licence", "--yes")[0] == 0
+    assert run("versions", "list", "ada/net")[1].splitlines()[2].split()[:2] == ["1", "withdrawn"]
+
+
+def test_cards_and_differences(run, ada, tmp_path):
+    model = factories.model(ada)
+    factories.listed(ada, model)
+    factories.listed(ada, model, {"model.onnx": b"other", "a.txt": b"1"} | one_model())
+    code, out, _ = run("diff", "ada/net@1", "@2")
+    assert code == 0
+    assert "added    a.txt  1 B" in out
+    card = tmp_path / "README.md"
+    card.write_text(factories.CARD.replace("It is small.", "It is tiny."))
+    factories.draft(ada, model)
+    assert json.loads(run("card", "check", str(card), "--json")[1])["ok"] is True
+    assert run("card", "put", "ada/net@3", str(card))[0] == 0  # the present ETag is read first
+    assert "It is tiny." in run("card", "show", "ada/net@3")[1]
+    assert json.loads(run("diff", "ada/net@1", "ada/net@3", "--json")[1])["card"]
+    assert run("files", "get", "ada/net@2", "a.txt", "--to", str(tmp_path / "b.txt"))[0] == 0
+    assert (tmp_path / "b.txt").read_bytes() == b"1"
+    assert run("files", "delete", "ada/net@3", "model.onnx", "--yes")[0] == 0
+    with pytest.raises(problems.PreconditionFailed):
+        Hub().cards.put("ada/net", 3, content=card, etag='"old"')
+
+
+def one_model():
+    from tests import samples
+
+    return {"model.onnx": samples.mlp()}
+
+
+def test_access(run, ada):
+    model = factories.model(ada)
+    factories.listed(ada, model)
+    run("edit", "ada/net", "--gate", "manual")
+    assert run("access", "request", "ada/net", "--message", "Please", who="bob")[0] == 0
+    assert run("access", "list", "ada/net")[1].splitlines()[1].split()[:2] == ["bob", "pending"]
+    assert run("access", "grant", "ada/net", "bob", who="bob")[0] == 4
+    assert run("access", "grant", "ada/net", "bob")[0] == 0
+    assert json.loads(run("access", "show", "ada/net", "--json", who="bob")[1])["may_download"]
+    assert run("access", "revoke", "ada/net", "bob", "--reason", "Over", "--yes")[0] == 0
+    assert "rejected" in run("access", "list", "ada/net", "--status", "rejected")[1]
+
+
+def test_jobs(run, ada, monkeypatch):
+    factories.submitted(ada)
+    factories.submitted(ada, factories.model(ada, "other"))
+    jobs = json.loads(run("jobs", "list", "--state", "queued", "--json")[1])
+    assert len(jobs) >= 2
+    watched = jobs[0]["uuid"]
+
+    # A worker that does its jobs in the pauses.
+    monkeypatch.setattr(queue.time, "sleep", lambda _seconds: factories.work())
+    code, out, err = run("jobs", "watch", watched)
+    assert (code, out.split()[-1]) == (0, "succeeded")
+    assert "queued, no worker takes jobs of the pool" in err
+    factories.submitted(ada, factories.model(ada, "third"))
+    waiting = json.loads(run("jobs", "list", "--state", "queued", "--json")[1])[0]["uuid"]
+    assert run("jobs", "cancel", waiting, who="bob")[0] in {3, 4}
+    assert run("jobs", "cancel", waiting) == (0, f"{waiting} cancelled\n", "")
+    assert run("jobs", "watch", waiting, "--quiet")[0] == 1
+
+
+def test_an_interrupt_leaves_the_job(run, ada, monkeypatch):
+    factories.submitted(ada)
+    waiting = json.loads(run("jobs", "list", "--state", "queued", "--json")[1])[0]["uuid"]
+
+    def interrupt(_seconds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(queue.time, "sleep", interrupt)
+    code, _, err = run("jobs", "watch", waiting)
+    assert (code, f"hub jobs cancel {waiting}" in err) == (130, True)
+    assert Job.objects.get(uuid=waiting).state == Job.State.QUEUED
+
+
+def test_data_sets(run):
+    assert run("dataset", "create", "stones", "--namespace", "ada", "--rows", "7")[0] == 0
+    assert run("dataset", "edit", "stones", "--title", "Stones", "--rows", "none")[0] == 0
+    stones = json.loads(run("dataset", "show", "stones", "--json")[1])
+    assert (stones["title"], stones["rows"]) == ("Stones", None)
+    assert run("dataset", "withdraw", "stones", "--reason", "Consent", "--yes")[0] == 0
+    assert run("dataset", "restore", "stones", who="bob")[0] == 4
+    assert run("dataset", "restore", "stones")[0] == 0
+    assert run("dataset", "versions", "stones") == (0, "", "hub: no dataset versions\n")
+
+
+def test_fleets(run, ada):
+    factories.listed(ada)
+    code, out, _ = run("fleet", "create", "ada/net", "cameras", "--halt-percent", "10", "--json")
+    assert code == 0
+    assert json.loads(out)["token"]
+    assert (
+        run("fleet", "rollout", "ada/net", "cameras", "--version", "1", "--percent", "50")[0] == 0
+    )
+    assert run("fleet", "list", "ada/net")[1].splitlines()[1].split()[:4] == [
+        "cameras",
+        "-",
+        "1",
+        "50",
+    ]
+    assert run("fleet", "list", "ada/net", who="bob")[0] in {3, 4}
+
+
+def test_a_model_with_a_wrong_name_gets_suggestions(run, ada):
+    factories.listed(ada, factories.model(ada, "resnet50"))
+    code, _, err = run("versions", "list", "ada/resnt50")
+    assert (code, "Did you mean ada/resnet50?" in err) == (3, True)
+
+
+def test_logout_removes_the_token_of_this_hub_alone(run, address):
+    from hub.client import config
+
+    config.store("https://other.example.org", "hf_other")
+    config.store(address, "hf_mine")
+    assert run("logout", who="")[0] == 0
+    assert config.read_stored().tokens.keys() == {"https://other.example.org:443"}
+    assert sessions.logout() is False
+
+
+def test_pages_are_followed(run, ada, monkeypatch):
+    from hub.client.rest import calls
+
+    for _ in range(4):  # beside the one that asks
+        factories.token(ada)
+    monkeypatch.setattr(calls, "PAGE", 2)
+    assert run("tokens", "list")[0] == 0
+    assert len(list(Hub().tokens.list())) == 5
+    assert len(list(Hub().tokens.list(limit=3))) == 3
+
+
+def test_no_hub_is_exit_5(run, monkeypatch):
+    assert run("whoami")[0] == 0
+    monkeypatch.setenv("HUB_URL", "http://127.0.0.1:9")
+    code, _, err = run("jobs", "list")
+    assert (code, "HUB_URL" in err) == (5, True)
