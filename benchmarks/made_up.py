@@ -107,7 +107,7 @@ def _version(chance: random.Random, index: int) -> facts.VersionFacts:
                 facts=_facts(chance, PRECISIONS[precision]),
             ),
         ),
-        checks=(facts.CheckFacts("onnx", "passed", {}, at),),
+        checks=(facts.CheckFacts("onnx", "passed", (), at),),
         results=tuple(
             facts.ResultFacts(
                 key=index * 4 + place,

@@ -6,7 +6,7 @@ Handlers read the rows as they are now, so they may run twice or late without ha
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hub.protocol.facts import read_ports
 from registry.cards import cards
@@ -15,6 +15,7 @@ from registry.models import Check, Dataset, File, Variant, Version
 from registry.versions.services import checks
 from runners.benchmarks import records, scheduling
 from runners.drafts import facts as draft_facts
+from runners.engine.reports import FileCheck, Finding, stored_verdicts
 from runners.evaluations import results as evaluation_results
 from runners.evaluations import scheduling as evaluations
 from runners.federated import jobs as federated_jobs
@@ -106,9 +107,9 @@ def _on_finished(subject: outbox.Subject) -> None:
 def _take_facts(job: Job) -> None:
     """A described file becomes a variant; that of a submitted version is checked next."""
     version = job.version
-    assert version is not None  # noqa: S101 - told the type checker what every such job has
+    assert version is not None  # noqa: S101 - for the type checker: every such job has one
     paths = models_of(version)
-    known = checks.describe(
+    is_current = checks.describe(
         version=version,
         manifest_sha256=job.input["manifest_sha256"],
         variant=checks.VariantDescription(
@@ -118,7 +119,7 @@ def _take_facts(job: Job) -> None:
             job_uuid=job.pk,
         ),
     )
-    if known and _is_submitted(job):
+    if is_current and _is_submitted(job):
         services.enqueue(kind="check", version=version, entry=job.entry, priority=0)
 
 
@@ -149,48 +150,48 @@ TAKERS: dict[str, Callable[[Job], object]] = {
 def _conclude(job: Job) -> None:
     """Settle the check `onnx` once every file has been described and checked, or one has failed."""
     version = job.version
-    assert version is not None  # noqa: S101 - told the type checker what every such job has
+    assert version is not None  # noqa: S101 - for the type checker: every such job has one
     manifest = job.input["manifest_sha256"]
     jobs = _newest(version, manifest)
-    failed = [found for found in jobs if found.state in (Job.State.FAILED, Job.State.CANCELLED)]
+    failed = [job for job in jobs if job.state in (Job.State.FAILED, Job.State.CANCELLED)]
     expected = {(kind, path) for path in models_of(version) for kind in ("describe", "check")}
-    done = {(found.kind, found.entry) for found in jobs if found.state == Job.State.SUCCEEDED}
+    done = {(job.kind, job.entry) for job in jobs if job.state == Job.State.SUCCEEDED}
     if failed:
         outcome = _outcome(failed)
     elif expected <= done:
         outcome = Check.Outcome.PASSED.value
     else:
         return
-    report = _summary([found for found in jobs if found.is_ended])
-    if outcome == Check.Outcome.PASSED and (wrong := _contradictions(version)):
-        report["files"].append({"path": cards.CARD_PATH, "findings": wrong})
-        if any(one["severity"] == "error" for one in wrong):
+    files = _file_checks([job for job in jobs if job.is_ended])
+    if outcome == Check.Outcome.PASSED and (findings := _contradictions(version)):
+        files.append(FileCheck(cards.CARD_PATH, findings))
+        if any(one.severity == "error" for one in findings):
             outcome = Check.Outcome.FAILED.value
     checks.settle(
         version=version,
         manifest_sha256=manifest,
         kind="onnx",
         outcome=outcome,
-        report=report,
+        report={"files": [file.to_json() for file in files]},
     )
 
 
-def _contradictions(version: Version) -> list[dict[str, Any]]:
+def _contradictions(version: Version) -> tuple[Finding, ...]:
     """What the card declares of inputs that no ONNX file of the version has so, as findings."""
     if not version.card.get("inputs"):
-        return []
+        return ()
     facts = Variant.objects.filter(version=version).values_list("facts__inputs", flat=True)
     model = [port for rows in facts for port in read_ports(rows)]
     files = list(version.files.filter(derived=False).values_list("path", flat=True))
-    return [
-        {
-            "code": "declared-input",
-            "severity": one.severity,
-            "message": f"{one.message} {one.cure}",
-            "where": f"line {one.line}, {one.field}" if one.line else one.field,
-        }
+    return tuple(
+        Finding(
+            "declared-input",
+            one.severity,
+            f"{one.message} {one.cure}",
+            f"line {one.line}, {one.field}" if one.line else one.field,
+        )
         for one in cards.contradictions(version.readme, model, files)
-    ]
+    )
 
 
 def _newest(version: Version, manifest: str) -> list[Job]:
@@ -209,21 +210,18 @@ def _outcome(failed: list[Job]) -> str:
     return (Check.Outcome.FAILED if at_fault else Check.Outcome.ERRORED).value
 
 
-def _summary(jobs: list[Job]) -> dict[str, Any]:
+def _file_checks(jobs: list[Job]) -> list[FileCheck]:
     """What the page and the API show of a check: per file the verdicts and findings."""
-    files: dict[str, dict[str, Any]] = {}
+    files: dict[str, FileCheck] = {}
     for job in sorted(jobs, key=lambda row: row.kind == "check"):
-        entry = files.setdefault(job.entry, {"path": job.entry, "findings": [], "verdicts": {}})
+        file = files.get(job.entry, FileCheck(job.entry, verdicts={}))
         report = job.typed_report
-        entry["findings"] += [one.to_json() for one in report.findings]
-        entry["verdicts"] |= report.facts.get("verdicts", {})
+        findings = report.findings
         if not job.report:
-            entry["findings"].append(
-                {
-                    "code": f"job-{job.state}",
-                    "severity": "error",
-                    "message": job.error_detail or f"The job {job.kind} was {job.state}.",
-                    "where": "",
-                }
-            )
-    return {"files": list(files.values())}
+            words = job.error_detail or f"The job {job.kind} was {job.state}."
+            findings = (Finding(f"job-{job.state}", "error", words),)
+        verdicts = stored_verdicts(report.facts.get("verdicts"))
+        files[job.entry] = FileCheck(
+            job.entry, (*file.findings, *findings), {**(file.verdicts or {}), **verdicts}
+        )
+    return list(files.values())

@@ -62,16 +62,16 @@ def queues_of(names: Iterable[str], runtime: str = "") -> list[str]:
 
     Whoever takes `cpu` takes what is urgent, too; `cpu.urgent` names that alone.
     """
-    found = [name if name == URGENT else queue_of(name, {"runtime": runtime}) for name in names]
-    return [URGENT, *found] if "cpu" in found and URGENT not in found else found
+    queues = [name if name == URGENT else queue_of(name, {"runtime": runtime}) for name in names]
+    return [URGENT, *queues] if "cpu" in queues and URGENT not in queues else queues
 
 
 def check_needs(requires: Mapping[str, Any]) -> dict[str, Any]:
     """Give the needs in one order, so that equal needs are equal rows; raises UnknownNeedError."""
-    for name, wanted in requires.items():
-        known = _NEEDS.get(name)
-        if known is None or not isinstance(wanted, known) or isinstance(wanted, bool):
-            raise UnknownNeedError(f"{name}={wanted!r} is not a valid worker requirement.")
+    for name, value in requires.items():
+        kind = _NEEDS.get(name)
+        if kind is None or not isinstance(value, kind) or isinstance(value, bool):
+            raise UnknownNeedError(f"{name}={value!r} is not a valid worker requirement.")
     return dict(sorted(requires.items()))
 
 

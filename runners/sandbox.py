@@ -284,7 +284,7 @@ class _Server:
         if stdout is None:
             return
         handle = stdout.fileno()
-        asked = time.monotonic()
+        last_request = time.monotonic()
         while True:
             while b"\n" in self._pending:
                 line, self._pending = self._pending.split(b"\n", 1)
@@ -297,9 +297,9 @@ class _Server:
                 self._pending += chunk
                 if len(self._pending) > cap:
                     raise _LostError("sandbox-lost", "The sandbox answered more than it may.")
-            if time.monotonic() - asked >= _POLL_SECONDS:
-                asked = time.monotonic()
-                if asked > deadline + _STOP_SECONDS:
+            if time.monotonic() - last_request >= _POLL_SECONDS:
+                last_request = time.monotonic()
+                if last_request > deadline + _STOP_SECONDS:
                     raise _LostError(
                         "sandbox-timeout", "The sandbox did not answer in time and was ended."
                     )
@@ -320,7 +320,7 @@ class _Server:
 
 def _environment() -> dict[str, str]:
     """Give the server's whole environment: nothing of the worker's own, secrets least of all."""
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return {
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",
@@ -331,7 +331,7 @@ def _environment() -> dict[str, str]:
         "ORT_DISABLE_TELEMETRY": "1",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
-        **kept,
+        **environment,
     }
 
 

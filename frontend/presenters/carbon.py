@@ -116,8 +116,8 @@ def inference(row: Measurement | None) -> list[CarbonFact]:
     names = ("Amount for 1\u202f000 runs", "Energy for 1\u202f000 runs", "Device", "Grid intensity")
     if row is None or row.energy_j is None:
         return [CarbonFact(name, "not measured", "none") for name in names]
-    energy, carbon = row.record.get("energy") or {}, row.record.get("carbon") or {}
-    boundary = f"{energy.get('method', '')}, {energy.get('boundary', '')}".strip(", ")
+    energy, carbon = row.typed_record.energy, row.typed_record.carbon
+    boundary = ", ".join(filter(None, (energy.method, energy.boundary)))
     device = f"{row.device_title}, {measurements.runtime_of(row)}"
     facts = [
         CarbonFact(names[1], measurements.energy(row), row.energy_provenance, boundary),
@@ -127,12 +127,12 @@ def inference(row: Measurement | None) -> list[CarbonFact]:
         missing = [CarbonFact(names[0], "not reported", "none", "grid region not set")]
         return [*missing, *facts, CarbonFact(names[3], "not declared", "none")]
     emissions = measurements.carbon(row)
-    grams = f"{carbon.get('grid_g_per_kwh')}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
-    source = f"{carbon.get('grid_source', '')}, {carbon.get('grid_year', '')}".strip(", ")
+    grams = f"{carbon.grid_g_per_kwh}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
+    source = f"{carbon.grid_source}, {carbon.grid_year}"
     return [
         CarbonFact(names[0], emissions, row.carbon_provenance, "energy times grid intensity"),
         *facts,
-        CarbonFact(names[3], grams, "declared", f"{carbon.get('grid_region', '')}: {source}"),
+        CarbonFact(names[3], grams, "declared", f"{carbon.grid_region}: {source}"),
     ]
 
 

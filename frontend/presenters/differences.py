@@ -16,6 +16,7 @@ from frontend.parts.svg import barcode
 from frontend.presenters import version_head
 from hub.protocol import stored
 from hub.protocol.facts import read_barcode
+from runners.engine.graphs.changes import Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -108,13 +109,11 @@ def read(
         ),
         model=tuple(
             (
-                f"operator set {row.get('name', '')}"
-                if row.get("what") == "opset"
-                else str(row.get("name", "")),
-                str(row.get("before") or "none"),
-                str(row.get("after") or "none"),
+                f"operator set {one.name}" if one.what == "opset" else one.name,
+                one.before or "none",
+                one.after or "none",
             )
-            for row in stored.rows(facts.get("model"))
+            for one in map(Change.read, stored.rows(facts.get("model")))
         ),
         weights=_weights(stored.mapping(facts.get("weights"))),
         matched=", ".join(
@@ -194,7 +193,7 @@ def _row(row: Mapping[str, Any]) -> NodeRow:
     outputs = row.get("out")
     shown = outputs[0] if isinstance(outputs, list) and outputs else ()
     names = [str(part) for part in shown] if isinstance(shown, list) else []
-    lines = [_change(change) for change in stored.rows(row.get("changes"))]
+    lines = [_change(Change.read(change)) for change in stored.rows(row.get("changes"))]
     more = stored.count(row.get("more"))
     return NodeRow(
         node="\n".join(part for part in called if part),
@@ -205,14 +204,13 @@ def _row(row: Mapping[str, Any]) -> NodeRow:
     )
 
 
-def _change(change: Mapping[str, Any]) -> str:
-    what, name = str(change.get("what", "")), str(change.get("name", ""))
-    before, after = str(change.get("before", "")), str(change.get("after", ""))
-    subject = f"{_WHATS.get(what, what)} {name}".strip()
-    if "norm" in change:
-        norm, moved = change.get("norm"), "values changed"
-        if isinstance(norm, int | float) and not isinstance(norm, bool):
-            moved = f"changed by {formatting.figure(norm)} of their norm"
+def _change(change: Change) -> str:
+    before, after = change.before, change.after
+    subject = f"{_WHATS.get(change.what, change.what)} {change.name}".strip()
+    if change.has_norm:
+        moved = "values changed"
+        if change.norm is not None:
+            moved = f"changed by {formatting.figure(change.norm)} of their norm"
         shape = after if before == after else f"{before or 'none'} → {after or 'none'}"
         return f"{subject} {shape}".strip() + f": {moved}"
     return f"{subject}: {before or 'none'} → {after or 'none'}"

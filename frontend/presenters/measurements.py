@@ -151,8 +151,8 @@ def why(row: Measurement) -> str:
         return words
     limit = "the limit"
     if "record" not in row.get_deferred_fields():
-        gate = row.record.get("gate") or {}
-        if isinstance(gate.get("between_process_cv"), int | float):
+        gate = row.typed_record.gate
+        if "between_process_cv" in gate:
             limit = f"the {formatting.share(summary.limit(gate, 'between_process_cv'))} limit"
     difference = f"the processes differ by {formatting.share(row.between_process_cv)}"
     return words.replace(REASONS[SPREAD], f"{difference}, more than {limit}")

@@ -7,13 +7,13 @@ runtime inform. A verdict that was not reached is "not run", never a blank.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hub.protocol import stored
-from runners.engine.reports import Finding, Report, stored_findings
+from runners.engine import reports
+from runners.engine.reports import FileCheck, Finding, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from registry.models import Check
@@ -108,7 +108,7 @@ def card(checks: Iterable[Check], *, published: bool) -> CardChecked:
     if check.outcome == "pending":
         return CardChecked(_card_verdict("pending", "Queued."))
     findings = tuple(
-        finding for row in _files(check) for finding in stored_findings(row.get("findings"))
+        finding for file in FileCheck.stored(check.report) for finding in file.findings
     )
     words = {
         "passed": "The metadata graph is valid.",
@@ -135,17 +135,13 @@ def read(checks: Iterable[Check]) -> Checks:
     if check.outcome == "pending":
         sentence = "The checks are queued or running."
         return Checks(sentence, "pending", (_unread("pending", _WORDS["pending"]),))
-    files = tuple(_checked(row) for row in _files(check))
+    files = tuple(map(_checked, FileCheck.stored(check.report)))
     return Checks(_sentence(check.outcome, files), check.outcome, files, check.updated_at)
 
 
 def stages(report: Report) -> tuple[Verdict, ...]:
     """The verdicts of one job's report."""
-    return _verdicts(report.facts.get("verdicts"))
-
-
-def _files(check: Check) -> list[dict[str, Any]]:
-    return stored.rows(stored.mapping(check.report).get("files"))
+    return _verdicts(reports.stored_verdicts(report.facts.get("verdicts")))
 
 
 def _unread(outcome: str, words: str) -> Checked:
@@ -154,26 +150,23 @@ def _unread(outcome: str, words: str) -> Checked:
     )
 
 
-def _checked(row: dict[str, Any]) -> Checked:
+def _checked(file: FileCheck) -> Checked:
     """The verdicts on one file; where reading the facts refused it, that was the wire scan."""
-    findings = stored_findings(row.get("findings"))
-    verdicts = _verdicts(row.get("verdicts"))
-    errors = [finding.message for finding in findings if finding.severity == "error"]
+    verdicts = _verdicts(file.verdicts or {})
+    errors = [finding.message for finding in file.findings if finding.severity == "error"]
     if verdicts[0].outcome == "not run" and errors:
         verdicts = (replace(verdicts[0], outcome="refused", words=errors[0]), *verdicts[1:])
-    return Checked(str(row.get("path", "")), verdicts, findings)
+    return Checked(file.path, verdicts, file.findings)
 
 
-def _verdicts(value: Any) -> tuple[Verdict, ...]:
-    by_stage = stored.mapping(value)
-    return tuple(_verdict(stage, by_stage.get(stage)) for stage in STAGES)
+def _verdicts(by_stage: Mapping[str, reports.Verdict]) -> tuple[Verdict, ...]:
+    return tuple(_verdict(stage, by_stage.get(stage, reports.Verdict())) for stage in STAGES)
 
 
-def _verdict(stage: str, value: Any) -> Verdict:
+def _verdict(stage: str, of: reports.Verdict) -> Verdict:
     title, asks, good = STAGES[stage]
-    row = stored.mapping(value)
-    outcome = str(row.get("verdict") or "not-run").replace("-", " ")
-    words = good if outcome == "ok" else str(row.get("message") or "")
+    outcome = of.word.replace("-", " ")
+    words = good if outcome == "ok" else of.message
     return Verdict(title, asks, outcome, words or _WORDS.get(outcome, ""))
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hub.protocol import stored
 from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
 from metadata.rdf.iris import file_of, variant_of
 from metadata.rdf.quads import link, moment, part, string, truth
+from runners.engine.reports import Verdict
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -48,16 +48,14 @@ def describe_check(graph: Graph, version: str, of: CheckFacts) -> None:
     """Describe a check of a version, and each stage of it for each file."""
     node = f"{version}#conf-{part(of.kind)}"
     _describe(graph, node, version, graph.places.test(of.kind), of.outcome, of.at)
-    for file in stored.rows(of.report.get("files")):
-        path, verdicts = file.get("path"), file.get("verdicts")
-        if not isinstance(path, str) or not isinstance(verdicts, dict):
+    for file in of.files:
+        if file.verdicts is None:
             continue
         for stage in _STAGES:
-            verdict = verdicts.get(stage)
-            outcome = str(verdict.get("verdict", "")) if isinstance(verdict, dict) else "not run"
-            here = f"{node}-{stage}/{part(path, '/')}"
+            outcome = file.verdicts.get(stage, Verdict()).word
+            here = f"{node}-{stage}/{part(file.path, '/')}"
             test = graph.places.test(stage)
-            _describe(graph, here, file_of(version, path), test, outcome, of.at)
+            _describe(graph, here, file_of(version, file.path), test, outcome, of.at)
 
 
 def describe_result(graph: Graph, version: str, subject: str, of: ResultFacts) -> str:

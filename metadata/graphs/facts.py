@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from decimal import Decimal
 
+    from runners.engine.reports import FileCheck
+
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
@@ -62,7 +64,7 @@ class VariantFacts:
 class CheckFacts:
     kind: str
     outcome: str
-    report: dict[str, Any]
+    files: tuple[FileCheck, ...]
     at: datetime
 
 

@@ -14,6 +14,7 @@ from registry.models import Check, Namespace, RegisteredModel, User, Version
 from registry.models.registered_models import listed_for_everybody
 from registry.versions import moves
 from runners.benchmarks import selectors, speed_index
+from runners.engine.reports import FileCheck
 from runners.evaluations import selectors as evaluations
 from runners.graphs import annotated_files, derived_files, networks, tensors
 from runners.models import Job, Measurement
@@ -83,7 +84,9 @@ def version_facts(version: Version) -> facts.VersionFacts:
             for row in variants
         ),
         checks=tuple(
-            facts.CheckFacts(row.kind, str(row.outcome), row.report or {}, row.updated_at)
+            facts.CheckFacts(
+                row.kind, str(row.outcome), FileCheck.stored(row.report), row.updated_at
+            )
             for row in Check.objects.filter(version=version)
         ),
         results=tuple(

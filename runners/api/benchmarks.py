@@ -146,12 +146,12 @@ class BenchmarkList(APIView):
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """List the results that count: of each variant and comparability key the newest one."""
         version = selectors.version(request.user, namespace, name, number)
-        asked = request.query_params
+        query = request.query_params
         filters = benchmark_selectors.Filters(
-            **{key: asked.get(key, "") for key in FILTERS}, batch=whole(asked, "batch")
+            **{key: query.get(key, "") for key in FILTERS}, batch=whole(query, "batch")
         )
         rows = benchmark_selectors.of_version(
-            version, filters, with_history=asked.get("history", "") in ("1", "true")
+            version, filters, with_history=query.get("history", "") in ("1", "true")
         )
         return pagination.respond(request, MeasurementOutput, rows, None)
 
@@ -235,9 +235,9 @@ class EnrolledWorkerList(APIView):
     )
     def post(self, request: Request) -> Response:
         """Enrol a machine by its public key; for administrators. What it signs is trusted."""
-        given = parse(EnrolmentInput, request.data)
-        made = enrolment.enrol(request.user, **given)
-        return Response(EnrolledWorkerOutput(made).data, status=201)
+        fields = parse(EnrolmentInput, request.data)
+        worker = enrolment.enrol(request.user, **fields)
+        return Response(EnrolledWorkerOutput(worker).data, status=201)
 
 
 class EnrolledWorkerDetail(APIView):
@@ -304,7 +304,7 @@ class BenchmarkSamples(APIView):
     def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
         """The samples of each process in nanoseconds."""
         row = _whole(request, namespace, name, number, pk)
-        found = [
+        processes = [
             {
                 "ordinal": one.ordinal,
                 "rejected": one.rejected,
@@ -314,7 +314,7 @@ class BenchmarkSamples(APIView):
             }
             for one in samples.of(row)
         ]
-        return Response({"benchmark": row.pk, "processes": found})
+        return Response({"benchmark": row.pk, "processes": processes})
 
 
 class BenchmarkTable(APIView):
@@ -406,9 +406,9 @@ def _jobs(request: Request, jobs: list[Any]) -> Response:
     return response
 
 
-def whole(asked: Any, name: str) -> int | None:
+def whole(query: Any, name: str) -> int | None:
     """A whole number that an address gives, or None; raises InvalidRequest for anything else."""
-    text = asked.get(name, "")
+    text = query.get(name, "")
     if not text:
         return None
     if not (text.isascii() and text.isdigit()) or len(text) > 15:

@@ -106,6 +106,6 @@ class EvaluationList(APIView):
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
         """Evaluate a variant on a split of a data set; returns the job."""
         version = selectors.version(request.user, namespace, name, number)
-        given = parse(EvaluationInput, request.data)
-        given["number"] = given.pop("version")
-        return accepted(scheduling.request(request.user, version=version, **given))
+        fields = parse(EvaluationInput, request.data)
+        fields["number"] = fields.pop("version")
+        return accepted(scheduling.request(request.user, version=version, **fields))

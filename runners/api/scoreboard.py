@@ -104,16 +104,16 @@ class ScoreDetail(APIView):
     @asks(OpenApiParameter("with", str, description="version to compare with"))
     def get(self, request: Request, runtime: str, version: str) -> Response:
         """Read a run by operator and opset; `with` compares it with another version's."""
-        shown = selectors.score(runtime, version)
+        score = selectors.score(runtime, version)
         other = request.query_params.get("with", "")
         changes = (
-            selectors.suite_changes(selectors.score(runtime, other).run, shown.run) if other else []
+            selectors.suite_changes(selectors.score(runtime, other).run, score.run) if other else []
         )
         tables = (
-            ("operators", "operator", selectors.by_operator(shown.run)),
-            ("opsets", "opset", selectors.by_opset(shown.run)),
+            ("operators", "operator", selectors.by_operator(score.run)),
+            ("opsets", "opset", selectors.by_opset(score.run)),
         )
-        data = dict(ScoreOutput(shown).data)
+        data = dict(ScoreOutput(score).data)
         for field, key, rows in tables:
             data[field] = [{key: value, "totals": totals} for value, totals in rows]
         data["changes"] = [

@@ -101,7 +101,7 @@ class JobOutput(serializers.Serializer[Job]):
     @extend_schema_field(serializers.JSONField(allow_null=True))
     def get_report(self, job: Any) -> Any:
         # Rows that no selector gave to somebody say of gated graphs what everybody may know.
-        return differences.told(job, may_have=getattr(job, "may_have_files", False))
+        return differences.report_of(job, may_have=getattr(job, "may_have_files", False))
 
     def get_url(self, job: Any) -> str:
         return f"{settings.HUB_PUBLIC_URL}/jobs/{job.uuid}"

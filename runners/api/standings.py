@@ -45,25 +45,26 @@ class Standings(APIView):
 
         One key after the other; `keys` tells which there are, and `key` chooses one.
         """
-        asked = request.query_params
-        texts = {name: asked.get(name, "") for name in TEXTS}
-        wanted = rankings.Wanted(
+        query = request.query_params
+        texts = {name: query.get(name, "") for name in TEXTS}
+        selection = rankings.Selection(
             **texts,
-            batch=whole(asked, "batch"),
-            max_parameters=whole(asked, "max_parameters"),
-            max_bytes=whole(asked, "max_bytes"),
-            sort=asked.get("sort", "p50"),
-            contributed=asked.get("contributed", "") in ("1", "true"),
+            batch=whole(query, "batch"),
+            max_parameters=whole(query, "max_parameters"),
+            max_bytes=whole(query, "max_bytes"),
+            sort=query.get("sort", "p50"),
+            contributed=query.get("contributed", "") in ("1", "true"),
         )
-        found = rankings.across(
+        ranking = rankings.across(
             request.user,
-            wanted,
+            selection,
             limit=pagination.limit_of(request),
-            cursor=asked.get("cursor", ""),
+            cursor=query.get("cursor", ""),
         )
-        keys = KeyOutput([key._asdict() for key in found.keys], many=True).data
+        keys = KeyOutput([key._asdict() for key in ranking.keys], many=True).data
+        items, following = list(ranking.items), ranking.next
         return pagination.respond(
-            request, StandingOutput, list(found.items), found.next, keys=keys, capped=found.capped
+            request, StandingOutput, items, following, keys=keys, capped=ranking.capped
         )
 
 

@@ -98,8 +98,8 @@ class VariantDetail(APIView):
     ) -> Response:
         """Read a variant with the figures of its creation."""
         version = selectors.version(request.user, namespace, name, number)
-        found = selectors.variant(version, variant, None, None)
-        return Response(VariantDetailOutput(found).data)
+        row = selectors.variant(version, variant, None, None)
+        return Response(VariantDetailOutput(row).data)
 
 
 def accepted(job: Any) -> Response:

@@ -34,8 +34,8 @@ class JobList(APIView):
         rows = selectors.jobs(request.user)
         state = request.query_params.get("state", "")
         if state and state not in Job.State.values:
-            known = ", ".join(Job.State.values)
-            raise problems.InvalidRequest.at("/state", f"state must be one of {known}.")
+            states = ", ".join(Job.State.values)
+            raise problems.InvalidRequest.at("/state", f"state must be one of {states}.")
         for name in ("state", "pool"):
             if value := request.query_params.get(name):
                 rows = rows.filter(**{name: value})
@@ -49,9 +49,9 @@ class JobDetail(APIView):
     @extend_schema(operation_id="jobs_read", responses=JobDetailOutput)
     def get(self, request: Request, uuid: UUID) -> Response:
         """Read a job; ask again with If-None-Match and get 304 while nothing changed."""
-        found = selectors.job(request.user, uuid)
-        shown = JobDetailOutput(found, context={"request": request})
-        return etags.respond(request, dict(shown.data))
+        job = selectors.job(request.user, uuid)
+        output = JobDetailOutput(job, context={"request": request})
+        return etags.respond(request, dict(output.data))
 
 
 class JobCancel(APIView):
@@ -70,9 +70,9 @@ class JobLift(APIView):
     @extend_schema(operation_id="jobs_lift", request=None, responses=JobDetailOutput)
     def post(self, request: Request, uuid: UUID) -> Response:
         """Lift the quarantine of this job's file; for administrators. Jobs can then run again."""
-        found = selectors.job(request.user, uuid)
-        services.lift(request.user, job=found)
-        return Response(JobDetailOutput(found, context={"request": request}).data)
+        job = selectors.job(request.user, uuid)
+        services.lift(request.user, job=job)
+        return Response(JobDetailOutput(job, context={"request": request}).data)
 
 
 class WorkerList(APIView):

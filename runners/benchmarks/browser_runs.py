@@ -31,33 +31,33 @@ _HIDDEN = ("psi_cpu_some", "foreign_cpu", "steal", "throttled")
 
 
 def contribute(
-    actor: Actor, *, variant: Variant, told: Mapping[str, Any], runtime_version: str
+    actor: Actor, *, variant: Variant, run: Mapping[str, Any], runtime_version: str
 ) -> Measurement:
     """Keep what a page measured of a variant, under its reader's name.
 
-    ``told`` has ``browser`` and ``device`` (the reader's words), ``threads``, ``inputs`` (name,
+    ``run`` has ``browser`` and ``device`` (the reader's words), ``threads``, ``inputs`` (name,
     dtype and shape of each), ``times_ms`` in order, ``first_ms``, ``loading_ms`` and ``clock_ms``,
     the step of the browser's clock. Raises RecordInvalid, and what `contributions.contribute`
     raises.
     """
-    record = summary.complete(_measured(variant, told, runtime_version))
+    record = summary.complete(_measured(variant, run, runtime_version))
     rows = contributions.contribute_page_run(
         actor, version=variant.version, text=json.dumps(record), variant=variant.name
     )
     return rows[0]
 
 
-def _measured(variant: Variant, told: Mapping[str, Any], runtime_version: str) -> dict[str, Any]:
-    times = _times(told.get("times_ms"))
-    browser, device = _words(told, "browser"), _words(told, "device")
+def _measured(variant: Variant, run: Mapping[str, Any], runtime_version: str) -> dict[str, Any]:
+    times = _times(run.get("times_ms"))
+    browser, device = _words(run, "browser"), _words(run, "device")
     if not browser:
         raise _wrong("browser", "name the browser")
-    threads = told.get("threads")
+    threads = run.get("threads")
     if type(threads) is not int or not 1 <= threads <= 256:
         raise _wrong("threads", "it must be an integer from 1 to 256")
-    inputs = _inputs(told.get("inputs"))
+    inputs = _inputs(run.get("inputs"))
     ended = datetime.now(UTC)
-    began = ended - timedelta(milliseconds=sum(times) + _milliseconds(told, "first_ms"))
+    began = ended - timedelta(milliseconds=sum(times) + _milliseconds(run, "first_ms"))
     return {
         "format": form.FORMAT,
         "format_version": form.FORMAT_VERSION,
@@ -95,7 +95,7 @@ def _measured(variant: Variant, told: Mapping[str, Any], runtime_version: str) -
         },
         "gate": dict(summary.PROVISIONAL),
         "quiet": {"is_quiet": False, "waited_s": 0.0},
-        "processes": [_process(times, told)],
+        "processes": [_process(times, run)],
         "per_operator": {"status": form.NOT_EXPOSED, "operators": []},
         "power": {"provenance": "none"},
         "grid": None,
@@ -104,7 +104,7 @@ def _measured(variant: Variant, told: Mapping[str, Any], runtime_version: str) -
     }
 
 
-def _process(times: Sequence[float], told: Mapping[str, Any]) -> dict[str, Any]:
+def _process(times: Sequence[float], run: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "ordinal": 0,
         "samples_ns": [round(one * 1e6) for one in times],
@@ -115,16 +115,16 @@ def _process(times: Sequence[float], told: Mapping[str, Any]) -> dict[str, Any]:
         "wall_s": round(sum(times) / 1e3, 9),
         "cpu_time_s": form.NOT_EXPOSED,
         "warmup_count": 1,
-        "warmup_s": _milliseconds(told, "first_ms") / 1e3,
+        "warmup_s": _milliseconds(run, "first_ms") / 1e3,
         # Nobody waited until it was.
         "steady": False,
-        "session_load_ms": _milliseconds(told, "loading_ms"),
-        "first_inference_ms": _milliseconds(told, "first_ms"),
+        "session_load_ms": _milliseconds(run, "loading_ms"),
+        "first_inference_ms": _milliseconds(run, "first_ms"),
         "peak_rss_bytes": form.NOT_EXPOSED,
         "floor_rss_bytes": form.NOT_EXPOSED,
         "peak_device_bytes": form.NOT_APPLICABLE,
         "involuntary_switches": form.NOT_EXPOSED,
-        "timer_ns": round(_milliseconds(told, "clock_ms") * 1e6),
+        "timer_ns": round(_milliseconds(run, "clock_ms") * 1e6),
         "clock_khz": form.NOT_EXPOSED,
         "meter_j": {},
         "interference": dict.fromkeys(_HIDDEN, form.NOT_EXPOSED)
@@ -136,15 +136,15 @@ def _process(times: Sequence[float], told: Mapping[str, Any]) -> dict[str, Any]:
 
 def _model(variant: Variant) -> dict[str, Any]:
     paths = [one.path for one in variant.typed_facts.external_files]
-    held = File.objects.filter(version=variant.version_id, path__in=paths).select_related("blob")
-    found = list(held.order_by("path"))
+    rows = File.objects.filter(version=variant.version_id, path__in=paths).select_related("blob")
+    files = list(rows.order_by("path"))
     entry = variant.entry
     return {
         "entry": entry.path,
         "sha256": entry.blob_id,
-        "size": entry.blob.size + sum(file.blob.size for file in found),
+        "size": entry.blob.size + sum(file.blob.size for file in files),
         "files": [
-            {"path": file.path, "sha256": file.blob_id, "size": file.blob.size} for file in found
+            {"path": file.path, "sha256": file.blob_id, "size": file.blob.size} for file in files
         ],
     }
 
@@ -157,29 +157,29 @@ def _batch(variant: Variant, inputs: Sequence[Mapping[str, Any]]) -> int:
     return sizes.pop() if free and len(sizes) == 1 and 0 not in sizes else 1
 
 
-def _inputs(said: Any) -> list[dict[str, Any]]:
+def _inputs(rows: Any) -> list[dict[str, Any]]:
     """The ports as a record has them; what is wrong with them, the record's own check finds."""
-    if not isinstance(said, list) or not all(isinstance(row, dict) for row in said):
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise _wrong("inputs", "they must be a list of objects")
-    found = [{name: row.get(name) for name in ("name", "dtype", "shape")} for row in said]
-    for row in found:
+    inputs = [{name: row.get(name) for name in ("name", "dtype", "shape")} for row in rows]
+    for row in inputs:
         shape = row["shape"]
         if not isinstance(shape, list) or not all(type(size) is int for size in shape):
             raise _wrong("inputs", "a shape must be a list of integers")
         row["dtype"] = str(row["dtype"])
-    return found
+    return inputs
 
 
-def _times(said: Any) -> list[float]:
-    if not isinstance(said, list) or not 2 <= len(said) <= MOST_RUNS:
+def _times(values: Any) -> list[float]:
+    if not isinstance(values, list) or not 2 <= len(values) <= MOST_RUNS:
         raise _wrong("times_ms", f"there must be 2 to {MOST_RUNS} of them")
-    if not all(_is_span(one) for one in said):
+    if not all(_is_span(one) for one in values):
         raise _wrong("times_ms", "each value must be a number of milliseconds")
-    return [float(one) for one in said]
+    return [float(one) for one in values]
 
 
-def _milliseconds(told: Mapping[str, Any], name: str) -> float:
-    value = told.get(name)
+def _milliseconds(run: Mapping[str, Any], name: str) -> float:
+    value = run.get(name)
     if not _is_span(value):
         raise _wrong(name, "it must be a number of milliseconds")
     return value
@@ -191,8 +191,8 @@ def _is_span(value: Any) -> TypeGuard[float]:
     return is_number and 0 <= value <= _MOST_MS
 
 
-def _words(told: Mapping[str, Any], name: str) -> str:
-    value = told.get(name, "")
+def _words(run: Mapping[str, Any], name: str) -> str:
+    value = run.get(name, "")
     if not isinstance(value, str) or len(value) > _MOST_WORDS or not value.isprintable():
         raise _wrong(name, f"it must be at most {_MOST_WORDS} printable characters")
     return " ".join(value.split())

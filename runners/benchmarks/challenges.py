@@ -7,8 +7,8 @@ cannot be older than its challenge, nor be sent twice.
 from __future__ import annotations
 
 import secrets
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
@@ -21,8 +21,11 @@ from runners.engine.benchmark import record as form
 from runners.models import Challenge
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from registry.core.permissions import Actor
     from registry.models import User, Version
+    from runners.engine.benchmark.typed_record import Record
 
 # Long enough for a sweep; whoever needs longer asks for another one.
 _LASTS = timedelta(hours=12)
@@ -62,37 +65,35 @@ def issue(actor: Actor, *, version: Version) -> Challenge:
     )
 
 
-def expect(user: User, version: Version, record: dict[str, Any]) -> None:
+def expect(user: User, version: Version, record: Record) -> None:
     """Use up the challenge of a record that is about to be kept; raises RecordInvalid.
 
     To be called in the transaction that keeps the record.
     """
-    nonce = record["challenge"]
-    now = timezone.now()
-    found = Challenge.objects.filter(nonce=nonce, user=user, version=version).first()
+    nonce, now = record.challenge, timezone.now()
+    challenge = Challenge.objects.filter(nonce=nonce, user=user, version=version).first()
     words = ""
     if nonce == form.NOT_APPLICABLE:
         words = "a contributed record must contain a challenge of this hub"
-    elif found is None:
+    elif challenge is None:
         words = f"this hub did not issue this challenge to you for {version.ref}"
-    elif found.used_at is not None:
+    elif challenge.used_at is not None:
         words = "this challenge was already used for another record"
-    elif found.expires_at <= now:
-        words = f"this challenge expired at {found.expires_at:%Y-%m-%dT%H:%M:%SZ}"
-    if words or found is None:
+    elif challenge.expires_at <= now:
+        words = f"this challenge expired at {challenge.expires_at:%Y-%m-%dT%H:%M:%SZ}"
+    if words or challenge is None:
         raise record_consistency.refusal("challenge", words, rule="challenge", cure=f"{_CURE}.")
-    _expect_in_time(record, found, now)
-    _expect_seed(record, nonce)
+    _expect_in_time(record, challenge, now)
+    _expect_seed(record)
     used = Challenge.objects.filter(pk=nonce, used_at=None).update(used_at=now)
     if not used:
         words = "this challenge was already used for another record"
         raise record_consistency.refusal("challenge", words, rule="challenge", cure=f"{_CURE}.")
 
 
-def _expect_in_time(record: dict[str, Any], challenge: Challenge, now: datetime) -> None:
+def _expect_in_time(record: Record, challenge: Challenge, now: datetime) -> None:
     """A record begins after its challenge: its length fits between, whatever its clock says."""
-    ends = [_moment(part["ended_at"]) for part in record_consistency.parts_of(record)]
-    spent = max(ends) - _moment(record["started_at"])
+    spent = max(part.ended_at for part in record.parts) - record.started_at
     if spent > now - challenge.issued_at + _ROUNDING:
         raise record_consistency.refusal(
             "started_at",
@@ -103,17 +104,13 @@ def _expect_in_time(record: dict[str, Any], challenge: Challenge, now: datetime)
         )
 
 
-def _expect_seed(record: dict[str, Any], nonce: str) -> None:
-    seed = form.seed_of(nonce)
-    for part in record_consistency.parts_of(record):
-        if part["challenge"] != nonce or part["config"]["seed"] != seed:
+def _expect_seed(record: Record) -> None:
+    seed = form.seed_of(record.challenge)
+    for part in record.parts:
+        if part.challenge != record.challenge or part.config.seed != seed:
             raise record_consistency.refusal(
                 "config.seed",
                 f"the inputs of a contributed record must use the seed of its challenge, {seed}",
                 rule="challenge",
                 cure="Measure with `hub bench --contribute`, without --seed.",
             )
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)

@@ -23,9 +23,9 @@ from registry.versions import lifecycle
 from registry.versions import selectors as registry
 from registry.versions.services import derivatives
 from runners.benchmarks import challenges, enrolment, record_checks, record_consistency, records
-from runners.engine.benchmark import record as form
 from runners.engine.benchmark import rules
 from runners.engine.benchmark.releases import RELEASES
+from runners.engine.benchmark.typed_record import Record
 from runners.models import Measurement
 from runners.queue.selectors import live_workers
 
@@ -65,16 +65,16 @@ def contribute(
     """
     user = require_user(actor, "read", of=version.model)
     record, whole = _read(user, version, text)
-    if record["provider"]["runtime"] == rules.PAGE:
+    if record.provider.runtime == rules.PAGE:
         raise record_consistency.refusal(
             "provider.runtime",
             "browser runs must be contributed from the page that made them",
             rule="runtime",
             cure="Use the Run page of the version.",
         )
-    for part in record_consistency.parts_of(record):
+    for part in record.parts:
         _expect_release(part)
-    chosen = _measured_variant(version, record, variant)
+    row = _measured_variant(version, record, variant)
     worker = None
     if signature is not None:
         worker = enrolment.signer(user, record, signature.worker, signature.value)
@@ -84,7 +84,7 @@ def contribute(
         "enrolled_worker": worker,
         "signature": signature.value if signature else "",
     }
-    return _keep(user, version, chosen, record, whole.encode("ascii"), **signed)
+    return _keep(user, version, row, record, whole.encode("ascii"), **signed)
 
 
 def contribute_page_run(
@@ -96,11 +96,11 @@ def contribute_page_run(
     """
     user = require_user(actor, "read", of=version.model)
     record, whole = _read(user, version, text)
-    chosen = _measured_variant(version, record, variant)
+    row = _measured_variant(version, record, variant)
     return _keep(
         user,
         version,
-        chosen,
+        row,
         record,
         whole.encode("ascii"),
         with_challenge=False,
@@ -108,28 +108,28 @@ def contribute_page_run(
     )
 
 
-def _read(user: User, version: Version, text: str) -> tuple[dict[str, Any], str]:
+def _read(user: User, version: Version, text: str) -> tuple[Record, str]:
     registry.require_files(user, version.model)
     _expect_released(version)
-    return parsing.run(record_consistency.read, text)
+    data, whole = parsing.run(record_consistency.read, text)
+    return Record.read(data), whole
 
 
-def _expect_release(record: dict[str, Any]) -> None:
+def _expect_release(record: Record) -> None:
     """Raise RecordInvalid unless the runtime's version was released, or a worker here runs it."""
-    runtime = record["provider"]["runtime"]
-    told = str(record["environment"].get("runtime_version", form.NOT_EXPOSED))
-    known = RELEASES.get(runtime, frozenset())
-    if told in known:
+    runtime, runtime_version = record.provider.runtime, record.runtime_version
+    releases = RELEASES.get(runtime, frozenset())
+    if runtime_version in releases:
         return
     offered = {
         str(worker.capabilities.get("versions", {}).get(runtime)) for worker in live_workers()
     }
-    if told not in offered:
+    if runtime_version not in offered:
         raise record_consistency.refusal(
             "environment.runtime_version",
-            f"{runtime} has no release {told[:40]!r} that this hub knows",
+            f"{runtime} has no release {runtime_version[:40]!r} that this hub knows",
             rule="runtime-version",
-            cure=f"Measure with a released version, such as {max(known, default='none')}.",
+            cure=f"Measure with a released version, such as {max(releases, default='none')}.",
         )
 
 
@@ -158,7 +158,7 @@ def _keep(
     user: User,
     version: Version,
     variant: Variant,
-    record: dict[str, Any],
+    record: Record,
     content: bytes,
     *,
     with_challenge: bool = True,
@@ -170,8 +170,9 @@ def _keep(
     mine = Measurement.objects.filter(
         variant__version=version, origin=Measurement.Origin.CONTRIBUTED
     )
-    if known := list(mine.filter(variant=variant, record_sha256=sha256).order_by("ordinal")):
-        return known
+    same = mine.filter(variant=variant, record_sha256=sha256).order_by("ordinal")
+    if rows := list(same):
+        return rows
     if with_challenge:
         challenges.expect(user, version, record)
     _expect_room(version, user, sha256)
@@ -191,10 +192,9 @@ def _keep(
         record_sha256=sha256,
         record_file=file,
     )
-    made = Measurement.objects.bulk_create(rows)
-    told = {"record_sha256": sha256}
-    events.record(_ADDED, version, actor=user, model=version.model, **told)
-    return made
+    Measurement.objects.bulk_create(rows)
+    events.record(_ADDED, version, actor=user, model=version.model, record_sha256=sha256)
+    return rows
 
 
 def _expect_released(version: Version) -> None:
@@ -210,32 +210,31 @@ def _expect_room(version: Version, user: Any, sha256: str) -> None:
     if File.objects.filter(version=version, blob=sha256).exists():
         return
     added = Event.objects.filter(verb=_ADDED, subject_kind="version", subject_id=str(version.pk))
-    kept = added.filter(actor__isnull=False).order_by().values("data__record_sha256").distinct()
-    if kept.filter(actor=user).count() >= _OF_ONE or kept.count() >= _OF_ALL:
+    sent = added.filter(actor__isnull=False).order_by().values("data__record_sha256").distinct()
+    if sent.filter(actor=user).count() >= _OF_ONE or sent.count() >= _OF_ALL:
         raise problems.QuotaExceeded(
             f"A version can have {_OF_ONE} records from one user and {_OF_ALL} in total, "
             "including removed ones, whose files are kept."
         )
 
 
-def _measured_variant(version: Version, record: dict[str, Any], name: str) -> Variant:
+def _measured_variant(version: Version, record: Record, name: str) -> Variant:
     """The variant that a record is of: its file, and the files beside it, are this version's."""
-    sha256 = record["model"]["sha256"]
+    sha256, digests = record.entry_sha256, record.file_digests
+    variant: Variant | None
     if name:
-        chosen = registry.variant(version, name, None, None)
+        variant = registry.variant(version, name, None, None)
     else:
         rows = Variant.objects.filter(version=version, entry__blob=sha256)
-        found = rows.select_related("entry").first()
-        if found is None:
-            raise _of_other("model.sha256", f"{version.ref} has no variant of this file")
-        chosen = found
-    if chosen.entry.blob_id != sha256:
-        raise _of_other("model.sha256", f"the variant {chosen.name} is another file")
-    told = {str(file["sha256"]) for file in record["model"]["files"]}
-    held = File.objects.filter(version=version, blob__in=told).values_list("blob", flat=True)
-    if told - set(held):
+        variant = rows.select_related("entry").first()
+    if variant is None:
+        raise _of_other("model.sha256", f"{version.ref} has no variant of this file")
+    if variant.entry.blob_id != sha256:
+        raise _of_other("model.sha256", f"the variant {variant.name} is another file")
+    files = File.objects.filter(version=version, blob__in=digests)
+    if digests - set(files.values_list("blob", flat=True)):
         raise _of_other("model.files", f"{version.ref} does not have all of these files")
-    return chosen
+    return variant
 
 
 def _of_other(where: str, words: str) -> problems.RecordInvalid:

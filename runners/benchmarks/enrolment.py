@@ -16,12 +16,10 @@ from registry.models import User, Version
 from runners.models import EnrolledWorker, Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
+    from runners.engine.benchmark.typed_record import Record
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST = 64
@@ -80,30 +78,30 @@ def revoke(actor: Actor, *, name: str) -> EnrolledWorker:
     return worker
 
 
-def signer(user: User, record: Mapping[str, Any], worker: str, signature: str) -> EnrolledWorker:
+def signer(user: User, record: Record, worker: str, signature: str) -> EnrolledWorker:
     """The worker that signed a record; raises RecordInvalid.
 
     ``worker`` is its name and ``signature`` that of `benchmark_statement`, in base64url.
     """
-    found = EnrolledWorker.objects.filter(name=worker, revoked_at=None).first()
+    signer = EnrolledWorker.objects.filter(name=worker, revoked_at=None).first()
     words = ""
-    if found is None:
+    if signer is None:
         words = f"no worker {worker[:_LONGEST]!r} is enrolled"
-    elif found.owner_id != user.pk:
-        words = f"the worker {found.name} belongs to another user"
-    elif not _is_signed(record, signature, found.public_key):
-        words = f"the signature does not match this record and the key of {found.name}"
-    if words or found is None:
+    elif signer.owner_id != user.pk:
+        words = f"the worker {signer.name} belongs to another user"
+    elif not _is_signed(record, signature, signer.public_key):
+        words = f"the signature does not match this record and the key of {signer.name}"
+    if words or signer is None:
         raise problems.RecordInvalid.at(
             "/Hub-Signature",
             f"Hub-Signature: {words}. Use `hub bench --contribute --key FILE --worker NAME` to "
             "sign the record, or send no signature.",
         )
-    return found
+    return signer
 
 
-def _is_signed(record: Mapping[str, Any], signature: str, key: str) -> bool:
+def _is_signed(record: Record, signature: str, key: str) -> bool:
     try:
-        return federated.verify(benchmark_statement(record["content_sha256"]), signature, key)
+        return federated.verify(benchmark_statement(record.content_sha256), signature, key)
     except problems.InvalidRequest:
         return False

@@ -49,13 +49,13 @@ def keep_up() -> int:
     """Follow new results and new models; returns how many predictions were added or replaced."""
     _read_graphs()
     results = _results()
-    made = sum(_keep_setup(setup, rows) for setup, rows in results.items())
+    count = sum(_keep_setup(setup, rows) for setup, rows in results.items())
     for fit in LatencyFit.objects.all():
         setup = Setup(fit.device, fit.runtime, fit.provider)
         if setup not in results:
             fit.delete()
             PredictedSpeed.objects.filter(**setup._asdict()).delete()
-    return made
+    return count
 
 
 def fits() -> dict[Setup, LatencyFit]:
@@ -77,13 +77,13 @@ def _keep_setup(setup: Setup, results: list[_Result]) -> int:
     fit = _stored(row)
     if fit is None:
         return 0
-    found = [
+    samples = [
         Prediction(document, variant, *predicted)
         for document, variant, work in _unpredicted(setup)
         if (predicted := fit.predict(work)) is not None
     ]
-    predictions.add(setup, title, found, fit.models)
-    return len(found)
+    predictions.add(setup, title, samples, fit.models)
+    return len(samples)
 
 
 def _results() -> dict[Setup, list[_Result]]:
@@ -97,9 +97,9 @@ def _results() -> dict[Setup, list[_Result]]:
         "device", "runtime", "provider", *columns
     ):
         by_setup[Setup(*setup)].append(_Result(document, result, title, p50_ms))
-    known = _with_work(row.measurement for rows in by_setup.values() for row in rows)
+    usable = _with_work(row.measurement for rows in by_setup.values() for row in rows)
     with_work = {
-        setup: [row for row in rows if row.measurement in known][-MOST_MODELS:]
+        setup: [row for row in rows if row.measurement in usable][-MOST_MODELS:]
         for setup, rows in by_setup.items()
     }
     return {setup: rows for setup, rows in with_work.items() if rows}
@@ -108,13 +108,13 @@ def _results() -> dict[Setup, list[_Result]]:
 def _with_work(results: Iterable[int]) -> set[int]:
     """Those of these results of whose variants the work is known."""
     pks = list(results)
-    known: set[int] = set()
+    usable: set[int] = set()
     for start in range(0, len(pks), _BATCH):
         rows = Measurement.objects.filter(
             pk__in=pks[start : start + _BATCH], variant__work__entry_sha256=F("entry_sha256")
         )
-        known |= set(rows.values_list("pk", flat=True))
-    return known
+        usable |= set(rows.values_list("pk", flat=True))
+    return usable
 
 
 def _fitted(setup: Setup, digest: str, results: Iterable[_Result]) -> LatencyFit:
@@ -165,7 +165,7 @@ def _of_measurements(pks: Iterable[int]) -> dict[int, tuple[str, Features | None
     )
     rows = rows.select_related("variant__version", "variant__entry").defer("record")
     works = VariantWork.objects.in_bulk(rows.values_list("variant", flat=True))
-    found: dict[int, tuple[str, Features | None]] = {}
+    features_by_pk: dict[int, tuple[str, Features | None]] = {}
     for row in rows:
         work = works.get(row.variant_id)
         if work is None or work.entry_sha256 != row.entry_sha256:
@@ -173,8 +173,8 @@ def _of_measurements(pks: Iterable[int]) -> dict[int, tuple[str, Features | None
         features = Features.read(work.columns, work.operators)
         if features is not None and work.has_free_sizes:
             features = _at_measured_sizes(row.variant, row.inputs)
-        found[row.pk] = (row.entry_sha256, features)
-    return found
+        features_by_pk[row.pk] = (row.entry_sha256, features)
+    return features_by_pk
 
 
 def _at_measured_sizes(variant: Variant, inputs: object) -> Features | None:
@@ -201,8 +201,8 @@ def _mains() -> Mapping[int, int]:
 def _read_graphs() -> None:
     """Note the work of main variants that have none, from the costs of their graphs."""
     noted = VariantWork.objects.filter(entry_sha256=F("variant__entry__blob"))
-    known = set(noted.values_list("variant", flat=True))
-    lacking = [main for main in _mains().values() if main not in known][:MOST_GRAPHS]
+    current = set(noted.values_list("variant", flat=True))
+    lacking = [main for main in _mains().values() if main not in current][:MOST_GRAPHS]
     for variant in Variant.objects.filter(pk__in=lacking).select_related("version", "entry"):
         costs = networks.costs(networks.of(variant.version, variant))
         work = None
@@ -223,11 +223,11 @@ def _read_graphs() -> None:
 def _unpredicted(setup: Setup) -> Iterable[tuple[int, int, Features]]:
     """Documents without a result or a prediction in a setup, with their main variants' work."""
     mains = _mains()
-    known = set()
+    documents = set()
     for table in (DocumentSpeed, PredictedSpeed):
         rows = table.objects.filter(**setup._asdict())
-        known |= set(rows.values_list("document", flat=True))
-    waiting = {main: document for document, main in mains.items() if document not in known}
+        documents |= set(rows.values_list("document", flat=True))
+    waiting = {main: document for document, main in mains.items() if document not in documents}
     pks = list(waiting)
     for start in range(0, len(pks), _BATCH):
         works = VariantWork.objects.filter(

@@ -54,7 +54,7 @@ _IS_UNVERIFIED = Case(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Selection:
     """What a ranking is narrowed to; what is empty narrows nothing.
 
     ``contributed`` puts what nobody has verified after the ranked results of each key.
@@ -118,63 +118,63 @@ class _Light(NamedTuple):
     value: float
 
 
-def across(actor: Actor, wanted: Wanted, *, limit: int = 20, cursor: str = "") -> Ranking:
+def across(actor: Actor, selection: Selection, *, limit: int = 20, cursor: str = "") -> Ranking:
     """Accepted results of the newest versions that the actor may see; three questions to the rows.
 
     Raises InvalidRequest for an unknown sort or a broken cursor.
     """
-    chosen = _chosen(actor, wanted)
-    column, down = SORTS[wanted.sort]
-    if wanted.sort == "p50":
+    rows = _chosen(actor, selection)
+    column, down = SORTS[selection.sort]
+    if selection.sort == "p50":
         column = "figure"
-        chosen = chosen.annotate(figure=_FIGURE)
+        rows = rows.annotate(figure=_FIGURE)
     columns = (
         "pk", "is_unverified", "energy_provenance", "comparability_key", "evidence", column
     )  # fmt: skip
     best = f"-{column}" if down else column
     order = ["comparability_key", "is_unverified", "energy_provenance", best, "pk"]
-    if wanted.sort != "energy":
+    if selection.sort != "energy":
         order.remove("energy_provenance")
-    ordered = chosen.annotate(is_unverified=_IS_UNVERIFIED, evidence=selectors.EVIDENCE).order_by(
+    ordered = rows.annotate(is_unverified=_IS_UNVERIFIED, evidence=selectors.EVIDENCE).order_by(
         *order
     )
     light = [_Light(*row) for row in ordered.values_list(*columns)[: CANDIDATES + 1]]
     start = cursors.position(cursor, CANDIDATES)
     page = light[:CANDIDATES][start : start + limit]
-    ranks = _ranks(light, by_provenance=wanted.sort == "energy")
+    ranks = _ranks(light, by_provenance=selection.sort == "energy")
     following = start + limit < min(len(light), CANDIDATES)
     return Ranking(
         items=tuple(_standings([row.pk for row in page], ranks)),
         next=cursors.encode([start + limit]) if following else None,
-        keys=keys(actor, wanted),
+        keys=keys(actor, selection),
         capped=len(light) > CANDIDATES,
     )
 
 
-def keys(actor: Actor, wanted: Wanted) -> tuple[Key, ...]:
+def keys(actor: Actor, selection: Selection) -> tuple[Key, ...]:
     """The keys of what `across` would rank, the one with most results first; one question.
 
     Raises InvalidRequest for an unknown sort.
     """
     columns = ("comparability_key", *Key._fields[1:-1])
-    counted = (
-        _chosen(actor, wanted)
+    counts = (
+        _chosen(actor, selection)
         .order_by()
         .values_list(*columns)
         .annotate(results=Count(selectors.EVIDENCE, distinct=True))
     )
-    return tuple(Key(*row) for row in counted.order_by("-results", *columns)[:KEYS])
+    return tuple(Key(*row) for row in counts.order_by("-results", *columns)[:KEYS])
 
 
-def noisy(actor: Actor, wanted: Wanted, *, limit: int = 20) -> tuple[Standing, ...]:
+def noisy(actor: Actor, selection: Selection, *, limit: int = 20) -> tuple[Standing, ...]:
     """Noisy results where nothing firmer is known, by name: they have no place among others."""
-    rows = _matching(actor, wanted, status=Measurement.Status.NOISY)
+    rows = _matching(actor, selection, status=Measurement.Status.NOISY)
     return tuple(_by_name(rows.filter(Measurement.TRUSTED), limit))
 
 
-def unverified(actor: Actor, wanted: Wanted, *, limit: int = 20) -> tuple[Standing, ...]:
+def unverified(actor: Actor, selection: Selection, *, limit: int = 20) -> tuple[Standing, ...]:
     """What people sent and no enrolled worker signed, by name: it has no place among others."""
-    rows = _matching(actor, replace(wanted, contributed=True), status="")
+    rows = _matching(actor, replace(selection, contributed=True), status="")
     return tuple(_by_name(rows.filter(Measurement.UNTRUSTED), limit))
 
 
@@ -191,36 +191,36 @@ def _by_name(rows: QuerySet[Measurement], limit: int) -> Iterable[Standing]:
     return _standings(list(named.values_list("pk", flat=True)[:limit]), {})
 
 
-def _chosen(actor: Actor, wanted: Wanted) -> QuerySet[Measurement]:
+def _chosen(actor: Actor, selection: Selection) -> QuerySet[Measurement]:
     """Of each variant, key and person the newest accepted result that has what is sorted by."""
-    if wanted.sort not in SORTS:
+    if selection.sort not in SORTS:
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
-    column, _ = SORTS[wanted.sort]
-    rows = _matching(actor, wanted).filter(**{f"{column}__isnull": False})
+    column, _ = SORTS[selection.sort]
+    rows = _matching(actor, selection).filter(**{f"{column}__isnull": False})
     groups = rows.order_by().values("variant", "comparability_key", "trust", "contributor")
     newest = groups.annotate(newest=Max("pk")).values("newest")
     return Measurement.objects.filter(pk__in=newest)
 
 
 def _matching(
-    actor: Actor, wanted: Wanted, *, status: str = Measurement.Status.ACCEPTED
+    actor: Actor, selection: Selection, *, status: str = Measurement.Status.ACCEPTED
 ) -> QuerySet[Measurement]:
     rows = selectors.of_newest(actor).filter(status__in=[status] if status else Measurement.SHOWN)
-    if not wanted.contributed:
+    if not selection.contributed:
         rows = rows.filter(Measurement.TRUSTED)
-    asked: tuple[tuple[str, Any], ...] = (
-        (f"{_DOCUMENT}task", wanted.task),
-        ("comparability_key", wanted.key),
-        ("device", wanted.device),
-        ("runtime", wanted.runtime),
-        ("provider", wanted.provider),
-        ("scenario", wanted.scenario),
-        ("variant__precision", wanted.precision),
-        ("batch", wanted.batch),
-        (f"{_DOCUMENT}parameters__lte", wanted.max_parameters),
-        (f"{_DOCUMENT}size__lte", wanted.max_bytes),
+    conditions: tuple[tuple[str, Any], ...] = (
+        (f"{_DOCUMENT}task", selection.task),
+        ("comparability_key", selection.key),
+        ("device", selection.device),
+        ("runtime", selection.runtime),
+        ("provider", selection.provider),
+        ("scenario", selection.scenario),
+        ("variant__precision", selection.precision),
+        ("batch", selection.batch),
+        (f"{_DOCUMENT}parameters__lte", selection.max_parameters),
+        (f"{_DOCUMENT}size__lte", selection.max_bytes),
     )
-    return rows.filter(**{name: value for name, value in asked if value not in ("", None)})
+    return rows.filter(**{name: value for name, value in conditions if value not in ("", None)})
 
 
 def _ranks(rows: Iterable[_Light], *, by_provenance: bool) -> dict[int, int]:
@@ -228,15 +228,15 @@ def _ranks(rows: Iterable[_Light], *, by_provenance: bool) -> dict[int, int]:
 
     A measurement that several versions share takes one place, so that copies push nobody down.
     """
-    seen: dict[Any, set[str]] = {}
+    variants: dict[Any, set[str]] = {}
     last: dict[Any, tuple[float, int]] = {}
     ranks = {}
     for row in rows:
         if row.is_unverified:
             continue
         among = (row.comparability_key, row.energy_provenance if by_provenance else "")
-        before = len(seen.setdefault(among, set()))
-        seen[among].add(row.evidence)
+        before = len(variants.setdefault(among, set()))
+        variants[among].add(row.evidence)
         value, rank = last.get(among, (None, 0))
         last[among] = (row.value, rank if value == row.value else before + 1)
         ranks[row.pk] = last[among][1]
@@ -255,10 +255,10 @@ def _standings(pks: list[int], ranks: dict[int, int]) -> Iterable[Standing]:
     document = "variant__version__model__search_document"
     by_pk = {row.pk: row for row in rows.defer(*heavy, f"{document}__body", f"{document}__latest")}
     for row in (by_pk[pk] for pk in pks if pk in by_pk):
-        told = getattr(row.variant.version.model, "search_document", None)
+        search_document = getattr(row.variant.version.model, "search_document", None)
         yield Standing(
             row,
             ranks.get(row.pk),
-            told.size if told else None,
-            told.parameters if told else None,
+            search_document.size if search_document else None,
+            search_document.parameters if search_document else None,
         )

@@ -11,12 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from registry.storage.files import store
-from runners.benchmarks.record_consistency import UnbelievableError, checked, parts_of
+from runners.benchmarks.record_consistency import UnbelievableError, checked
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import verdicts
+from runners.engine.benchmark.typed_record import Comparison, Record
 from runners.engine.reports import Finding
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from runners.engine.reports import Report
     from runners.models import Job
 
@@ -32,25 +35,25 @@ def vetted(job: Job, report: Report) -> Report:
 
     A child may have been taken over by its upload: what does not add up is no result at all.
     """
-    wanted = _OUTPUTS.get(job.kind)
-    if wanted is None or report.outcome == "errored":
+    name = _OUTPUTS.get(job.kind)
+    if name is None or report.outcome == "errored":
         return report
-    output = next((one for one in report.outputs if one.get("name") == wanted), None)
-    if output is None:
+    if name not in report.files:
         return (
             report
             if report.outcome == "failed"
             else _refused(report, "The job produced no record.")
         )
     try:
-        told = _read(str(output["sha256"]))
-        facts = _vet_record(job, told, report) if job.kind == KIND else _vet_both(job, told, report)
+        data = _read(report.files[name])
+        vet = _vet_record if job.kind == KIND else _vet_comparison
+        facts = vet(job, data, report)
     except (UnbelievableError, OSError, ValueError, RecursionError) as error:
         return _refused(report, f"The record of the run is not valid: {error}.")
     return replace(report, facts=facts, measures=[])
 
 
-def record_of(job: Job) -> dict[str, Any] | None:
+def record_of(job: Job) -> Record | None:
     """The vetted record of an ended job; None once its facts lead to rows instead.
 
     A job with the result of another one, whose facts may lead to rows already, reads the file.
@@ -58,54 +61,59 @@ def record_of(job: Job) -> dict[str, Any] | None:
     report = job.typed_report
     if RECORD not in report.files:
         return None
-    if job.is_shared and "record" not in report.facts:
-        return form.without_samples(checked(_read(report.files[RECORD])))
-    return report.facts.get("record")
+    if "record" in report.facts:
+        return Record.read(report.facts["record"])
+    if job.is_shared:
+        record = checked(_read(report.files[RECORD]))
+        return Record.read(form.without_samples(record.data))
+    return None
 
 
-def comparison_of(job: Job) -> dict[str, Any] | None:
+def comparison_of(job: Job) -> Comparison | None:
     """The vetted comparison of an ended job, from where `record_of` reads the record."""
     report = job.typed_report
     if COMPARISON not in report.files:
         return None
     if "verdict" not in report.facts:
-        return report.facts.get("comparison")
+        return Comparison.read(report.facts["comparison"])
     if job.is_shared:
-        return verdicts.without_samples(verdicts.check(_read(report.files[COMPARISON])))
+        data = verdicts.check(_read(report.files[COMPARISON]))
+        return Comparison.read(verdicts.without_samples(data))
     return None
 
 
-def _vet_record(job: Job, told: Any, report: Report) -> dict[str, Any]:
-    record = checked(told)
-    _of_this(record, job.subject, "model.sha256")
-    _in_time(parts_of(record), report)
-    return {"record": form.without_samples(record)}
+def _vet_record(job: Job, data: Any, report: Report) -> dict[str, Any]:
+    record = checked(data)
+    _expect_entry(record, job.subject, "model.sha256")
+    _expect_in_time(record.parts, report)
+    return {"record": form.without_samples(record.data)}
 
 
-def _vet_both(job: Job, told: Any, report: Report) -> dict[str, Any]:
+def _vet_comparison(job: Job, data: Any, report: Report) -> dict[str, Any]:
     """The two records of a comparison, and the verdict that follows from them."""
     try:
-        found = verdicts.check(told)
+        comparison = verdicts.check(data)
     except form.InvalidRecordError as error:
         raise UnbelievableError("", str(error)) from None
-    sides = [checked(found[name]) for name in ("baseline", "candidate")]
-    if found["verdict"] != verdicts.judge(sides[0], sides[1]):
+    baseline, candidate = (checked(comparison[name]) for name in ("baseline", "candidate"))
+    if comparison["verdict"] != verdicts.judge(comparison["baseline"], comparison["candidate"]):
         raise UnbelievableError("verdict", "it does not follow from the two records")
     against = str(job.input.get("against", "")).partition("/")[2]
-    _of_this(sides[0], job.input.get("against_files", {}).get(against), "baseline.model.sha256")
-    _of_this(sides[1], job.subject, "candidate.model.sha256")
-    _in_time(sides, report)
-    return {"comparison": verdicts.without_samples(found)}
+    earlier = job.input.get("against_files", {}).get(against)
+    _expect_entry(baseline, earlier, "baseline.model.sha256")
+    _expect_entry(candidate, job.subject, "candidate.model.sha256")
+    _expect_in_time((baseline, candidate), report)
+    return {"comparison": verdicts.without_samples(comparison)}
 
 
-def _of_this(record: dict[str, Any], sha256: Any, where: str) -> None:
-    if record["model"]["sha256"] != sha256:
+def _expect_entry(record: Record, sha256: Any, where: str) -> None:
+    if record.entry_sha256 != sha256:
         raise UnbelievableError(where, "it belongs to another file than the job")
 
 
-def _in_time(records: list[dict[str, Any]], report: Report) -> None:
-    spent = sum(float(one["wall_s"]) for record in records for one in record["processes"])
-    if spent > report.seconds + _SLACK_SECONDS:
+def _expect_in_time(records: Iterable[Record], report: Report) -> None:
+    seconds = sum(one.wall_s or 0 for record in records for one in record.processes)
+    if seconds > report.seconds + _SLACK_SECONDS:
         raise UnbelievableError("processes", "they add up to more time than the run took")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from hub.protocol import problems
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import verification
+from runners.engine.benchmark.typed_record import Record
 
 # Of what statuses a figure is shown.
 SHOWN = ("accepted", "noisy")
@@ -33,8 +34,8 @@ class UnbelievableError(ValueError):
         self.cure = cure
 
 
-def checked(data: Any) -> dict[str, Any]:
-    """Give a record back whose every sum was made again and is right; raises UnbelievableError."""
+def checked(data: Any) -> Record:
+    """A record whose every sum was made again and is right; raises UnbelievableError."""
     if not isinstance(data, dict) or data.get("format") != form.FORMAT:
         raise UnbelievableError("format", f"it must be {form.FORMAT}")
     try:
@@ -47,16 +48,19 @@ def checked(data: Any) -> dict[str, Any]:
             "", f"its figures cannot be computed ({type(error).__name__})"
         ) from None
     if wrong:
-        field, words, *told = (str(wrong[0][name]) for name in ("field", "message", "rule", "cure"))
-        raise UnbelievableError(field, words, *told)
-    found: dict[str, Any] = data
-    for part in parts_of(found):
+        raise UnbelievableError(
+            *(str(wrong[0][name]) for name in ("field", "message", "rule", "cure"))
+        )
+    record = Record.read(data)
+    for part in record.parts:
         _fits(part)
-    return found
+    return record
 
 
 def read(text: str) -> tuple[dict[str, Any], str]:
-    """A record that somebody sends, as JSON: without its samples, and the whole in its one form.
+    """A record that somebody sends, as JSON: without its samples, and the canonical whole.
+
+    It runs in a process of its own, whose answers are plain data (`registry.core.parsing`).
 
     Raises InvalidRequest where it is no JSON, and RecordInvalid.
     """
@@ -68,16 +72,16 @@ def read(text: str) -> tuple[dict[str, Any], str]:
         record = checked(data)
     except UnbelievableError as error:
         raise refusal(error.where, str(error), rule=error.rule, cure=error.cure) from None
-    if record["status"] not in SHOWN:
-        raise refusal("status", f"it is {record['status']} and has no figures", rule="status")
-    if record["format_version"] != form.FORMAT_VERSION:
+    if record.status not in SHOWN:
+        raise refusal("status", f"it is {record.status} and has no figures", rule="status")
+    if record.format_version != form.FORMAT_VERSION:
         raise refusal(
             "format_version",
             f"records must use format version {form.FORMAT_VERSION}",
             rule="format",
             cure="Measure again with the `hub bench` of this hub's version.",
         )
-    return form.without_samples(record), form.canonical(record).decode("ascii")
+    return form.without_samples(data), form.canonical(data).decode("ascii")
 
 
 def refusal(where: str, words: str, *, rule: str, cure: str = "") -> problems.RecordInvalid:
@@ -89,36 +93,20 @@ def refusal(where: str, words: str, *, rule: str, cure: str = "") -> problems.Re
     return problems.RecordInvalid(detail, errors=errors, rule=rule, cure=cure)
 
 
-def parts_of(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """The record itself and those of its sweeps, each a result of its own."""
-    return [record, *(one["record"] for one in record["sweeps"])]
-
-
-def median_of(record: dict[str, Any]) -> float:
-    """The p50 that is shown and ranked: the middle of the processes' medians, as its interval is.
-
-    Records of the first version keep theirs, the median of all samples, as all of their keys have.
-    """
-    stats = record["stats"]
-    pooled = stats["latency_ms"]["p50"] if form.is_first(record) else None
-    return float((stats["p50_of_processes_ms"] if pooled is None else pooled) or 0.0)
-
-
-def _fits(record: dict[str, Any]) -> None:
+def _fits(record: Record) -> None:
     """Whether a record that adds up is one that the tables can hold; raises UnbelievableError."""
-    config, stats = record["config"], record["stats"]
     for name, value, least in (
-        ("batch", config["batch"], 1),
-        ("intra_op_threads", config["intra_op_threads"], 0),
-        ("concurrency", config.get("concurrency", 1), 1),
+        ("batch", record.config.batch, 1),
+        ("intra_op_threads", record.config.intra_op_threads, 0),
+        ("concurrency", record.config.concurrency, 1),
     ):
         if not least <= value <= _MOST_COUNT:
             raise UnbelievableError(f"config.{name}", "it is out of range")
-    if record["status"] in SHOWN and not (stats and median_of(record) > 0):
+    if record.status in SHOWN and record.median_ms <= 0:
         raise UnbelievableError("stats.p50_of_processes_ms", "a run takes longer than 0 s")
-    if len(form.canonical(record["environment"])) > _ENVIRONMENT_BYTES:
+    if len(form.canonical(record.environment)) > _ENVIRONMENT_BYTES:
         raise UnbelievableError("environment", "it is too large")
-    slim = form.without_samples(record)
+    slim = form.without_samples(record.data)
     if len(form.canonical(slim)) > _ROW_BYTES:
         raise UnbelievableError("", "without its samples it is too large")
     if not _is_clean(slim):

@@ -6,37 +6,22 @@ They lie in the record's file and nowhere else; the row keeps what is asked for 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hub.protocol import problems
 from registry.models import Blob, Version
 from registry.storage.files import store
-from runners.benchmarks import record_consistency
+from runners.engine.benchmark.typed_record import Record
 
 if TYPE_CHECKING:
     import io
     from collections.abc import Iterable, Iterator
 
+    from runners.engine.benchmark.typed_record import Process
     from runners.models import Measurement
 
 HEADER = "process,sample,kept_every,rejected,nanoseconds\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """One process of a run: its samples in order, and whatever else it told of itself.
-
-    Of ``kept_every`` queries in a row one is a sample; ``reasons`` say why it does not count.
-    """
-
-    ordinal: int
-    samples_ns: tuple[int, ...]
-    kept_every: int
-    rejected: bool
-    reasons: tuple[str, ...]
-    told: dict[str, Any]
 
 
 def of(row: Measurement) -> tuple[Process, ...]:
@@ -47,8 +32,8 @@ def of(row: Measurement) -> tuple[Process, ...]:
 def counted(row: Measurement, processes: Iterable[Process]) -> list[Process]:
     """Those that a result's figures are over: of too few that were kept, the others count too."""
     finished = [one for one in processes if one.samples_ns]
-    kept = [one for one in finished if not one.rejected]
-    return kept if len(kept) == row.processes else finished
+    accepted = [one for one in finished if not one.rejected]
+    return accepted if len(accepted) == row.processes else finished
 
 
 def open_record(row: Measurement) -> io.BufferedReader:
@@ -61,9 +46,9 @@ def csv(row: Measurement) -> Iterator[str]:
     processes = of(row)
     yield HEADER
     for process in processes:
-        kept, bad = process.kept_every, int(process.rejected)
+        every, bad = process.kept_every, int(process.rejected)
         for place, sample in enumerate(process.samples_ns):
-            yield f"{process.ordinal},{place},{kept},{bad},{sample}\n"
+            yield f"{process.ordinal},{place},{every},{bad},{sample}\n"
 
 
 def _sha256(row: Measurement) -> str:
@@ -78,16 +63,5 @@ def _sha256(row: Measurement) -> str:
 @lru_cache(maxsize=8)
 def _processes(sha256: str, ordinal: int) -> tuple[Process, ...]:
     with store().open(sha256) as file:
-        record = json.load(file)
-    part = record_consistency.parts_of(record)[ordinal]
-    return tuple(
-        Process(
-            one["ordinal"],
-            tuple(one["samples_ns"]),
-            one["kept_every"],
-            one["rejected"],
-            tuple(one["reasons"]),
-            {name: value for name, value in one.items() if name != "samples_ns"},
-        )
-        for one in part["processes"]
-    )
+        record = Record.read(json.load(file))
+    return record.parts[ordinal].processes

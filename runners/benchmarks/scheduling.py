@@ -93,7 +93,7 @@ class Offer:
         return (self.pool, self.provider) == (Job.Pool.BENCH_CPU, CPU)
 
     @property
-    def given(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         return {
             "runtime": self.runtime,
             "runtime_version": self.runtime_version,
@@ -103,7 +103,7 @@ class Offer:
 
 def offers() -> list[Offer]:
     """What live workers of bench and GPU pools bring, each once, in a fixed order."""
-    found = set()
+    unique = set()
     for worker in selectors.live_workers():
         versions = worker.capabilities.get("versions", {})
         for queue in worker.queues:
@@ -115,8 +115,10 @@ def offers() -> list[Offer]:
                 continue
             version = str(versions.get(runtime, ""))
             for provider in _providers(worker.capabilities, pool, build):
-                found.add(Offer(pool, runtime, version, provider))
-    return sorted(found, key=lambda one: (one.pool, one.runtime, one.provider, one.runtime_version))
+                unique.add(Offer(pool, runtime, version, provider))
+    return sorted(
+        unique, key=lambda one: (one.pool, one.runtime, one.provider, one.runtime_version)
+    )
 
 
 def owe(version: Version, *, with_comparison: bool = True) -> int:
@@ -124,18 +126,18 @@ def owe(version: Version, *, with_comparison: bool = True) -> int:
     if settings.HUB_BENCH == "off":
         return 0
     jobs = Job.objects.filter(version=version, kind__in=(KIND, COMPARISON)).only("entry", "input")
-    asked = {_mark(job.entry, job.input) for job in jobs}
+    requests = {_mark(job.entry, job.input) for job in jobs}
     offered = offers()
     queued = 0
     for place, variant in enumerate(_timed(version)):
         for offer in offered:
-            if _mark(variant.entry.path, offer.given) not in asked:
+            if _mark(variant.entry.path, offer.options) not in requests:
                 is_first = place == 0 and offer.is_usual and settings.HUB_BENCH == "light"
                 priority = order.FIRST if is_first else IDLE
                 _queue(version, variant, offer, {}, priority=priority)
                 queued += 1
     if with_comparison:
-        queued += _owe_comparison(version, offered, asked)
+        queued += _owe_comparison(version, offered, requests)
     return queued
 
 
@@ -161,25 +163,25 @@ def ask(
             f"{version.ref} is {version.state}; only published versions can be benchmarked.",
             state=version.state,
         )
-    chosen = registry.variant(version, variant or None, None, None)
-    _check(chosen, {name: value for name, value in options.items() if name != "provider_options"})
-    wanted = [
+    row = registry.variant(version, variant or None, None, None)
+    _check(row, {name: value for name, value in options.items() if name != "provider_options"})
+    matches = [
         offer
         for offer in offers()
         if runtime in ("", offer.runtime)
         and provider in ("", offer.provider)
         and pool in ("", offer.pool)
     ]
-    if not wanted:
+    if not matches:
         raise problems.InvalidRequest.at(
             "/runtime",
             "No worker of this hub can run this benchmark; see /api/v1/workers. Start one with "
             "`hub worker --pool bench-cpu`.",
         )
-    for offer in wanted:
+    for offer in matches:
         _check_options({"runtime": offer.runtime, "provider": offer.provider} | options)
-    told = options | {"effort": effort}
-    return [_queue(version, chosen, offer, told, priority=ASKED, again=True) for offer in wanted]
+    request = options | {"effort": effort}
+    return [_queue(version, row, offer, request, priority=ASKED, again=True) for offer in matches]
 
 
 def _check(variant: Variant, options: dict[str, Any]) -> None:
@@ -223,16 +225,16 @@ def ask_comparison(
             "/baseline",
             "Their inputs or outputs differ, so they cannot run on the same input.",
         )
-    wanted = [
+    matches = [
         offer
         for offer in offers()
         if runtime in ("", offer.runtime) and provider in ("", offer.provider)
     ]
-    if not wanted:
+    if not matches:
         raise problems.InvalidRequest.at(
             "/runtime", "No worker of this hub can run this benchmark; see /api/v1/workers."
         )
-    return [_compare(baseline, candidate, offer, priority=ASKED, again=True) for offer in wanted]
+    return [_compare(baseline, candidate, offer, priority=ASKED, again=True) for offer in matches]
 
 
 def is_same_interface(one: Variant, other: Variant) -> bool:
@@ -256,8 +258,8 @@ def keep_up() -> None:
         name__in=wanting, calibrated_at__gt=now - _CALIBRATED_FOR, calibration__is_quiet=True
     )
     for host in wanting - set(fresh.values_list("name", flat=True)):
-        tried = Job.objects.filter(kind=CALIBRATION, requires__host=host)
-        if not tried.filter(Q(queued_at__gt=now - _TRIED_WITHIN) | Q(state__in=Job.LIVE)).exists():
+        jobs = Job.objects.filter(kind=CALIBRATION, requires__host=host)
+        if not jobs.filter(Q(queued_at__gt=now - _TRIED_WITHIN) | Q(state__in=Job.LIVE)).exists():
             calibrate(host)
 
 
@@ -289,27 +291,27 @@ def options_at(job: Job) -> dict[str, Any]:
 
     The host's calibration, watts and region are read when it begins, as they change meanwhile.
     """
-    known = {field.name for field in fields(Options)}
+    names = {field.name for field in fields(Options)}
     effort = dict(_EFFORT.get(str(job.input.get("effort", "")), {}))
     if not effort:
         effort["budget_seconds"] = settings.HUB_BENCH_SECONDS
     if job.kind != KIND and "processes" in effort:
         # Fewer give no verdict; as both models share a process, these are no more work.
         effort["processes"] = verdicts.LEAST_PAIRS
-    told = {name: value for name, value in job.input.items() if name in known}
+    options = {name: value for name, value in job.input.items() if name in names}
     gate = Host.objects.filter(name=job.host).values_list("calibration", flat=True).first()
     here = {
         "gate": gate if isinstance(gate, dict) else {},
         "watts_per_core": settings.HUB_BENCH_WATTS,
         "grid_region": settings.HUB_GRID_REGION,
     }
-    return effort | told | here
+    return effort | options | here
 
 
-def job_seconds(given: dict[str, Any]) -> float:
+def job_seconds(options: dict[str, Any]) -> float:
     """How long a job with these options may take in all."""
-    sides = 2 if given.get("against") else 1
-    return Options.from_json(given).job_seconds(sides)
+    sides = 2 if options.get("against") else 1
+    return Options.from_json(options).job_seconds(sides)
 
 
 def _providers(capabilities: dict[str, Any], pool: str, build: str) -> Iterator[str]:
@@ -344,7 +346,7 @@ def _queue(
         kind=KIND,
         version=version,
         entry=variant.entry.path,
-        given=offer.given | {"effort": settings.HUB_BENCH} | options,
+        given=offer.options | {"effort": settings.HUB_BENCH} | options,
         requires=offer.requires,
         pool=offer.pool,
         exclusive=offer.exclusive,
@@ -353,7 +355,7 @@ def _queue(
     )
 
 
-def _owe_comparison(version: Version, offered: Iterable[Offer], asked: set[Any]) -> int:
+def _owe_comparison(version: Version, offered: Iterable[Offer], requests: set[Any]) -> int:
     """Queue the comparison of a version's first variant with that of the version before it."""
     candidate = Variant.objects.filter(version=version).select_related("entry", "version").first()
     before = Version.objects.filter(
@@ -370,12 +372,14 @@ def _owe_comparison(version: Version, offered: Iterable[Offer], asked: set[Any])
     sides = _sides(baseline, candidate)
     if sides["against_files"] == _files(candidate):
         return 0
-    wanted = [
-        offer for offer in offered if _mark(candidate.entry.path, offer.given | sides) not in asked
+    matches = [
+        offer
+        for offer in offered
+        if _mark(candidate.entry.path, offer.options | sides) not in requests
     ]
-    for offer in wanted:
+    for offer in matches:
         _compare(baseline, candidate, offer, priority=IDLE)
-    return len(wanted)
+    return len(matches)
 
 
 def _compare(
@@ -385,7 +389,7 @@ def _compare(
         kind=COMPARISON,
         version=candidate.version,
         entry=candidate.entry.path,
-        given=offer.given | {"effort": settings.HUB_BENCH} | _sides(baseline, candidate),
+        given=offer.options | {"effort": settings.HUB_BENCH} | _sides(baseline, candidate),
         requires=offer.requires,
         pool=offer.pool,
         exclusive=offer.exclusive,
@@ -417,8 +421,8 @@ def _interface(variant: Variant) -> list[Any]:
     return [[(one.name, one.type) for one in side] for side in (facts.inputs, facts.outputs)]
 
 
-def _mark(entry: str, given: dict[str, Any]) -> tuple[Any, ...]:
+def _mark(entry: str, options: dict[str, Any]) -> tuple[Any, ...]:
     """What makes two jobs the same piece of what is owed; a sweep is more than that."""
     named = ("runtime", "runtime_version", "provider", "against_version", "against_variant")
-    extra = not set(CHOSEN).isdisjoint(given)
-    return entry, extra, *(given.get(name) for name in named)
+    extra = not set(CHOSEN).isdisjoint(options)
+    return entry, extra, *(options.get(name) for name in named)

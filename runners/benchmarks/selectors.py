@@ -48,9 +48,9 @@ class Filters:
 
     def keeps(self, row: Measurement) -> bool:
         """Whether a result is among those that are asked for."""
-        found = choices_of(row)
-        asked = ((name, getattr(self, name)) for name in found)
-        return all(value in ("", None, found[name]) for name, value in asked)
+        return all(
+            getattr(self, name) in ("", None, value) for name, value in choices_of(row).items()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,9 @@ def choices_of(row: Measurement) -> dict[str, Any]:
 
 def choices(rows: Iterable[Measurement]) -> dict[str, list[Any]]:
     """For each filter the values that occur in these results, in order."""
-    found = [choices_of(row) for row in rows]
+    values = [choices_of(row) for row in rows]
     return {
-        field.name: sorted({one[field.name] for one in found} - {""}) for field in fields(Filters)
+        field.name: sorted({one[field.name] for one in values} - {""}) for field in fields(Filters)
     }
 
 
@@ -133,8 +133,8 @@ def of_version(
 
     Two questions to the rows, however many results there are.
     """
-    found = listing_of(version, with_history=with_history).rows
-    return [row for row in found if filters is None or filters.keeps(row)]
+    rows = listing_of(version, with_history=with_history).rows
+    return [row for row in rows if filters is None or filters.keeps(row)]
 
 
 def listing_of(version: Version, *, with_history: bool = False) -> Listing:
@@ -142,11 +142,11 @@ def listing_of(version: Version, *, with_history: bool = False) -> Listing:
     rows = Measurement.objects.filter(variant__version=version)
     if not with_history:
         rows = Measurement.objects.filter(pk__in=counting(visible_of(version)))
-    found = bounded(_shown(rows), most=RESULTS, most_contributed=CONTRIBUTED)
-    found.rows.sort(key=lambda row: (row.at, row.pk), reverse=True)
-    for row in found.rows:
+    listing = bounded(_shown(rows), most=RESULTS, most_contributed=CONTRIBUTED)
+    listing.rows.sort(key=lambda row: (row.at, row.pk), reverse=True)
+    for row in listing.rows:
         row.variant.version = version
-    return found
+    return listing
 
 
 def counting(rows: QuerySet[Measurement]) -> QuerySet[Measurement, Any]:
@@ -161,7 +161,7 @@ def counting(rows: QuerySet[Measurement]) -> QuerySet[Measurement, Any]:
 
 def bounded(rows: QuerySet[Measurement], *, most: int, most_contributed: int) -> Listing:
     """The newest results; what is not trusted has a bound of its own and takes nobody's place."""
-    found: list[Measurement] = []
+    listed: list[Measurement] = []
     is_cut = False
     for some_rows, bound in (
         (rows.filter(Measurement.TRUSTED), most),
@@ -169,16 +169,16 @@ def bounded(rows: QuerySet[Measurement], *, most: int, most_contributed: int) ->
     ):
         some = list(some_rows.order_by("-at", "-pk")[: bound + 1])
         is_cut = is_cut or len(some) > bound
-        found += some[:bound]
-    return Listing(found, rows.order_by().count() - len(found) if is_cut else 0)
+        listed += some[:bound]
+    return Listing(listed, rows.order_by().count() - len(listed) if is_cut else 0)
 
 
 def groups(rows: Iterable[Measurement]) -> list[Group]:
     """Results by comparability key, each ranked inside by its figure; larger groups first."""
-    found: dict[str, list[Measurement]] = {}
+    by_key: dict[str, list[Measurement]] = {}
     for row in rows:
-        found.setdefault(row.comparability_key, []).append(row)
-    made = [
+        by_key.setdefault(row.comparability_key, []).append(row)
+    result = [
         Group(
             key,
             tuple(sorted((row for row in mine if row.is_ranked), key=_figure)),
@@ -187,9 +187,9 @@ def groups(rows: Iterable[Measurement]) -> list[Group]:
             ),
             tuple(sorted((row for row in mine if not row.is_trusted), key=_figure)),
         )
-        for key, mine in found.items()
+        for key, mine in by_key.items()
     ]
-    return sorted(made, key=lambda group: (-len(group.ranked), _about(group.first)))
+    return sorted(result, key=lambda group: (-len(group.ranked), _about(group.first)))
 
 
 def rank_of(row: Measurement, group: Group) -> int | None:
@@ -201,22 +201,22 @@ def rank_of(row: Measurement, group: Group) -> int | None:
 
 def fastest(rows: Iterable[Measurement]) -> Measurement | None:
     """The least median of one inference at a time among ranked results; None without one."""
-    found = [row for row in rows if row.is_ranked]
-    single = [row for row in found if row.scenario == "single_stream" and row.batch == 1]
+    ranked = [row for row in rows if row.is_ranked]
+    single = [row for row in ranked if row.scenario == "single_stream" and row.batch == 1]
     return min(single, key=_median, default=None)
 
 
 def one(version: Version, pk: int) -> Measurement:
     """One result of a version, whether it counts or not; raises NotFound."""
     rows = Measurement.objects.filter(variant__version=version, pk=pk)
-    found = rows.select_related(
+    row = rows.select_related(
         *("variant__entry", "environment", "job", "contributor", "enrolled_worker"),
         *("record_file", "samples_file"),
     ).first()
-    if found is None:
+    if row is None:
         raise problems.NotFound(f"{version.ref} has no benchmark result {pk}.")
-    found.variant.version = version
-    return found
+    row.variant.version = version
+    return row
 
 
 def counts(row: Measurement) -> bool:
@@ -224,10 +224,10 @@ def counts(row: Measurement) -> bool:
     return row.entry_sha256 == row.variant.entry.blob_id
 
 
-def history_of(shown: Measurement) -> list[Measurement]:
+def history_of(row: Measurement) -> list[Measurement]:
     """Every result of the same variant under the same key, newest first."""
     rows = Measurement.objects.filter(
-        variant=shown.variant_id, comparability_key=shown.comparability_key
+        variant=row.variant_id, comparability_key=row.comparability_key
     )
     return list(_shown(rows).order_by("-at", "-pk")[:50])
 
@@ -263,23 +263,25 @@ def of_newest(actor: Actor) -> QuerySet[Measurement]:
 def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
     """What this hub measured last, of models that the actor may see."""
     # As `visible`, but each row asks for its own model: all of them are many, and these are few.
-    seen = RegisteredModel.objects.visible_to(actor).filter(pk=OuterRef("variant__version__model"))
+    listed = RegisteredModel.objects.visible_to(actor).filter(
+        pk=OuterRef("variant__version__model")
+    )
     rows = Measurement.objects.filter(
-        Exists(seen),
+        Exists(listed),
         variant__version__state__in=Version.SERVED,
         entry_sha256=F("variant__entry__blob"),
         trust=Measurement.Trust.HUB,
         status__in=Measurement.SHOWN,
         job__shared_from=None,
     )
-    found = rows.select_related("variant__version__model__namespace", "environment")
-    return list(found.defer(*_HEAVY).order_by("-pk")[:limit])
+    rows = rows.select_related("variant__version__model__namespace", "environment")
+    return list(rows.defer(*_HEAVY).order_by("-pk")[:limit])
 
 
 def devices(actor: Actor) -> list[Device]:
     """The device classes of the trusted results that the actor may see, the most measured first."""
     rows = trusted(actor)
-    counted = (
+    counts = (
         rows.values("device", "device_kind")
         .annotate(
             title=Min("device_title"),
@@ -296,15 +298,15 @@ def devices(actor: Actor) -> list[Device]:
             row["results"],
             row["models"],
         )
-        for row in counted
+        for row in counts
     ]
 
 
 def device(actor: Actor, name: str) -> Device:
     """One device class; raises NotFound where nothing that the actor may see was measured on it."""
-    for found in devices(actor):
-        if found.name == name:
-            return found
+    for row in devices(actor):
+        if row.name == name:
+            return row
     unverified = visible(actor).filter(device=name, status__in=Measurement.SHOWN).first()
     if unverified is not None:
         return Device(name, unverified.device_title, unverified.device_kind, 0, 0)
@@ -314,7 +316,7 @@ def device(actor: Actor, name: str) -> Device:
 def runtimes(actor: Actor) -> list[MeasuredRuntime]:
     """The runtimes of the trusted results that the actor may see, by name, the newest first."""
     rows = trusted(actor)
-    counted = (
+    counts = (
         rows.values("runtime", "runtime_version")
         .annotate(
             results=Count(EVIDENCE, distinct=True),
@@ -327,17 +329,17 @@ def runtimes(actor: Actor) -> list[MeasuredRuntime]:
         MeasuredRuntime(
             row["runtime"], row["runtime_version"], row["results"], row["models"], row["newest"]
         )
-        for row in counted
+        for row in counts
     ]
 
 
 def environment(actor: Actor, digest: str) -> Environment:
     """An environment in which something that the actor may see was measured; raises NotFound."""
-    found = Environment.objects.filter(pk=digest)
-    seen = found.filter(measurements__in=visible(actor)) | found.filter(
+    rows = Environment.objects.filter(pk=digest)
+    readable = rows.filter(measurements__in=visible(actor)) | rows.filter(
         comparisons__candidate__version__in=Version.objects.visible_to(actor)
     )
-    row = seen.distinct().first()
+    row = readable.distinct().first()
     if row is None:
         raise problems.NotFound("No environment with this digest found.")
     return row
@@ -345,8 +347,8 @@ def environment(actor: Actor, digest: str) -> Environment:
 
 def environments(actor: Actor) -> QuerySet[Environment]:
     """The environments of the trusted results that the actor may see."""
-    seen = trusted(actor).order_by().values("environment")
-    return Environment.objects.filter(pk__in=seen).order_by("-first_seen_at", "digest")
+    digests = trusted(actor).order_by().values("environment")
+    return Environment.objects.filter(pk__in=digests).order_by("-first_seen_at", "digest")
 
 
 def comparisons_of(version: Version) -> list[Comparison]:
@@ -373,12 +375,12 @@ def comparisons_in(model: RegisteredModel, versions: Iterable[Version]) -> list[
 def comparison(version: Version, pk: int) -> Comparison:
     """One comparison of a version with an earlier one; raises NotFound."""
     rows = Comparison.objects.filter(candidate__version=version, pk=pk)
-    found = rows.select_related(
+    row = rows.select_related(
         "candidate__entry", "baseline__version", "environment", "job", "record_file"
     ).first()
-    if found is None:
+    if row is None:
         raise problems.NotFound(f"{version.ref} has no comparison {pk}.")
-    return found
+    return row
 
 
 def _newest_comparisons(rows: QuerySet[Comparison]) -> list[Comparison]:
@@ -387,11 +389,11 @@ def _newest_comparisons(rows: QuerySet[Comparison]) -> list[Comparison]:
         .values("candidate", "baseline", "runtime", "provider")
         .annotate(newest=Max("pk"))
     )
-    found = Comparison.objects.filter(pk__in=newest_.values("newest")).select_related(
+    comparisons = Comparison.objects.filter(pk__in=newest_.values("newest")).select_related(
         "candidate__version", "baseline__version", "environment"
     )
     heavy = [f"{side}__{name}" for side in ("candidate", "baseline") for name in _LONG]
-    return list(found.defer("record", *heavy).order_by("-at", "-pk"))
+    return list(comparisons.defer("record", *heavy).order_by("-at", "-pk"))
 
 
 _LONG = ("facts", "derivation")

@@ -49,16 +49,16 @@ def of_main(variant: Variant) -> Iterator[Speed]:
         *("device", "runtime", "provider", "device_title", "status", "p50_ms"),
         *("p50_low_ms", "p50_high_ms", "pk"),
     )
-    found: dict[Setup, Speed] = {}
+    speeds: dict[Setup, Speed] = {}
     for *where, title, status, p50_ms, low_ms, high_ms, pk, shapes in rows.order_by(
         "pk"
     ).values_list(*columns, "job__input__shapes"):
         setup = Setup(*where)
-        before = found.get(setup)
+        before = speeds.get(setup)
         if shapes or (before and before.status == _FIRM and status != _FIRM):
             continue
-        found[setup] = Speed(setup, title, status, p50_ms, low_ms, high_ms, pk)
-    yield from found.values()
+        speeds[setup] = Speed(setup, title, status, p50_ms, low_ms, high_ms, pk)
+    yield from speeds.values()
 
 
 _FIRM = Measurement.Status.ACCEPTED

@@ -31,17 +31,17 @@ def over_versions(actor: Actor, model: RegisteredModel, key: str) -> list[Measur
         .filter(Measurement.TRUSTED)
     )
     heavy = ("record", "variant__facts", "variant__derivation")
-    chosen = Measurement.objects.filter(pk__in=selectors.counting(rows))
-    found = chosen.select_related("variant__version", "environment").defer(*heavy)
-    newest = found.order_by("-variant__version__number", "variant__name")[:MOST]
+    counting = Measurement.objects.filter(pk__in=selectors.counting(rows))
+    results = counting.select_related("variant__version", "environment").defer(*heavy)
+    newest = results.order_by("-variant__version__number", "variant__name")[:MOST]
     return sorted(newest, key=lambda row: (row.variant.version.number, row.variant.name))
 
 
 def inputs_of(keys: Iterable[str]) -> dict[str, list[Any]]:
     """For each comparability key the types and shapes of the inputs that its results share."""
     firsts = Measurement.objects.filter(comparability_key__in=list(keys)).order_by()
-    chosen = firsts.values("comparability_key").annotate(one=Min("pk")).values("one")
-    rows = Measurement.objects.filter(pk__in=chosen).order_by()
+    pks = firsts.values("comparability_key").annotate(one=Min("pk")).values("one")
+    rows = Measurement.objects.filter(pk__in=pks).order_by()
     return {
         key: inputs if isinstance(inputs, list) else []
         for key, inputs in rows.values_list("comparability_key", "record__comparability__inputs")
@@ -92,8 +92,8 @@ def of_runtime(actor: Actor, runtime: str) -> selectors.Listing:
 
 def _listed(actor: Actor, **narrowed: str) -> selectors.Listing:
     rows = selectors.of_newest(actor).filter(status__in=Measurement.SHOWN, **narrowed)
-    chosen = Measurement.objects.filter(pk__in=selectors.counting(rows)).select_related(
+    results = Measurement.objects.filter(pk__in=selectors.counting(rows)).select_related(
         *("variant__version__model__namespace", "environment", "contributor", "enrolled_worker")
     )
     heavy = ("record", "variant__facts", "variant__derivation")
-    return selectors.bounded(chosen.defer(*heavy), most=MOST, most_contributed=MOST_CONTRIBUTED)
+    return selectors.bounded(results.defer(*heavy), most=MOST, most_contributed=MOST_CONTRIBUTED)

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from hub.protocol.stored import mapping, rows
+from hub.protocol.stored import mapping, rows, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Severity = Literal["error", "warning", "info"]
 Outcome = Literal["passed", "failed", "errored"]
+# How a stage of a check ended.
+Word = Literal[
+    "ok", "invalid", "unsupported", "crashed", "timed-out", "out-of-memory", "refused", "not-run"
+]
 
 _CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _SUBJECT = re.compile(r"[0-9a-f]{64}")
@@ -58,6 +65,62 @@ def stored_findings(stored: object) -> tuple[Finding, ...]:
         for row in rows(stored)
     )
     return tuple(dict.fromkeys(findings))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result of one stage of a check: a word and a message of at most 2,000 characters."""
+
+    word: Word = "not-run"
+    message: str = ""
+    seconds: float = 0.0
+
+    def finding(self, stage: str) -> Finding:
+        """The finding of a stage that ended without an answer."""
+        return Finding(self.word, "error", f"{self.message}.", stage)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"verdict": self.word, "message": self.message, "seconds": self.seconds}
+
+
+def stored_verdicts(value: object) -> dict[str, Verdict]:
+    """The verdicts of a check as the database holds them, by stage; an unknown word is not-run."""
+    return {
+        stage: Verdict(
+            row["verdict"] if row.get("verdict") in get_args(Word) else "not-run",
+            text(row.get("message")),
+            row.get("seconds", 0.0),
+        )
+        for stage, one in mapping(value).items()
+        if (row := mapping(one))
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class FileCheck:
+    """What the check of a version reports of one file; a card has no stages, so no verdicts."""
+
+    path: str
+    findings: tuple[Finding, ...] = ()
+    verdicts: Mapping[str, Verdict] | None = None
+
+    @classmethod
+    def stored(cls, report: object) -> tuple[FileCheck, ...]:
+        """Read the report of a check; whatever is absent or malformed is empty."""
+        return tuple(
+            cls(
+                text(row.get("path")),
+                stored_findings(row.get("findings")),
+                stored_verdicts(row["verdicts"]) if "verdicts" in row else None,
+            )
+            for row in rows(mapping(report).get("files"))
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        row = {"path": self.path, "findings": [one.to_json() for one in self.findings]}
+        if self.verdicts is None:
+            return row
+        return row | {"verdicts": {stage: one.to_json() for stage, one in self.verdicts.items()}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,11 +55,11 @@ def request(actor: Actor, *, version: Version, variant: Variant, props: Mapping[
     )
 
 
-def copies(version: Version, asked: Mapping[str, Mapping[str, str]]) -> dict[str, Copy]:
+def copies(version: Version, properties: Mapping[str, Mapping[str, str]]) -> dict[str, Copy]:
     """The newest copy of each file whose properties are ``asked`` (by path), in two queries."""
     keys = {
         services.key_of(KIND, f"{version.manifest_sha256}:{path}", {"props": dict(props)}): path
-        for path, props in asked.items()
+        for path, props in properties.items()
     }
     jobs = Job.objects.filter(version=version, kind=KIND, key__in=keys).order_by("queued_at")
     newest = {keys[job.key]: job for job in jobs}
@@ -80,5 +80,5 @@ def _files(version: Version, jobs: Iterable[Job]) -> dict[str, File]:
 
 
 def _made(job: Job) -> str:
-    made = job.typed_report.files.values() if job.state == "succeeded" else ()
-    return next(iter(made), "")
+    digests = job.typed_report.files.values() if job.state == "succeeded" else ()
+    return next(iter(digests), "")

@@ -3,7 +3,7 @@
 Those between neighbouring versions are made ahead, others when somebody asks.
 
 The job belongs to the later version and names the files of the earlier one by their SHA-256. When
-the earlier one is withdrawn, what was said of its graph goes too.
+the earlier one is withdrawn, the differences of its graph are deleted too.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import problems, stored
 from registry.core.permissions import require_user
 from registry.models import File, Version
+from runners.engine.graphs.changes import Change
 from runners.models import Job
 from runners.queue import order, services
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from registry.models import Variant
 
 KIND = "difference"
-# Attributes of these types, and all of constants, may be weights in disguise.
-_WEIGHTY = frozenset({"float", "floats", "strings", "tensor", "tensors"})
-_HOLDERS = frozenset({"Constant", "ConstantOfShape"})
 # The folder under which a job sees the files of the earlier version.
 AGAINST = ".against"
 _URGENT = 2
@@ -50,9 +48,9 @@ def owe(version: Version) -> int:
 def request(actor: Actor, *, before: Variant, after: Variant) -> Job:
     """Queue the difference between two variants of one model; its job where it was made before.
 
-    Whoever may read both versions may ask, signed in; ``told`` keeps weights from who may not have
-    the files. Raises NotAuthenticated, StateConflict, InvalidRequest where both are of different
-    models or are the same file.
+    Whoever may read both versions may ask, signed in; ``report_of`` keeps weights from who may not
+    have the files. Raises NotAuthenticated, StateConflict, InvalidRequest where both are of
+    different models or are the same file.
     """
     require_user(actor, "read", of=after.version.model)
     for version in (before.version, after.version):
@@ -71,7 +69,7 @@ def request(actor: Actor, *, before: Variant, after: Variant) -> Job:
 def of(before: Variant, after: Variant) -> Job | None:
     """The newest job that compares these two files."""
     subject = f"{after.version.manifest_sha256}:{after.entry.path}"
-    key = services.key_of(KIND, subject, _given(before, after))
+    key = services.key_of(KIND, subject, _input(before, after))
     rows = Job.objects.filter(version=after.version, kind=KIND, key=key).order_by("-queued_at")
     return rows.filter(state=Job.State.SUCCEEDED).first() or rows.first()
 
@@ -81,15 +79,10 @@ def can_be_raised(job: Job) -> bool:
     return job.state == Job.State.QUEUED and job.priority > _URGENT
 
 
-def told(job: Job, *, may_have: bool) -> dict[str, Any] | None:
+def report_of(job: Job, *, may_have: bool) -> dict[str, Any] | None:
     """A job's report; of a difference whose files the reader may not have, without weights."""
     is_open = may_have or job.kind != KIND or job.version is None or not job.version.model.is_gated
     return job.report if is_open else without_weights(job.report)
-
-
-def is_weighty(operator: str, kind: str) -> bool:
-    """Whether the value of an attribute may be weights, which are for who may have the files."""
-    return operator in _HOLDERS or kind in _WEIGHTY
 
 
 def without_weights(report: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -97,35 +90,19 @@ def without_weights(report: dict[str, Any] | None) -> dict[str, Any] | None:
     facts = report.get("facts") if report else None
     if not isinstance(facts, dict):
         return report
-    rows = facts.get("changed")
-    shown = [_covered(row) for row in rows if isinstance(row, dict)] if rows else []
-    return {**(report or {}), "facts": {**facts, "changed": shown}}
+    nodes = [_without_weights(row) for row in stored.rows(facts.get("changed"))]
+    return {**(report or {}), "facts": {**facts, "changed": nodes}}
 
 
-def _covered(row: dict[str, Any]) -> dict[str, Any]:
-    said = row.get("changes")
-    changes = stored.rows(said)
-    were = [str(one.get("before")) for one in changes if one.get("what") == "operator"]
-    operators = {str(row.get("op")), *(kind.rsplit(".", 1)[-1] for kind in were)}
-    return {**row, "changes": [_typed(one, operators) for one in changes]}
-
-
-def _typed(change: dict[str, Any], operators: set[str]) -> dict[str, Any]:
-    """An attribute's change by types alone where a value on either side may be weights."""
-    if change.get("what") != "attribute":
-        return change
-    told = change.get("kinds")
-    kinds = [str(kind) for kind in told] if isinstance(told, list) and len(told) == 2 else []
-    open_kinds = all(not is_weighty(name, kind) for name in operators for kind in kinds)
-    if kinds and open_kinds:
-        return change
-    # A report of before types were told says nothing of them: all of its values are kept back.
-    before, after = ((f"({kind})" if kind else "") for kind in kinds or ("not shown", "not shown"))
-    return {**change, "before": before, "after": after}
+def _without_weights(node: dict[str, Any]) -> dict[str, Any]:
+    changes = list(map(Change.read, stored.rows(node.get("changes"))))
+    earlier = (one.before.rsplit(".", 1)[-1] for one in changes if one.what == "operator")
+    operators = {str(node.get("op")), *earlier}
+    return {**node, "changes": [one.without_weights(operators).to_json() for one in changes]}
 
 
 def keep(job: Job) -> None:
-    """Keep what a job found, unless a side was withdrawn while it ran."""
+    """Keep the difference that a job reports, unless a side was withdrawn while it ran."""
     numbers = {job.input.get("against_version")} | ({job.version.number} if job.version else set())
     sides = Version.objects.filter(
         model=job.version.model_id if job.version else None, number__in=numbers
@@ -136,14 +113,14 @@ def keep(job: Job) -> None:
 
 
 def forget(version: Version) -> int:
-    """Drop what was said of a withdrawn version's graph; returns how many differences."""
+    """Delete the differences of a withdrawn version's graph; returns how many differences."""
     rows = Job.objects.filter(
         kind=KIND, version__model=version.model_id, input__against_version=version.number
     )
     mine = Job.objects.filter(kind=KIND, version=version)
     deleted = 0
-    for found in (rows, mine):
-        deleted += found.exclude(state=Job.State.RUNNING).delete()[1].get("runners.Job", 0)
+    for jobs in (rows, mine):
+        deleted += jobs.exclude(state=Job.State.RUNNING).delete()[1].get("runners.Job", 0)
     return deleted
 
 
@@ -152,7 +129,7 @@ def _enqueue(before: Variant, after: Variant, priority: int) -> Job:
         kind=KIND,
         version=after.version,
         entry=after.entry.path,
-        given=_given(before, after),
+        given=_input(before, after),
         priority=priority,
         once=True,
     )
@@ -170,7 +147,7 @@ def _digests(variant: Variant) -> dict[str, str]:
     return dict(sorted(rows.values_list("path", "blob")))
 
 
-def _given(before: Variant, after: Variant) -> dict[str, Any]:
+def _input(before: Variant, after: Variant) -> dict[str, Any]:
     """What tells the sides: their names for people, and the earlier one's files by digest."""
     return {
         "variant": after.name,

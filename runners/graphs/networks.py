@@ -53,10 +53,10 @@ class Network:
 def owe(version: Version) -> int:
     """Queue the graphs of a version's variants that nothing has made; returns how many jobs."""
     jobs = Job.objects.filter(version=version, kind=KIND, input__method=METHOD)
-    asked = set(jobs.values_list("entry", "subject"))
+    requests = set(jobs.values_list("entry", "subject"))
     queued = 0
     for variant in Variant.objects.filter(version=version).select_related("entry"):
-        if (variant.entry.path, variant.entry.blob_id) not in asked:
+        if (variant.entry.path, variant.entry.blob_id) not in requests:
             _enqueue(version, variant, _SOON)
             queued += 1
     return queued
@@ -85,12 +85,12 @@ def of(version: Version, variant: Variant) -> Network:
     job = newest.filter(state=Job.State.SUCCEEDED).first() or newest.first()
     if job is None or job.state != Job.State.SUCCEEDED:
         return Network(job)
-    made = job.typed_report.files
+    digests = job.typed_report.files
     rows = File.objects.filter(
-        version=version, derived=True, blob__in=made.values(), blob__erased_at=None
+        version=version, derived=True, blob__in=digests.values(), blob__erased_at=None
     )
     files = {file.blob_id: file for file in rows.select_related("blob")}
-    return Network(job, *(files.get(made.get(name, "")) for name in (SKELETON, NODES, COSTS)))
+    return Network(job, *(files.get(digests.get(name, "")) for name in (SKELETON, NODES, COSTS)))
 
 
 def table(network: Network) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from registry.models.constraints import HEX64, matches, one_of
+from runners.engine.benchmark.typed_record import Record
 from runners.models.jobs import Job
 from runners.models.trust import EnrolledWorker
 
@@ -257,6 +259,11 @@ class Measurement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.scenario} on {self.runtime} {self.runtime_version}: {self.status}"
+
+    @cached_property
+    def typed_record(self) -> Record:
+        """The record, read once; without its samples."""
+        return Record.read(self.record)
 
     @property
     def is_by_throughput(self) -> bool:

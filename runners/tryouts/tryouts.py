@@ -35,7 +35,7 @@ MOST_LIVE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Input:
     """The value of one input: a `.npy` file, JSON or a picture, uploaded by whoever asks.
 
     A picture becomes the tensor as ``image`` says; ``polarity`` is the picture's own.
@@ -55,7 +55,7 @@ class Given:
         return row
 
 
-def request(actor: Actor, *, variant: Variant, given: Sequence[Given], draw: bool = False) -> Job:
+def request(actor: Actor, *, variant: Variant, inputs: Sequence[Input], draw: bool = False) -> Job:
     """Queue one run of a variant; whoever may have its files may ask, signed in.
 
     With ``draw``, outputs that have a picture's shape are drawn, too.
@@ -72,15 +72,15 @@ def request(actor: Actor, *, variant: Variant, given: Sequence[Given], draw: boo
             f"{version.ref} is {version.state}; only published versions are run.",
             state=version.state,
         )
-    _check(given)
+    _check(inputs)
     services.forget_runs()
     live = Job.objects.filter(kind=KIND, state__in=Job.LIVE, input__asked_by=user.pk)
     if live.count() >= MOST_LIVE:
         raise problems.Throttled(
             f"{MOST_LIVE} of your runs are still waiting or running. Wait until one has ended."
         )
-    paths = [f"{FOLDER}/{index}.{one.format}" for index, one in enumerate(given)]
-    blobs = [registry.linkable_blob(actor, digests.parse(one.digest)) for one in given]
+    paths = [f"{FOLDER}/{index}.{one.format}" for index, one in enumerate(inputs)]
+    blobs = [registry.linkable_blob(actor, digests.parse(one.digest)) for one in inputs]
     if sum(blob.size for blob in blobs) > MOST_BYTES:
         raise problems.TooLarge(
             f"The inputs of one run may have {MOST_BYTES // 10**6} MB together. Run a larger one "
@@ -95,7 +95,7 @@ def request(actor: Actor, *, variant: Variant, given: Sequence[Given], draw: boo
             "variant": variant.name,
             "runtime": "onnxruntime",
             "draw": draw,
-            "inputs": [one.document(path) for one, path in zip(given, paths, strict=True)],
+            "inputs": [one.document(path) for one, path in zip(inputs, paths, strict=True)],
             "input_files": {path: blob.sha256 for path, blob in zip(paths, blobs, strict=True)},
         },
         requires={"runtime": "onnxruntime"},
@@ -104,20 +104,20 @@ def request(actor: Actor, *, variant: Variant, given: Sequence[Given], draw: boo
     )
 
 
-def uuid_of(written: str) -> UUID:
+def uuid_of(reference: str) -> UUID:
     """The id of a run as an address has it; raises NotFound for what is none."""
     try:
-        return UUID(written)
+        return UUID(reference)
     except ValueError:
         raise problems.NotFound("There is no run of this id that you can see.") from None
 
 
 def of(actor: Actor, uuid: UUID) -> Job:
     """A run that the actor asked for; raises NotFound."""
-    found = selectors.job(actor, uuid)
-    if found.kind != KIND:
+    job = selectors.job(actor, uuid)
+    if job.kind != KIND:
         raise problems.NotFound("There is no run of this id that you can see.")
-    return found
+    return job
 
 
 def output(job: Job, name: str) -> Blob:
@@ -129,10 +129,10 @@ def output(job: Job, name: str) -> Blob:
     raise problems.NotFound(f"This run has no output {name[:64]}.")
 
 
-def _check(given: Sequence[Given]) -> None:
-    if len(given) > MOST_INPUTS:
+def _check(inputs: Sequence[Input]) -> None:
+    if len(inputs) > MOST_INPUTS:
         raise problems.InvalidRequest(f"A run takes at most {MOST_INPUTS} inputs.")
-    if any(one.format not in FORMATS for one in given):
+    if any(one.format not in FORMATS for one in inputs):
         raise problems.InvalidRequest("An input is given as .npy, as JSON or as a picture.")
-    if len({one.name for one in given}) != len(given):
+    if len({one.name for one in inputs}) != len(inputs):
         raise problems.InvalidRequest("An input was given twice.")

@@ -24,6 +24,7 @@ from runners.benchmarks import samples as stored
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from runners.engine.benchmark.typed_record import Process
     from runners.models import Measurement
 
 COLUMNS, BINS = 500, 40
@@ -75,7 +76,7 @@ class Bar:
     height: float
 
 
-def processes(row: Measurement) -> tuple[stored.Process, ...]:
+def processes(row: Measurement) -> tuple[Process, ...]:
     """The processes with their samples; none where the record is no longer stored."""
     try:
         return stored.of(row)
@@ -92,7 +93,7 @@ def window(query: Mapping[str, str], whole: int) -> Window:
     return Window(first, last, whole)
 
 
-def line(processes: Sequence[stored.Process], query: Mapping[str, str]) -> Line | None:
+def line(processes: Sequence[Process], query: Mapping[str, str]) -> Line | None:
     """Every sample of the range in order; None where there is no sample."""
     values = [sample / 1e6 for one in processes for sample in one.samples_ns]
     if not values:
@@ -185,7 +186,7 @@ def _band(part: Sequence[float], down: Any) -> SafeString:
     )
 
 
-def histogram(row: Measurement, processes: Sequence[stored.Process]) -> tuple[Bar, ...]:
+def histogram(row: Measurement, processes: Sequence[Process]) -> tuple[Bar, ...]:
     """How many samples that count lie in each of equal parts of a logarithmic axis."""
     counted = stored.counted(row, processes)
     values = [sample / 1e6 for one in counted for sample in one.samples_ns if sample > 0]

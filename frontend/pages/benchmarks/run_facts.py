@@ -1,7 +1,4 @@
-"""What a result of a benchmark tells beside its samples: processes, machine, operators, command.
-
-A contributed record may hold anything where its format is open: what is no number is no figure.
-"""
+"""What a result of a benchmark tells beside its samples: processes, machine, operators, command."""
 
 from __future__ import annotations
 
@@ -12,15 +9,14 @@ from urllib.parse import urlencode
 
 from frontend.parts import formatting
 from frontend.presenters import measurements
-from hub.protocol.stored import mapping
-from hub.protocol.stored import rows as objects
 from runners.benchmarks import browser_runs
 from runners.engine.benchmark import batches, bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runners.benchmarks import samples as stored
+    from runners.engine.benchmark import typed_record
+    from runners.engine.benchmark.typed_record import Reading
     from runners.models import Measurement
 
 OPERATORS_SHOWN = 40
@@ -45,13 +41,25 @@ class Process:
     url: str
 
 
-def told(processes: Sequence[stored.Process]) -> list[Process]:
+@dataclass(frozen=True, slots=True)
+class OperatorRow:
+    """One operator of a profile in words; ``inside`` if its time includes that of others."""
+
+    operator: str
+    inside: bool
+    count: str
+    provider: str
+    time: str
+    share: str
+    bar: float
+
+
+def table(processes: Sequence[typed_record.Process]) -> list[Process]:
     """The processes as a table, each with the range of its own samples."""
     rows, at = [], 0
     for one in processes:
         size = len(one.samples_ns)
         ordered = sorted(one.samples_ns)
-        report = one.told
         rows.append(
             Process(
                 ordinal=one.ordinal,
@@ -59,12 +67,12 @@ def told(processes: Sequence[stored.Process]) -> list[Process]:
                 why=measurements.reasons(one.reasons),
                 samples=size,
                 p50=measurements.latency(ordered[(size - 1) // 2] / 1e6) if size else "",
-                load=_milliseconds(report.get("session_load_ms")),
-                first=_milliseconds(report.get("first_inference_ms")),
-                warmup=f"{report.get('warmup_count', '')}",
-                memory=_bytes(report.get("peak_rss_bytes")),
-                switches=reading(report.get("involuntary_switches")),
-                readings=_readings(report.get("interference")),
+                load=_milliseconds(one.session_load_ms),
+                first=_milliseconds(one.first_inference_ms),
+                warmup=str(one.warmup_count),
+                memory=_bytes(one.peak_rss_bytes),
+                switches=reading(one.involuntary_switches),
+                readings=_interference(one.interference),
                 url=f"?{urlencode({'from': at, 'to': at + size})}#samples" if size else "",
             )
         )
@@ -72,11 +80,9 @@ def told(processes: Sequence[stored.Process]) -> list[Process]:
     return rows
 
 
-def _readings(readings: Any) -> str:
+def _interference(readings: Mapping[str, float]) -> str:
     """What else the machine did meanwhile."""
-    if not isinstance(readings, dict):
-        return ""
-    named = {
+    names = {
         "psi_cpu_some": "waiting",
         "foreign_cpu": "others",
         "steal": "stolen",
@@ -86,12 +92,12 @@ def _readings(readings: Any) -> str:
     shares = {"psi_cpu_some", "foreign_cpu", "steal"}
     return ", ".join(
         f"{words} {formatting.share(readings[name]) if name in shares else readings[name]}"
-        for name, words in named.items()
-        if isinstance(readings.get(name), int | float)
+        for name, words in names.items()
+        if name in readings
     )
 
 
-def _milliseconds(value: Any) -> str:
+def _milliseconds(value: Reading) -> str:
     return measurements.latency(value) if isinstance(value, int | float) else reading(value)
 
 
@@ -125,20 +131,20 @@ def environment(parts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def figures(row: Measurement) -> list[tuple[str, str, str]]:
     """What else was measured of a result: name, value, the kind of its evidence."""
-    stats = row.record.get("stats") or {}
+    record = row.typed_record
     memory = formatting.size(row.peak_rss_bytes) if row.peak_rss_bytes else ""
     emissions = (
         f"{formatting.figure(row.carbon_g * 1e3)} g CO₂e" if row.carbon_g is not None else ""
     )
-    options = mapping(mapping(row.record.get("provider")).get("options"))
+    options = record.provider.options.items()
     rows = [
-        *((f"Option {name}", reading(value), "declared") for name, value in options.items()),
+        *((f"Option {name}", reading(value), "declared") for name, value in options),
         ("Throughput, of all processes", measurements.throughput(row.throughput_per_s), "measured"),
         *_loads(row),
         ("Processor time, mean of processes", measurements.latency(row.cpu_ms), "measured"),
         ("Peak memory", memory, "measured"),
-        ("Loading", _typical(stats.get("session_load_ms")), "measured"),
-        ("First inference", _typical(stats.get("first_inference_ms")), "measured"),
+        ("Loading", _typical(record.stats.session_load_ms), "measured"),
+        ("First inference", _typical(record.stats.first_inference_ms), "measured"),
         ("Energy of 1 000 inferences", measurements.energy(row), row.energy_provenance),
         ("Carbon of 1 000 inferences", emissions, row.carbon_provenance),
     ]
@@ -148,151 +154,121 @@ def figures(row: Measurement) -> list[tuple[str, str, str]]:
     ]
 
 
-def _typical(value: Any) -> str:
-    return measurements.latency(value) if isinstance(value, int | float) else ""
+def _typical(value: float | None) -> str:
+    return "" if value is None else measurements.latency(value)
 
 
 def percentiles(row: Measurement) -> list[tuple[str, str, str]]:
     """Name, latency, and what it takes to say more: of too few samples none is published."""
-    stats = row.record.get("stats") or {}
-    latency = stats.get("latency_ms") or {}
-    stopping = stats.get("early_stopping") or {}
+    stats = row.typed_record.stats
     rows = []
     # Its interval is of this one, and not of the median of all samples.
-    middle = stats.get("p50_of_processes_ms")
-    if isinstance(middle, int | float):
+    if stats.p50_of_processes_ms is not None:
         between = measurements.interval(row)
         note = f"95 % interval {between}" if between else ""
-        rows.append(("p50 of processes", measurements.latency(middle), note))
+        rows.append(("p50 of processes", measurements.latency(stats.p50_of_processes_ms), note))
     for name in ("min", "p50", "p90", "p95", "p99", "p99.9", "max"):
-        value = latency.get(name)
-        needed = (stopping.get(name) or {}).get("samples_needed")
-        if isinstance(value, int | float):
-            rows.append(
-                (name, measurements.latency(value), "of all samples" if name == "p50" else "")
-            )
-        elif name in stopping:
-            requirement = f"needs {formatting.grouped(needed)} samples" if needed else ""
-            rows.append((name, "not published", requirement))
+        if name in stats.latency_ms:
+            note = "of all samples" if name == "p50" else ""
+            rows.append((name, measurements.latency(stats.latency_ms[name]), note))
+        elif name in stats.samples_needed:
+            needed = formatting.grouped(stats.samples_needed[name])
+            rows.append((name, "not published", f"needs {needed} samples"))
     return rows
 
 
-def operators(row: Measurement) -> list[dict[str, Any]]:
+def operators(row: Measurement) -> list[OperatorRow]:
     """What each operator took in the profiled process, the longest first."""
-    rows = objects(mapping(row.record.get("per_operator")).get("operators"))
-    times = [_positive(one.get("time_ms")) or 0.0 for one in rows]
-    whole = sum(times) or 1.0
-    listed: list[dict[str, Any]] = []
-    for one, time in zip(rows, times, strict=True):
-        share_reported = _positive(one.get("share"))
-        share = time / whole if share_reported is None else share_reported
-        provider = str(one.get("provider", ""))
-        listed.append(
-            {
-                "operator": str(one.get("operator", one.get("op", ""))),
-                "inside": one.get("contains_others") is True,
-                "count": one.get("nodes", one.get("count", "")),
-                "provider": measurements.PROVIDERS.get(provider, provider),
-                "time": measurements.latency(time),
-                "share": formatting.share(min(1.0, share)),
-                "bar": round(100 * min(1.0, share), 2),
-            }
+    rows = sorted(row.typed_record.operators, key=lambda one: -(one.time_ms or 0))
+    whole = sum(one.time_ms or 0 for one in rows) or 1.0
+    return [
+        OperatorRow(
+            operator=one.operator,
+            inside=one.contains_others,
+            count="" if one.nodes is None else str(one.nodes),
+            provider=measurements.PROVIDERS.get(one.provider, one.provider),
+            time=measurements.latency(one.time_ms),
+            share=formatting.share(share),
+            bar=round(100 * share, 2),
         )
-    order = sorted(range(len(listed)), key=lambda place: -times[place])
-    return [listed[place] for place in order[:OPERATORS_SHOWN]]
+        for one in rows[:OPERATORS_SHOWN]
+        for share in [min(1.0, (one.time_ms or 0) / whole if one.share is None else one.share)]
+    ]
 
 
 def _loads(row: Measurement) -> list[tuple[str, str, str]]:
     """What a bound and a choice of batches make of the throughput."""
-    config, stats = mapping(row.record.get("config")), mapping(row.record.get("stats"))
+    load, stats = row.typed_record.load, row.typed_record.stats
     rows = []
-    if bound := mapping(stats.get("under_bound")):
-        words = f"Throughput with {bound['percentile']} within {bound['bound_ms']:g} ms"
-        value = measurements.throughput(_positive(bound.get("throughput_per_s")))
+    if stats.n_samples and load.latency_bound_ms is not None:
+        words = f"Throughput with {load.percentile} within {load.latency_bound_ms:g} ms"
+        value = measurements.throughput(stats.under_bound_per_s)
         rows.append((words, value or "not met", "measured"))
-        rows += [
-            (
-                _at_rate(one),
-                _estimate(one, str(bound["percentile"])),
-                "measured",
-            )
-            for one in objects(mapping(config.get("bound")).get("trials"))
-        ]
-    tried = mapping(config.get("batches"))
+        rows += [(_at_rate(one), _estimate(one, load.percentile), "measured") for one in load.rates]
     rows += [
         (
-            f"Throughput of batch {one['batch']}",
-            measurements.throughput(batches.throughput(one)),
+            f"Throughput of batch {one.batch}",
+            measurements.throughput(one.throughput_per_s),
             "measured",
         )
-        for one in objects(tried.get("tried"))
+        for one in load.batches
     ]
-    if tried.get("choice") == batches.FIXED:
+    if load.batch_choice == batches.FIXED:
         rows.append(("Batch", f"{row.batch}, fixed by the model", "measured"))
     return rows
 
 
-def _at_rate(trial: dict[str, Any]) -> str:
-    rate = trial["rate_per_s"]
+def _at_rate(trial: bounds.Trial) -> str:
+    rate = trial.rate_per_s
     words = formatting.grouped(round(rate)) if rate >= 100 else formatting.figure(rate)
-    all_of_them = f", {trial['processes']} processes" if trial["processes"] > 1 else ""
+    all_of_them = f", {trial.processes} processes" if trial.processes > 1 else ""
     return f"At {words} arrivals per second{all_of_them}"
 
 
-def _estimate(trial: dict[str, Any], percentile: str) -> str:
-    estimate = _positive(trial.get("estimate_ms"))
-    words = f"{percentile} estimate {measurements.latency(estimate)}" if estimate else ""
-    return words or f"too few samples for {percentile}"
+def _estimate(trial: bounds.Trial, percentile: str) -> str:
+    if not trial.estimate_ms:
+        return f"too few samples for {percentile}"
+    return f"{percentile} estimate {measurements.latency(trial.estimate_ms)}"
 
 
-def _load_options(row: Measurement, config: dict[str, Any]) -> list[str]:
+def _load_options(row: Measurement) -> list[str]:
     """The options of `hub bench` for the load of a result."""
+    load, rate = row.typed_record.load, row.typed_record.config.rate_per_s
     parts = []
-    bound, chosen = mapping(config.get("bound")), mapping(config.get("batches"))
-    rate = _positive(config.get("rate_per_s"))
-    if rate and bound.get("rate") != bounds.SEARCH:
+    if rate and load.rate != bounds.SEARCH:
         parts.append(f"--rate {rate:g}")
     if row.concurrency > 1:
         parts.append(f"--concurrency {row.concurrency}")
     if row.latency_bound_ms is not None:
         parts.append(f"--latency-bound {row.latency_bound_ms:g}")
-        if bound.get("percentile") != "p99":
-            parts.append(f"--percentile {bound.get('percentile')}")
-    if chosen.get("choice") == batches.CHOSEN:
-        parts.append(f"--most-batch {chosen.get('most')}")
-    elif row.batch != 1 and not chosen:
+        if load.percentile != "p99":
+            parts.append(f"--percentile {load.percentile}")
+    if load.batch_choice == batches.CHOSEN:
+        parts.append(f"--most-batch {load.most_batch}")
+    elif row.batch != 1 and not load.batch_choice:
         parts.append(f"--batch {row.batch}")
     return parts
-
-
-def _positive(value: Any) -> float | None:
-    """A number from nought up; a contributed record may hold anything here."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
-        return None
-    return float(value)
 
 
 def command(row: Measurement) -> str:
     """What repeats the run on the reader's own machine; empty for what ran on a page."""
     if row.runtime == browser_runs.RUNTIME:
         return ""
-    version = row.variant.version
-    config = row.record.get("config") or {}
+    version, record = row.variant.version, row.typed_record
     parts = [f"hub bench {version.ref}:{row.variant.name}"]
     if row.runtime != "onnxruntime":
         parts.append(f"--runtime {row.runtime}")
     if row.provider and row.provider != "CPUExecutionProvider":
         parts.append(f"--provider {row.provider}")
-    options = mapping(mapping(row.record.get("provider")).get("options"))
     parts += [f"--option {name}={json.dumps(value).strip(chr(34))}"
-              for name, value in options.items()]  # fmt: skip
+              for name, value in record.provider.options.items()]  # fmt: skip
     if row.scenario != "single_stream":
         parts.append(f"--scenario {row.scenario}")
-    parts += _load_options(row, config)
+    parts += _load_options(row)
     if row.threads not in (0, 1):
         parts.append(f"--threads {row.threads}")
     if row.call_style != "run":
         parts.append(f"--call-style {row.call_style}")
-    if config.get("seed"):
-        parts.append(f"--seed {config['seed']}")
+    if record.config.seed:
+        parts.append(f"--seed {record.config.seed}")
     return " ".join(parts)

@@ -67,7 +67,7 @@ def form(variant: Variant | None) -> RunForm:
             Setup(
                 f"{runtime}/{provider}",
                 measurements.runtime(runtime, provider),
-                ", ".join(provider_options.known(runtime, provider)),
+                ", ".join(provider_options.kinds_of(runtime, provider)),
             )
             for runtime, provider in offers
         ),

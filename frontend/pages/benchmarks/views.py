@@ -132,10 +132,10 @@ def one(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
             "histogram": [bar for bar in bars if bar.count],
             "percentiles": run_facts.percentiles(row),
             "facts": run_facts.figures(row),
-            "processes": run_facts.told(processes),
+            "processes": run_facts.table(processes),
             "environment": run_facts.environment(row.environment.parts),
             "operators": run_facts.operators(row),
-            "gate": run_facts.environment(row.record.get("gate") or {}),
+            "gate": run_facts.environment(row.typed_record.gate),
             "command": run_facts.command(row),
             "history": history,
             "data_url": f"{shown['head'].api_url}/benchmarks/{row.pk}",
@@ -150,7 +150,7 @@ def across(request: HttpRequest) -> HttpResponse:
     if elsewhere := _tidied(request):
         return elsewhere
     parameters = {name: request.GET.get(name, "") for name in ACROSS}
-    selection = rankings.Wanted(
+    selection = rankings.Selection(
         task=parameters["task"],
         key=parameters["key"],
         device=parameters["device"],

@@ -14,7 +14,7 @@ from frontend.parts import addresses
 from frontend.parts.options import Option
 from frontend.parts.svg.barcode import CATEGORIES, REST
 from hub.protocol import stored
-from runners.graphs import differences
+from runners.engine.graphs.changes import is_weighty
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -187,7 +187,7 @@ def _attributes(node: Mapping[str, Any], *, with_values: bool) -> str:
     operator = str(node.get("op"))
     lines = [
         f"{name} ({kind})"
-        if not with_values and differences.is_weighty(operator, kind)
+        if not with_values and is_weighty(operator, kind)
         else f"{name} = {value}".removesuffix(" = ")
         for name, kind, value in (row for row in rows if isinstance(row, list) and len(row) == 3)
     ]

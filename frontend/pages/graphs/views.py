@@ -172,7 +172,9 @@ def difference(request: HttpRequest, version: Version, earlier: int) -> HttpResp
     job = compared.of(before, after)
     query = {key: request.GET[key] for key in ("variant", "with") if request.GET.get(key)}
     done = job is not None and job.state == job.State.SUCCEEDED
-    report = compared.told(job, may_have=shown["may_have"]) if job is not None and done else None
+    report = (
+        compared.report_of(job, may_have=shown["may_have"]) if job is not None and done else None
+    )
     sides = ((other, before), (version, after))
     return render(
         request,

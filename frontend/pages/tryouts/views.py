@@ -106,7 +106,7 @@ def ask(request: HttpRequest, version: Version) -> HttpResponse:
     variant = version_head.required_variant(version, request.POST.get("variant", ""))
     model = page.read(version, variant)
     inputs = _given(request, model)
-    job = tryouts.request(request.user, variant=variant, given=inputs, draw=model.sees)
+    job = tryouts.request(request.user, variant=variant, inputs=inputs, draw=model.sees)
     if "json" in request.headers.get("Accept", ""):
         return JsonResponse(
             {"run": str(job.uuid), "url": version_head.place(version, "version-run", job.uuid)},
@@ -137,7 +137,7 @@ def contribute(request: HttpRequest, version: Version) -> HttpResponse:
     row = browser_runs.contribute(
         request.user,
         variant=variant,
-        told=measurement | words,
+        run=measurement | words,
         runtime_version=browser_runtime.VERSION,
     )
     return HttpResponseRedirect(version_head.place(version, "benchmark", row.pk))
@@ -207,7 +207,7 @@ def runtime_file(request: HttpRequest, version: str, filename: str) -> HttpRespo
     return response
 
 
-def _given(request: HttpRequest, model: page.Model) -> list[tryouts.Given]:
+def _given(request: HttpRequest, model: page.Model) -> list[tryouts.Input]:
     inputs = []
     posted = {name: str(value) for name, value in request.POST.items()}
     for one in model.inputs:
@@ -215,14 +215,14 @@ def _given(request: HttpRequest, model: page.Model) -> list[tryouts.Given]:
         picture = request.FILES.get(f"picture-{one.index}")
         text = posted.get(f"json-{one.index}", "").strip()
         if file is not None:
-            inputs.append(tryouts.Given(one.name, "npy", multipart.keep(request.user, file)))
+            inputs.append(tryouts.Input(one.name, "npy", multipart.keep(request.user, file)))
         elif picture is not None and "picture" in one.kinds:
             image, own = input_form.chosen(posted, one)
             digest = multipart.keep(request.user, picture)
-            inputs.append(tryouts.Given(one.name, "picture", digest, image, own))
+            inputs.append(tryouts.Input(one.name, "picture", digest, image, own))
         elif text:
             digest = multipart.keep_text(request.user, f"{one.index}.json", text)
-            inputs.append(tryouts.Given(one.name, "json", digest))
+            inputs.append(tryouts.Input(one.name, "json", digest))
     return inputs
 
 

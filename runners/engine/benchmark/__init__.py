@@ -1,5 +1,5 @@
 """How fast a model is, so that others can check it: fresh processes, every sample, one pure sum.
 
-`record`, `statistics`, `summary` and `verification` are plain Python over plain data and may be
+`record`, `typed_record`, `statistics`, `summary` and `verification` are plain Python and may be
 used anywhere; what loads a model runs in children of the sandbox alone.
 """

@@ -15,7 +15,7 @@ from runners.engine.benchmark import (
     summary,
 )
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Process
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Document, Process
 
 if TYPE_CHECKING:
     from runners.engine.benchmark.subjects import Subject
@@ -27,7 +27,7 @@ def assemble(
     quiet: dict[str, Any],
     began: str,
     failure: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> Document:
     """Put together what was measured, and all that follows from it."""
     options, job = subject.options, subject.job
     idle = quiet.get("idle_power_w")

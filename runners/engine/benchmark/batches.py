@@ -6,10 +6,11 @@ choice is a pure function of what was tried, so that it can be made again from a
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 CHOSEN, FIXED = "highest throughput", "fixed by the model"
 ENDS = ("maximum", "memory", "slower", "failed", "time", "fixed")
@@ -20,40 +21,54 @@ _SLOWER = 0.9
 _MOST_MEMORY = 0.8
 
 
-def row_of(batch: int, process: dict[str, Any]) -> dict[str, Any]:
-    """What the process of one batch gave, for the record."""
-    return {
-        "batch": batch,
-        "inferences": process["inferences"],
-        "wall_s": process["wall_s"],
-        "peak_rss_bytes": process["peak_rss_bytes"],
-    }
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What the process of one batch gave; ``peak_rss_bytes`` is text where it is not exposed."""
+
+    batch: int
+    inferences: int
+    wall_s: float
+    peak_rss_bytes: float | str
+
+    @classmethod
+    def of(cls, batch: int, process: Mapping[str, Any]) -> Trial:
+        """The trial that a process made."""
+        return cls(batch, process["inferences"], process["wall_s"], process["peak_rss_bytes"])
+
+    @classmethod
+    def from_record(cls, row: dict[str, Any]) -> Trial:
+        """Read a trial of a checked record."""
+        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
+
+    def as_record(self) -> dict[str, Any]:
+        """The row of a record."""
+        return asdict(self)
+
+    @property
+    def throughput_per_s(self) -> float:
+        """Rows of the batch per second."""
+        return self.batch * self.inferences / self.wall_s if self.wall_s else 0.0
 
 
-def throughput(row: dict[str, Any]) -> float:
-    """Rows per second of a batch that was tried."""
-    seconds = row["wall_s"]
-    return row["batch"] * row["inferences"] / seconds if seconds else 0.0
-
-
-def best(rows: Sequence[dict[str, Any]]) -> int:
+def best(trials: Sequence[Trial]) -> int:
     """The batch that RULE chooses; 1 where nothing was tried."""
-    most = max(map(throughput, rows), default=0.0)
-    return min((row["batch"] for row in rows if throughput(row) >= _WITHIN * most), default=1)
+    most = max((one.throughput_per_s for one in trials), default=0.0)
+    near = (one.batch for one in trials if one.throughput_per_s >= _WITHIN * most)
+    return min(near, default=1)
 
 
-def is_slower(rows: Sequence[dict[str, Any]]) -> bool:
+def is_slower(trials: Sequence[Trial]) -> bool:
     """Whether the last two batches are so much slower than the best that the trials end."""
-    most = max(map(throughput, rows), default=0.0)
-    return len(rows) > 2 and all(throughput(row) < _SLOWER * most for row in rows[-2:])
+    most = max((one.throughput_per_s for one in trials), default=0.0)
+    return len(trials) > 2 and all(one.throughput_per_s < _SLOWER * most for one in trials[-2:])
 
 
-def is_too_large(rows: Sequence[dict[str, Any]], memory_bytes: int) -> bool:
+def is_too_large(trials: Sequence[Trial], memory_bytes: int) -> bool:
     """Whether twice the last batch would come near the limit of memory, by the growth until now.
 
     A batch adds what its rows need, so that the step to twice the batch is twice the last step.
     """
-    peaks = [row["peak_rss_bytes"] for row in rows if isinstance(row["peak_rss_bytes"], int)]
+    peaks = [one.peak_rss_bytes for one in trials if not isinstance(one.peak_rss_bytes, str)]
     if len(peaks) < 2:
         return False
     step = max(peaks[-1] - peaks[-2], 0)

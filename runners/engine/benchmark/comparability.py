@@ -6,7 +6,7 @@ from typing import Any
 
 from runners.engine.benchmark import batches, bounds
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Record
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Document
 
 _MACHINE = (
     *("cpu_family", "cpu_model_number", "cpu_stepping", "cpu_microcode"),
@@ -20,7 +20,7 @@ def machine_of(environment: dict[str, Any]) -> dict[str, Any]:
     return {name: environment.get(name, NOT_EXPOSED) for name in _MACHINE}
 
 
-def key_fields(measured: Record) -> dict[str, Any]:
+def key_fields(measured: Document) -> dict[str, Any]:
     """The hard fields: figures may be ranked together only where all of these are equal.
 
     Records of the first version have neither the quota nor the rules of warm-up and timing in it,
@@ -83,9 +83,9 @@ def _load(config: dict[str, Any]) -> dict[str, Any]:
     """
     load: dict[str, Any] = {}
     if "bound" in config:
-        asked = config["bound"]
-        load |= {"latency_bound_ms": asked["latency_ms"], "bound_percentile": asked["percentile"]}
-        if asked["rate"] == bounds.SEARCH:
+        bound = config["bound"]
+        load |= {"latency_bound_ms": bound["latency_ms"], "bound_percentile": bound["percentile"]}
+        if bound["rate"] == bounds.SEARCH:
             load["rate_per_s"] = bounds.SEARCH
     if "batches" in config and config["batches"]["choice"] == batches.CHOSEN:
         inputs = config["batches"]["inputs_of_one"]

@@ -43,14 +43,16 @@ def make(model_path: Path, folder: Path, settings: dict[str, Any]) -> dict[str, 
     reason, fixed = "", _fixed_rows(model)
     free = [port.name for port in required_inputs(model) if _is_free_first(port)]
     sizes = _sizes(model, settings)
-    given = {settings["input_shapes"][name][0] for name in free if name in settings["input_shapes"]}
-    firsts = given | _named_rows(model, sizes)
-    chosen = {**settings, "shapes": sizes, "batch": _rows(firsts, settings["batch"])}
-    for source, values in _candidates(model, model_path.parent, chosen):
+    stated = {
+        settings["input_shapes"][name][0] for name in free if name in settings["input_shapes"]
+    }
+    firsts = stated | _named_rows(model, sizes)
+    request = {**settings, "shapes": sizes, "batch": _rows(firsts, settings["batch"])}
+    for source, values in _candidates(model, model_path.parent, request):
         reason = _try(model_path, values, settings["runtime"])
         if not reason:
             ports = stored.write(folder, values)
-            rows = {"batch": chosen["batch"], "fixed_batch": fixed, "batch_by_sizes": bool(firsts)}
+            rows = {"batch": request["batch"], "fixed_batch": fixed, "batch_by_sizes": bool(firsts)}
             return {"inputs": ports, "input_source": source, **rows}
     raise UnsuitableInputError(reason or "no inputs can be made for this model")
 
@@ -145,12 +147,12 @@ def _is_free_first(port: onnx.ValueInfoProto) -> bool:
     return len(dims) > 1 and not (dims[0].HasField("dim_value") and dims[0].dim_value > 0)
 
 
-def _bind(model: onnx.ModelProto, batch: int, chosen: dict[str, int]) -> None:
+def _bind(model: onnx.ModelProto, batch: int, dimensions: dict[str, int]) -> None:
     """Give the free dimensions of the graph's inputs the sizes that are known."""
     ports = [port.type.tensor_type.shape.dim for port in required_inputs(model)]
     sizes = {
         dims[0].dim_param: batch for dims in ports if len(dims) > 1 and dims[0].dim_param
-    } | chosen
+    } | dimensions
     for dims in ports:
         for place, dim in enumerate(dims):
             if not dim.HasField("dim_value") or dim.dim_value < 0:

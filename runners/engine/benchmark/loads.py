@@ -14,12 +14,12 @@ from runners.engine.benchmark.rules import Broken
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runners.engine.benchmark.record import Record
+    from runners.engine.benchmark.record import Document
 
 _CURE = "Send the record as `hub bench` wrote it."
 
 
-def broken(record: Record, where: str = "") -> Iterator[Broken]:
+def broken(record: Document, where: str = "") -> Iterator[Broken]:
     """The rules that one configuration breaks; asks for a record in shape (`record.check`)."""
     if form.is_before_loads(record):
         return
@@ -46,7 +46,7 @@ def broken(record: Record, where: str = "") -> Iterator[Broken]:
         yield from _of_batch(config, field)
 
 
-def _of_options(record: Record, field: str) -> Iterator[Broken]:
+def _of_options(record: Document, field: str) -> Iterator[Broken]:
     provider, config = record["provider"], record["config"]
     options = provider.get("options", {})
     try:
@@ -65,31 +65,31 @@ def _of_options(record: Record, field: str) -> Iterator[Broken]:
 
 
 def _of_rate(config: dict[str, Any], spot: str, field: str) -> Iterator[Broken]:
-    asked, rate = config["bound"], config.get("rate_per_s")
-    trials = [bounds.Trial.from_record(row) for row in asked["trials"]]
+    bound, rate = config["bound"], config.get("rate_per_s")
+    trials = [bounds.Trial.from_record(row) for row in bound["trials"]]
     for place, one in enumerate(trials):
         allowed = (
-            statistics.overruns_allowed(one.samples, asked["percentile"]) if one.samples else 0
+            statistics.overruns_allowed(one.samples, bound["percentile"]) if one.samples else 0
         )
-        estimate, bound_ms = one.estimate_ms, asked["latency_ms"]
+        estimate, bound_ms = one.estimate_ms, bound["latency_ms"]
         if (estimate is None) is bool(allowed) or (
             estimate is not None and (estimate <= bound_ms) is not (one.over_bound < allowed)
         ):
             words = f"{one.over_bound} of {one.samples} samples above the bound do not give it"
             yield Broken("rate-of-trials", f"{spot}[{place}].estimate_ms", estimate, words, _CURE)
             return
-    if asked["rate"] == bounds.SEARCH:
-        highest = bounds.highest(trials, asked["percentile"])
+    if bound["rate"] == bounds.SEARCH:
+        highest = bounds.highest(trials, bound["percentile"])
         if highest != rate:
             words = f"the highest rate within the bound is {highest}"
             yield Broken("rate-of-trials", f"{field}rate_per_s", rate, words, _CURE)
 
 
 def _of_batch(config: dict[str, Any], field: str) -> Iterator[Broken]:
-    told = config["batches"]
-    if told["choice"] != batches.CHOSEN:
+    batch = config["batches"]
+    if batch["choice"] != batches.CHOSEN:
         return
-    best = batches.best(told["tried"])
+    best = batches.best([batches.Trial.from_record(row) for row in batch["tried"]])
     if best != config["batch"]:
         words = f"{batches.RULE} is {best}"
         yield Broken("batch-of-trials", f"{field}batch", config["batch"], words, _CURE)

@@ -37,7 +37,7 @@ class Pace:
 
     seconds: float
     cap_seconds: float
-    wanted: int
+    samples: int
     per_query: int = 1
     rate_per_s: float = 0.0
     seed: int = 0
@@ -115,7 +115,7 @@ def in_turns(
     spans = [Span() for _ in infers]
     each = pace
     if len(infers) > 1:
-        each = replace(pace, seconds=turn_seconds, cap_seconds=turn_seconds, wanted=1)
+        each = replace(pace, seconds=turn_seconds, cap_seconds=turn_seconds, samples=1)
     order = list(zip(spans, infers, strict=True))
     while True:
         for span, infer in order:
@@ -168,7 +168,7 @@ def _one_after_another(infer: Infer, pace: Pace) -> tuple[list[int], dict[int, o
         output = infer()
         after = clock()
         samples.append(after - before)
-        if after >= most or (after >= least and len(samples) >= pace.wanted):
+        if after >= most or (after >= least and len(samples) >= pace.samples):
             return samples, {0: output}
 
 
@@ -231,7 +231,7 @@ class _Desk:
             if self._is_over:
                 return None
             self._arrival += self._gap()
-            is_enough = self._arrival >= self._least and self._count >= self._pace.wanted
+            is_enough = self._arrival >= self._least and self._count >= self._pace.samples
             if is_enough or max(self._arrival, _clock()) >= self._most:
                 self._is_over = True
                 while self._arrival < self._least and self.unserved < _MOST_UNSERVED:

@@ -62,15 +62,15 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
             **process,
             **start,
             **memory,
-            "outputs": outputs.told(
+            "outputs": outputs.summary(
                 before,
                 [
                     outputs.fingerprint(session.callers[place].read(output))
-                    for place, output in sorted(given.items())
+                    for place, output in sorted(arrays.items())
                 ],
             ),
         }
-        for process, given, (session, start, before) in zip(processes, last, opened, strict=True)
+        for process, arrays, (session, start, before) in zip(processes, last, opened, strict=True)
     ]
 
 
@@ -143,7 +143,7 @@ def _timed(
     pace = loops.Pace(
         seconds=arguments["timed_seconds"],
         cap_seconds=arguments["timed_cap_seconds"],
-        wanted=arguments["wanted"],
+        samples=arguments["wanted"],
         per_query=per_query,
         rate_per_s=arguments["rate_per_s"],
         seed=arguments["seed"] + arguments["ordinal"],

@@ -65,15 +65,17 @@ def fingerprint(values: Any) -> Fingerprint:
                 # The bytes as they lie: a copy would count as the model's memory.
                 digest.update(array.ravel().view(np.uint8).data)
             flat = array.ravel()
-            chosen = flat[:: max(1, flat.size // _KEPT)][:_KEPT]
+            sample = flat[:: max(1, flat.size // _KEPT)][:_KEPT]
             narrow = array.dtype.kind == "V" or array.dtype.itemsize < 4
-            elements.append(chosen.astype(np.float32) if narrow else chosen.copy())
+            elements.append(sample.astype(np.float32) if narrow else sample.copy())
     except (RuntimeError, TypeError, ValueError):
         return Fingerprint(NOT_APPLICABLE)
     return Fingerprint(digest.hexdigest(), tuple(shapes), tuple(elements))
 
 
-def told(before: tuple[Fingerprint, Fingerprint], timed: Sequence[Fingerprint]) -> dict[str, str]:
+def summary(
+    before: tuple[Fingerprint, Fingerprint], timed: Sequence[Fingerprint]
+) -> dict[str, str]:
     """The `outputs` of a process: two inferences before the stopwatch, the last ones under it.
 
     ``timed`` has the last inference of each caller; the digest is that of the first caller. Of a

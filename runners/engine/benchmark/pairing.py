@@ -44,14 +44,19 @@ def compare(job: Job) -> Report:
         words = "The server scenario cannot be used for comparisons. Choose another scenario."
         raise JobError("unusable-option", words)
     earlier = job.on(options.against)
-    needed, before = job.scan(), earlier.scan()
-    job.lay_out([job.request.entry, *needed, options.against, *before])
+    external, previous = job.scan(), earlier.scan()
+    job.lay_out([job.request.entry, *external, options.against, *previous])
     options = replace(options, batch=options.batch or 1)
     threads = options.baseline_threads or options.threads
     baseline = Subject(
-        job, replace(options, threads=threads), earlier.model, options.against, before, "baseline"
+        job,
+        replace(options, threads=threads),
+        earlier.model,
+        options.against,
+        previous,
+        "baseline",
     )
-    candidate = Subject(job, options, job.model, job.request.entry, needed, "candidate")
+    candidate = Subject(job, options, job.model, job.request.entry, external, "candidate")
     try:
         comparison = _alternate(job, baseline, candidate)
     except TroubleError as trouble:

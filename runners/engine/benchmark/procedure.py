@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import devices, readings, summary, trials, verdicts
 from runners.engine.benchmark.assembling import assemble, now
-from runners.engine.benchmark.record import NOT_EXPOSED, Process, Record
+from runners.engine.benchmark.record import NOT_EXPOSED, Document, Process
 from runners.engine.benchmark.subjects import TroubleError
 from runners.engine.onnx_files import staging
 
@@ -86,7 +86,7 @@ class Collector:
         return firm and len(counting) >= options.least_processes
 
 
-def measure(subject: Subject, tell: Callable[[int], None]) -> dict[str, Any]:
+def measure(subject: Subject, tell: Callable[[int], None]) -> Document:
     """Measure one configuration; gives its record, that of a failure included."""
     began = now()
     processes: list[Process] = []
@@ -122,7 +122,7 @@ def _collected(subject: Subject, tell: Callable[[int], None]) -> list[Process]:
 
 def alternate(
     baseline: Subject, candidate: Subject, tell: Callable[[int], None]
-) -> tuple[Record, Record, str]:
+) -> tuple[Document, Document, str]:
     """Measure two subjects in turns; gives both records, and who was first in each process.
 
     The number of processes is fixed beforehand: whoever stops when the figures please finds what

@@ -128,7 +128,7 @@ BY_PROVIDER: dict[str, dict[str, Kind]] = {CPU: _CPU, CUDA: _CUDA, TENSORRT: _TE
 _GRAPHS = ("enable_cuda_graph", "trt_cuda_graph_enable")
 
 
-def known(runtime: str, provider: str) -> dict[str, Kind]:
+def kinds_of(runtime: str, provider: str) -> dict[str, Kind]:
     """The options of a provider, or of a runtime that is its own; empty where none are known."""
     if runtime == OPENVINO:
         return _OPENVINO
@@ -136,18 +136,18 @@ def known(runtime: str, provider: str) -> dict[str, Kind]:
 
 
 def read(
-    runtime: str, provider: str, given: Mapping[str, Any], *, call_style: str, concurrency: int
+    runtime: str, provider: str, values: Mapping[str, Any], *, call_style: str, concurrency: int
 ) -> dict[str, bool | int | str]:
     """The options with values of their type, by name; raises ProviderOptionError."""
-    kinds, whose = known(runtime, provider), provider if runtime == ONNXRUNTIME else runtime
+    kinds, whose = kinds_of(runtime, provider), provider if runtime == ONNXRUNTIME else runtime
     options: dict[str, bool | int | str] = {}
-    for name in sorted(given):
+    for name in sorted(values):
         if name not in kinds:
             raise ProviderOptionError(_unknown(str(name), whose, kinds))
         try:
-            options[name] = kinds[name].read(given[name])
+            options[name] = kinds[name].read(values[name])
         except ValueError:
-            words = f"{name} must be {kinds[name].words}, not {str(given[name])[:60]!r}."
+            words = f"{name} must be {kinds[name].words}, not {str(values[name])[:60]!r}."
             raise ProviderOptionError(words) from None
     for name in _GRAPHS:
         if options.get(name) and (call_style != IO_BINDING or concurrency > 1):

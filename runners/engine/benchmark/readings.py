@@ -161,11 +161,11 @@ def _gpu(before: devices.Reading | None, after: devices.Reading | None) -> dict[
     """What the board said at both ends; nothing where no GPU was asked."""
     if before is None or after is None:
         return {}
-    told = [one.throttle for one in (before, after) if one.throttle is not None]
+    states = [one.throttle for one in (before, after) if one.throttle is not None]
     lowest = [one.sm_clock_mhz for one in (before, after) if one.sm_clock_mhz is not None]
     memory = after.memory_used_bytes
     return {
-        "gpu_throttle": sorted({name for one in told for name in one}) if told else NOT_EXPOSED,
+        "gpu_throttle": sorted({name for one in states for name in one}) if states else NOT_EXPOSED,
         "gpu_sm_clock_mhz": min(lowest) if lowest else NOT_EXPOSED,
         "gpu_memory_clock_mhz": _known(after.memory_clock_mhz),
         "gpu_memory_used_bytes": _known(memory),

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     Check = Callable[[Any, str], None]
 
-# A record, and one of its processes, in the shape that `check` demands.
-Record = dict[str, Any]
+# The JSON document of a record, and one of its processes, in the shape that `check` demands; it
+# keeps that shape for its digests. `typed_record` reads it.
+Document = dict[str, Any]
 Process = dict[str, Any]
 
 FORMAT = "onnx-model-hub/benchmark"
@@ -87,7 +88,7 @@ def digest(data: Any) -> str:
     return hashlib.sha256(canonical(data)).hexdigest()
 
 
-def measured(record: Record) -> Record:
+def measured(record: Document) -> Document:
     """The part of a record that is not derived from another part of it."""
     fields = {name: record[name] for name in sorted(_measured_of(record["format_version"]))}
     fields["processes"] = [
@@ -102,7 +103,7 @@ def seed_of(challenge: str) -> int:
     return int(challenge[:8], 16) >> 1
 
 
-def is_first(record: Record) -> bool:
+def is_first(record: Document) -> bool:
     """Whether a record is of the first version, whose sums differ in a few places."""
     return bool(record["format_version"] == 1)
 
@@ -112,12 +113,12 @@ def method_of(scenario: str) -> str:
     return LOAD_METHOD_VERSION if scenario in (SERVER, OFFLINE) else METHOD_VERSION
 
 
-def is_before_loads(record: Record) -> bool:
+def is_before_loads(record: Document) -> bool:
     """Whether a record is of a version without overlapping queries, bounds and chosen batches."""
     return bool(record["format_version"] < 4)
 
 
-def is_before_outputs(record: Record) -> bool:
+def is_before_outputs(record: Document) -> bool:
     """Whether a record is of a version without a challenge and digests of outputs."""
     return bool(record["format_version"] < 3)
 
@@ -127,7 +128,7 @@ def _measured_of(version: int) -> frozenset[str]:
     return MEASURED - {"challenge"} if version < 3 else MEASURED
 
 
-def without_samples(record: Record) -> Record:
+def without_samples(record: Document) -> Document:
     """The record as it is queried and shown: all but the samples, of which only the number stays.
 
     Whoever needs them takes the whole record, which is a file of its own.
@@ -140,13 +141,13 @@ def without_samples(record: Record) -> Record:
     return slim
 
 
-def check(data: Any) -> Record:
+def check(data: Any) -> Document:
     """Give the data back if it has the shape of a record; raises InvalidRecordError.
 
     It says nothing about whether the sums are right: that is `verification.problems`.
     """
     _check(data, "record", is_nested=False)
-    record: Record = data
+    record: Document = data
     return record
 
 
@@ -318,8 +319,8 @@ def _mapped(inner: Check) -> Check:
 
 def _power(data: Any, where: str) -> None:
     _keyed({"provenance": _one_of("measured", "estimated", "declared", "none")})(data, where)
-    needed = {"estimated": "watts_per_core", "declared": "j_per_inference"}
-    name = needed.get(data["provenance"])
+    figure_names = {"estimated": "watts_per_core", "declared": "j_per_inference"}
+    name = figure_names.get(data["provenance"])
     if name:
         _keyed({name: _number, "source": _text})(data, where)
 

@@ -22,7 +22,7 @@ from runners.engine.benchmark import record as form
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from runners.engine.benchmark.record import Process, Record
+    from runners.engine.benchmark.record import Document, Process
 
 # Nanoseconds. A bound model of one Identity node takes 1,800 in ONNX Runtime 1.31 on a Zen 5 core.
 LEAST_SAMPLE_NS = 500
@@ -63,12 +63,12 @@ class Broken:
 
     rule: str
     field: str
-    said: Any
+    value: Any
     message: str
     cure: str
 
 
-def broken(record: Record, where: str = "") -> Iterator[Broken]:
+def broken(record: Document, where: str = "") -> Iterator[Broken]:
     """The rules that one record breaks, sweeps left out; ``where`` is the prefix of its fields.
 
     Asks for a record in shape (`record.check`). Records of earlier formats are held to what holds
@@ -94,7 +94,7 @@ def broken(record: Record, where: str = "") -> Iterator[Broken]:
     yield from _of_copies(finished)
 
 
-def _of_clock(one: Process, record: Record, spot: str) -> Iterator[Broken]:
+def _of_clock(one: Process, record: Document, spot: str) -> Iterator[Broken]:
     if record["provider"]["runtime"] == PAGE:
         return  # a browser rounds its clock on purpose, to steps that it tells
     timer, least = one["timer_ns"], min(one["samples_ns"])
@@ -115,7 +115,7 @@ def _of_clock(one: Process, record: Record, spot: str) -> Iterator[Broken]:
         yield Broken("clock-resolution", f"{spot}samples_ns", least, words, cure)
 
 
-def _of_wall(one: Process, record: Record, spot: str) -> Iterator[Broken]:
+def _of_wall(one: Process, record: Document, spot: str) -> Iterator[Broken]:
     samples, wall = one["samples_ns"], one["wall_s"] + _ROUNDING_S
     cure = "Send the samples and the length of the timed part of the same process."
     if max(samples) / 1e9 > wall:
@@ -127,7 +127,7 @@ def _of_wall(one: Process, record: Record, spot: str) -> Iterator[Broken]:
         yield Broken("samples-within-wall", f"{spot}wall_s", one["wall_s"], words, cure)
 
 
-def _of_cpu_time(one: Process, record: Record, spot: str) -> Iterator[Broken]:
+def _of_cpu_time(one: Process, record: Document, spot: str) -> Iterator[Broken]:
     used = one["cpu_time_s"]
     if isinstance(used, str):
         return
@@ -153,7 +153,7 @@ def _of_cpu_time(one: Process, record: Record, spot: str) -> Iterator[Broken]:
         yield Broken("cpu-time-within-wall", f"{spot}cpu_time_s", used, words, cure)
 
 
-def _of_outputs(one: Process, record: Record, spot: str) -> Iterator[Broken]:
+def _of_outputs(one: Process, record: Document, spot: str) -> Iterator[Broken]:
     if form.is_before_outputs(record) or record["provider"]["runtime"] == PAGE:
         return
     sha256 = one["outputs"]["sha256"]
@@ -163,7 +163,7 @@ def _of_outputs(one: Process, record: Record, spot: str) -> Iterator[Broken]:
         yield Broken("outputs-digest", f"{spot}outputs.sha256", sha256, words, cure)
 
 
-def _of_chance(one: Process, record: Record, spot: str) -> Iterator[Broken]:
+def _of_chance(one: Process, record: Document, spot: str) -> Iterator[Broken]:
     """Times of a machine scatter: they are not equal, do not grow by equal steps, do not repeat."""
     samples, field = one["samples_ns"], f"{spot}samples_ns"
     cure = "Send every sample in its order, as the clock gave it."
@@ -214,7 +214,7 @@ def _of_copies(finished: Sequence[tuple[str, Process]]) -> Iterator[Broken]:
         return  # of many copies one says it
 
 
-def _of_runtime(record: Record, where: str) -> Iterator[Broken]:
+def _of_runtime(record: Document, where: str) -> Iterator[Broken]:
     """The runtime and its providers are known ones, in the record and in its environment."""
     provider, runtime = record["provider"], record["provider"]["runtime"]
     field, cure = f"{where}provider.", "Send runtime and providers as the runtime names them."
@@ -237,7 +237,7 @@ def _of_runtime(record: Record, where: str) -> Iterator[Broken]:
             return
 
 
-def _of_nodes(record: Record, where: str) -> Iterator[Broken]:
+def _of_nodes(record: Document, where: str) -> Iterator[Broken]:
     """Which provider ran the nodes: the claimed one holds some, and kernels ran where nodes are."""
     provider, field = record["provider"], f"{where}provider."
     claimed, nodes = provider["claimed"], provider["nodes_by_provider"]
@@ -280,7 +280,7 @@ def _of_nodes(record: Record, where: str) -> Iterator[Broken]:
             return
 
 
-def _stray(record: Record, providers: set[str]) -> str:
+def _stray(record: Document, providers: set[str]) -> str:
     """A provider of some listed operator or node that neither holds nodes nor ran kernels."""
     profile = record["per_operator"]
     nodes = profile.get("nodes")
@@ -289,7 +289,7 @@ def _stray(record: Record, providers: set[str]) -> str:
     return next((str(name)[:60] for name in named if name not in providers and name != ""), "")
 
 
-def _of_power(record: Record, where: str) -> Iterator[Broken]:
+def _of_power(record: Document, where: str) -> Iterator[Broken]:
     if form.is_before_outputs(record):
         return
     declared, grid = record["power"], record["grid"]
@@ -314,7 +314,7 @@ def _of_power(record: Record, where: str) -> Iterator[Broken]:
         yield Broken("known-grid", f"{where}grid", grid["region"], words, cure)
 
 
-def _of_span(record: Record, where: str) -> Iterator[Broken]:
+def _of_span(record: Document, where: str) -> Iterator[Broken]:
     """All processes ran one after another, between the beginning and the end of the record."""
     began, ended = (datetime.fromisoformat(record[name]) for name in ("started_at", "ended_at"))
     span = (ended - began).total_seconds() + _CLOCK_S

@@ -41,7 +41,7 @@ class Caller:
 
     infer: Callable[[], object]
     # What an inference gave, from what `infer` returned: bound outputs lie elsewhere.
-    read: Callable[[object], Any] = lambda given: given
+    read: Callable[[object], Any] = lambda output: output
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class Opened:
     expect_provider: Callable[[], None] = lambda: None
     # Of a profiled session: ends the profile and gives what it held.
     finish: Callable[[int], dict[str, Any]] | None = None
-    kept: list[Any] = field(default_factory=list)
+    references: list[Any] = field(default_factory=list)
 
 
 def open_session(settings: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
@@ -134,10 +134,10 @@ def _options(onnxruntime: Any, settings: dict[str, Any], *, profiled: bool) -> A
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
     if settings["provider"] == CPU:
-        chosen = settings["provider_options"]
-        options.enable_cpu_mem_arena = chosen.get("enable_cpu_mem_arena", True)
-        options.enable_mem_pattern = chosen.get("enable_mem_pattern", True)
-        if chosen.get("set_denormal_as_zero"):
+        provider_options = settings["provider_options"]
+        options.enable_cpu_mem_arena = provider_options.get("enable_cpu_mem_arena", True)
+        options.enable_mem_pattern = provider_options.get("enable_mem_pattern", True)
+        if provider_options.get("set_denormal_as_zero"):
             options.add_session_config_entry("session.set_denormal_as_zero", "1")
     spins = "1" if settings["spinning"] else "0"
     options.add_session_config_entry("session.intra_op.allow_spinning", spins)
@@ -292,7 +292,7 @@ def _open_openvino(settings: dict[str, Any], feeds: dict[str, Any], *, profiled:
                          is_bound=settings["call_style"] != "run")
         for request in requests
     ]  # fmt: skip
-    opened = Opened(callers, facts, kept=[compiled, requests, bound])
+    opened = Opened(callers, facts, references=[compiled, requests, bound])
     if profiled:
         from runners.engine.benchmark import profiles  # noqa: PLC0415
 

@@ -35,7 +35,7 @@ def sizes_of(
         if name not in named:
             words = _unknown("dynamic dimension", name, named)
             raise UnfitShapeError(_pointer("shapes", name), words)
-    chosen = dict(sizes)
+    result = dict(sizes)
     for name, shape in shapes.items():
         field = _pointer("input_shapes", name)
         if name not in ports:
@@ -43,20 +43,22 @@ def sizes_of(
         declared = ports[name]
         if declared is None:
             continue
-        given = f"the shape {_joined(shape)} contradicts the input {name[:100]}"
+        conflict = f"the shape {_joined(shape)} contradicts the input {name[:100]}"
         if len(shape) != len(declared):
-            words = f"{given}, which is declared as {_joined(declared) or 'a scalar'}"
+            words = f"{conflict}, which is declared as {_joined(declared) or 'a scalar'}"
             raise UnfitShapeError(field, words[:_MOST_TEXT])
         for dim, size in zip(declared, shape, strict=True):
-            known = chosen.setdefault(dim, size) if isinstance(dim, str) else dim
-            if known is not None and known != size:
-                why = f"{dim} is {known}" if isinstance(dim, str) else f"it is {_joined(declared)}"
-                raise UnfitShapeError(field, f"{given}: {why}"[:_MOST_TEXT])
-    return chosen
+            expected = result.setdefault(dim, size) if isinstance(dim, str) else dim
+            if expected is not None and expected != size:
+                why = (
+                    f"{dim} is {expected}" if isinstance(dim, str) else f"it is {_joined(declared)}"
+                )
+                raise UnfitShapeError(field, f"{conflict}: {why}"[:_MOST_TEXT])
+    return result
 
 
-def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    names = ", ".join(sorted(known)) or "none"
+def _unknown(kind: str, name: str, choices: Iterable[str]) -> str:
+    names = ", ".join(sorted(choices)) or "none"
     return f"the model has no {kind} named {name[:100]!r}; it has: {names}"[:_MOST_TEXT]
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.benchmark.options import Options
+    from runners.engine.benchmark.record import Process
     from runners.engine.confine.children import Ending
     from runners.engine.jobs import Job
 
@@ -127,18 +128,18 @@ class Subject:
             raise TroubleError("benchmark-no-inputs", words)
         if ending.kind != "answered":
             raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
-        made = answers.prepared(ending.answer)
-        self.ports, self.input_source = made.ports, made.source
-        self.fixed_batch = made.fixed_batch
-        if self.options.batch or made.batch_by_sizes:
+        inputs = answers.prepared(ending.answer)
+        self.ports, self.input_source = inputs.ports, inputs.source
+        self.fixed_batch = inputs.fixed_batch
+        if self.options.batch or inputs.batch_by_sizes:
             # Sizes that were chosen may say how many rows a call has: then no batch is tried.
-            self.options = replace(self.options, batch=made.batch)
+            self.options = replace(self.options, batch=inputs.batch)
 
-    def time(self, ordinal: int, **changed: Any) -> dict[str, Any]:
+    def time(self, ordinal: int, **changed: Any) -> Process:
         """Run one process to its samples, or to the reason why it has none."""
         return self.run([self], {**self.arguments("time", ordinal), **changed})[0]
 
-    def time_with(self, candidate: Subject, ordinal: int, first: str) -> list[dict[str, Any]]:
+    def time_with(self, candidate: Subject, ordinal: int, first: str) -> list[Process]:
         """Run one process that holds two models and times them in turns; gives what each had.
 
         ``first`` is the letter of the one that is loaded first and has the first turn: A for this
@@ -150,7 +151,7 @@ class Subject:
         processes = wider.run(sides, wider.arguments("time", ordinal))
         return processes if first == "A" else processes[::-1]
 
-    def run(self, sides: list[Subject], arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    def run(self, sides: list[Subject], arguments: dict[str, Any]) -> list[Process]:
         """Run a process with the models of these; gives one's samples, or why it has none, each."""
         ordinal = int(arguments["ordinal"])
         models = [side.arguments("time", ordinal) for side in sides]
@@ -231,7 +232,7 @@ class Subject:
         return text.clip(self.job.cause(ending).rstrip("."), 500)
 
 
-def _process(answer: Any, ordinal: int, foreign: int | str) -> dict[str, Any]:
+def _process(answer: Any, ordinal: int, foreign: int | str) -> Process:
     try:
         process = {**answer, "rejected": False, "reasons": []}
         form.check_process(process, "process")
@@ -248,7 +249,7 @@ def _code(ending: Ending) -> str:
     return "ep-not-used" if lost else ending.kind
 
 
-def _died(ordinal: int, code: str, message: str) -> dict[str, Any]:
+def _died(ordinal: int, code: str, message: str) -> Process:
     numbers = ("kept_every", "queries", "inferences", "unserved", "warmup_count")
     counts = dict.fromkeys(numbers, 0)
     times = dict.fromkeys(("wall_s", "cpu_time_s", "warmup_s", "timer_ns"), 0.0)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import bounds, comparability, statistics
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Process, Record
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Document, Process
 from runners.engine.benchmark.statistics import Interval, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Until a host is calibrated; a calibration may lower these, and nothing may raise them.
 PROVISIONAL = {
@@ -24,12 +27,12 @@ _READINGS = (("psi_cpu_some", "cpu-pressure"), ("foreign_cpu", "foreign-cpu"), (
 _JOULE_PER_KWH = 3_600_000.0
 
 
-def complete(measured: Record) -> dict[str, Any]:
+def complete(measured: Document) -> Document:
     """Give the whole record: what was measured, and all that follows from it."""
     return {**measured, **summarise(measured)}
 
 
-def summarise(measured: Record) -> dict[str, Any]:
+def summarise(measured: Document) -> dict[str, Any]:
     """Derive every field named in `record.DERIVED`, and `processes` with its verdicts.
 
     Asks for a record in shape (`record.check`); what is derived already is passed over.
@@ -39,12 +42,12 @@ def summarise(measured: Record) -> dict[str, Any]:
         for one in measured["processes"]
         for why in [faults(one, measured["gate"])]
     ]
-    kept = [one for one in processes if not one["rejected"]]
+    accepted = [one for one in processes if not one["rejected"]]
     finished = [one for one in processes if one["samples_ns"]]
     used = pool(processes, measured["gate"])
-    is_gated = len(kept) >= _least(measured["gate"])
+    is_gated = len(accepted) >= _least(measured["gate"])
     stats = _stats(used, measured, is_gated=is_gated) if used else None
-    status, reasons = _status(measured, len(kept), finished, stats)
+    status, reasons = _status(measured, len(accepted), finished, stats)
     if stats is not None and not measured["failure"] and not form.is_first(measured):
         reasons += _unreadable(measured, used)
         status = form.NOISY if reasons else status
@@ -53,7 +56,7 @@ def summarise(measured: Record) -> dict[str, Any]:
     return {
         "processes": processes,
         "environment_digest": form.digest(measured["environment"]),
-        "accounting": _accounting(processes, len(kept), len(finished)),
+        "accounting": _accounting(processes, len(accepted), len(finished)),
         "stats": stats,
         "energy": energy,
         "carbon": _carbon(energy, measured["grid"]),
@@ -67,9 +70,9 @@ def summarise(measured: Record) -> dict[str, Any]:
 
 def pool(processes: list[Process], gate: dict[str, Any]) -> list[Process]:
     """The processes that figures are of: those that pass the gate, or all if these are too few."""
-    kept = [one for one in processes if not faults(one, gate)]
-    if len(kept) >= _least(gate):
-        return kept
+    accepted = [one for one in processes if not faults(one, gate)]
+    if len(accepted) >= _least(gate):
+        return accepted
     return [one for one in processes if one["samples_ns"]]
 
 
@@ -77,7 +80,7 @@ def _least(gate: dict[str, Any]) -> int:
     return int(max(gate["least_processes"], PROVISIONAL["least_processes"]))
 
 
-def limit(gate: dict[str, Any], name: str) -> float:
+def limit(gate: Mapping[str, Any], name: str) -> float:
     """What a reading may be at most: the host's own limit, never above the provisional one."""
     return float(min(gate[name], PROVISIONAL[name]))
 
@@ -112,7 +115,7 @@ def faults(process: Process, gate: dict[str, Any]) -> list[str]:
 
 
 def _status(
-    measured: Record, kept: int, finished: list[Process], stats: dict[str, Any] | None
+    measured: Document, accepted: int, finished: list[Process], stats: dict[str, Any] | None
 ) -> tuple[str, list[str]]:
     if measured["failure"]:
         return form.FAILED, [str(measured["failure"].get("code", "failed"))]
@@ -121,7 +124,7 @@ def _status(
             return form.FAILED, ["every-process-died"]
         return form.REJECTED, ["host-busy"]
     reasons = []
-    if kept < _least(measured["gate"]):
+    if accepted < _least(measured["gate"]):
         few = len(finished) < _least(measured["gate"])
         reasons.append("too-few-processes" if few else "interference")
     if stats["between_process_cv"] > limit(measured["gate"], "between_process_cv"):
@@ -131,7 +134,7 @@ def _status(
     return (form.NOISY if reasons else form.ACCEPTED), reasons
 
 
-def _unreadable(measured: Record, used: list[Process]) -> list[str]:
+def _unreadable(measured: Document, used: list[Process]) -> list[str]:
     """What nobody could see of the host: then nobody knows that it was at rest."""
     reasons = []
     readings = [one["interference"] for one in used]
@@ -144,14 +147,14 @@ def _unreadable(measured: Record, used: list[Process]) -> list[str]:
     return reasons
 
 
-def _accounting(processes: list[Process], kept: int, finished: int) -> dict[str, Any]:
+def _accounting(processes: list[Process], accepted: int, finished: int) -> dict[str, Any]:
     samples = hashlib.sha256()
     for one in processes:
         samples.update(form.canonical([one["ordinal"], one["samples_ns"]]))
     return {
         "attempted": len(processes),
         "finished": finished,
-        "kept": kept,
+        "kept": accepted,
         "rejected_processes": [
             {"ordinal": one["ordinal"], "reasons": one["reasons"]}
             for one in processes
@@ -162,7 +165,7 @@ def _accounting(processes: list[Process], kept: int, finished: int) -> dict[str,
     }
 
 
-def _stats(used: list[Process], measured: Record, *, is_gated: bool) -> dict[str, Any]:
+def _stats(used: list[Process], measured: Document, *, is_gated: bool) -> dict[str, Any]:
     pooled = sorted(sample for one in used for sample in one["samples_ns"])
     medians = medians_ms(used)
     between = statistics.interval(medians)
@@ -192,7 +195,7 @@ def _stats(used: list[Process], measured: Record, *, is_gated: bool) -> dict[str
     }
 
 
-def _under_bound(used: list[Process], measured: Record, throughput: Any) -> dict[str, Any]:
+def _under_bound(used: list[Process], measured: Document, throughput: Any) -> dict[str, Any]:
     """The throughput of a server within its bound; null where the measurement exceeds it.
 
     It is what was served, not the rate of arrivals: with a bound of minutes more may arrive.
@@ -200,15 +203,15 @@ def _under_bound(used: list[Process], measured: Record, throughput: Any) -> dict
     config = measured["config"]
     if form.is_before_loads(measured) or "bound" not in config:
         return {}
-    asked = config["bound"]
+    bound = config["bound"]
     whole = bounds.Trial.of(
-        config.get("rate_per_s", 0.0), used, asked["latency_ms"], asked["percentile"]
+        config.get("rate_per_s", 0.0), used, bound["latency_ms"], bound["percentile"]
     )
-    is_within = whole.is_within(asked["percentile"])
+    is_within = whole.is_within(bound["percentile"])
     return {
         "under_bound": {
-            "percentile": asked["percentile"],
-            "bound_ms": asked["latency_ms"],
+            "percentile": bound["percentile"],
+            "bound_ms": bound["latency_ms"],
             "estimate_ms": whole.estimate_ms,
             "over_bound": whole.over_bound,
             "unserved": whole.unserved,
@@ -218,7 +221,7 @@ def _under_bound(used: list[Process], measured: Record, throughput: Any) -> dict
     }
 
 
-def rates(used: list[Process], measured: Record) -> dict[str, Any]:
+def rates(used: list[Process], measured: Document) -> dict[str, Any]:
     """Samples a second: all samples of these processes over all of their timed seconds.
 
     Records before the third version have the geometric mean of the processes' rates.
@@ -301,7 +304,7 @@ def _above_floor(used: list[Process]) -> Any:
     return max(0, int(statistics.median(differences))) if differences else NOT_EXPOSED
 
 
-def energy_of(measured: Record, used: list[Process]) -> dict[str, Any]:
+def energy_of(measured: Document, used: list[Process]) -> dict[str, Any]:
     """Energy over the timed parts, with how it was come by; never a figure without a source.
 
     The figure of one inference is that of all processes over the inferences of all, `energy_j` over

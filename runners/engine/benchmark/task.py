@@ -16,7 +16,7 @@ from runners.engine.reports import Finding, Outcome, Report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runners.engine.benchmark.record import Record
+    from runners.engine.benchmark.record import Document
 
 RECORD, SAMPLES = "record.json", "samples.csv"
 _OUTCOMES: dict[str, Outcome] = {form.FAILED: "failed", form.REJECTED: "errored"}
@@ -70,7 +70,7 @@ def write(job: Job, name: str, content: str) -> None:
         raise JobError("engine-error", f"A child process left a file named {name}.") from None
 
 
-def as_csv(record: Record) -> str:
+def as_csv(record: Document) -> str:
     """Every sample in its order: process, place, nanoseconds, and whether its process counts."""
     lines = ["process,place,latency_ns,counts"]
     for one in record["processes"]:
@@ -83,7 +83,7 @@ def as_csv(record: Record) -> str:
     return "\n".join(lines) + "\n"
 
 
-def measure_of(record: Record) -> dict[str, Any]:
+def measure_of(record: Document) -> dict[str, Any]:
     """The few figures of a record that are asked for most."""
     stats = record["stats"] or {}
     latency = stats.get("latency_ms", {})
@@ -101,7 +101,7 @@ def measure_of(record: Record) -> dict[str, Any]:
     }
 
 
-def findings(record: Record) -> tuple[Finding, ...]:
+def findings(record: Document) -> tuple[Finding, ...]:
     """What is worth telling of a record besides its figures."""
     status, provider = record["status"], record["provider"]
     result = []

@@ -38,12 +38,12 @@ def under_bound(subject: Subject, collect: Callable[[], list[Process]]) -> list[
     search = bounds.Search(options.concurrency / alone, percentile)
     subject.trials = search.trials
     until = time.monotonic() + options.budget_seconds
-    wanted = subject.samples_wanted
+    samples = subject.samples_wanted
     processes: list[Process] = []
     for _ in range(_MEASUREMENTS):
         while time.monotonic() < until and (rate := search.next_rate()) is not None:
             subject.rate_per_s = rate
-            trial = subject.time(0, wanted=wanted)
+            trial = subject.time(0, wanted=samples)
             if trial["failure"]:
                 words = f"The trial of {rate:g} arrivals per second ended early: "
                 raise TroubleError("benchmark-failed", words + trial["failure"]["message"])
@@ -88,35 +88,36 @@ def choose_batch(subject: Subject) -> None:
         return
     of_one = subject.ports
     limit = min(subject.job.limits().memory_bytes, environments.memory_bytes())
-    rows: list[dict[str, object]] = []
+    trials: list[batches.Trial] = []
     until = time.monotonic() + options.budget_seconds
     size, ended, reason = 1, "maximum", ""
     while size <= options.most_batch:
-        if rows and batches.is_too_large(rows, limit):
+        if trials and batches.is_too_large(trials, limit):
             ended = "memory"
             break
-        if rows and time.monotonic() > until:
+        if trials and time.monotonic() > until:
             ended = "time"
             break
-        tried = subject.under(replace(options, batch=size), f"{subject.name}-{size}")
+        trial = subject.under(replace(options, batch=size), f"{subject.name}-{size}")
         try:
-            tried.make_inputs()
-            tried.engine_cache.mkdir(exist_ok=True)
+            trial.make_inputs()
+            trial.engine_cache.mkdir(exist_ok=True)
             seconds = min(options.timed_seconds, _BATCH_SECONDS)
-            process = tried.time(0, wanted=1, timed_seconds=seconds)
+            process = trial.time(0, wanted=1, timed_seconds=seconds)
             reason = process["failure"]["message"] if process["failure"] else ""
         except TroubleError as trouble:
             reason = str(trouble)
         if reason:
             ended = "failed"
             break
-        rows.append(batches.row_of(size, process))
-        if batches.is_slower(rows):
+        trials.append(batches.Trial.of(size, process))
+        if batches.is_slower(trials):
             ended = "slower"
             break
         size *= 2
-    if not rows:
+    if not trials:
         raise TroubleError("benchmark-failed", reason)
     subject.batches = {"choice": batches.CHOSEN, "most": options.most_batch, "ended": ended,
-                       "reason": reason, "tried": rows, "inputs_of_one": of_one}  # fmt: skip
-    subject.options = replace(options, batch=batches.best(rows))
+                       "reason": reason, "tried": [one.as_record() for one in trials],
+                       "inputs_of_one": of_one}  # fmt: skip
+    subject.options = replace(options, batch=batches.best(trials))

@@ -16,9 +16,9 @@ from runners.engine.benchmark.statistics import rounded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runners.engine.benchmark.record import Process, Record
+    from runners.engine.benchmark.record import Document, Process
 
-    Pair = tuple[Record, Record]
+    Pair = tuple[Document, Document]
 
 FORMAT = "onnx-model-hub/speed-comparison"
 SLOWER, FASTER, SAME, INCONCLUSIVE = "slower", "faster", "same", "inconclusive"
@@ -38,7 +38,7 @@ _SIDES = ("baseline", "candidate")
 _MOST_TAKEN = 0.25
 
 
-def judge(baseline: Record, candidate: Record) -> dict[str, Any]:
+def judge(baseline: Document, candidate: Document) -> dict[str, Any]:
     """Say slower, faster, same or inconclusive of two records made in turns, with the reasons.
 
     Median latency decides, and processor time must have moved to the same side. Where a side is
@@ -68,10 +68,10 @@ def judge(baseline: Record, candidate: Record) -> dict[str, Any]:
         word, reasons = _word(wall, against, WIDE_MARGIN if noise else MARGIN)
     if noise and word == SAME:
         word = INCONCLUSIVE
-    return _told(sides, word, [*noise, *reasons], wall, cpu)
+    return _verdict(sides, word, [*noise, *reasons], wall, cpu)
 
 
-def judge_apart(baseline: Record, candidate: Record) -> dict[str, Any]:
+def judge_apart(baseline: Document, candidate: Document) -> dict[str, Any]:
     """The same of two records that were made one after the other: a noisy side decides nothing.
 
     The interval is a bootstrap over the processes of each side.
@@ -86,11 +86,11 @@ def judge_apart(baseline: Record, candidate: Record) -> dict[str, Any]:
         reasons = [*noise, "too-few-processes"]
     elif not noise:
         word, reasons = _word(wall, cpu, MARGIN)
-    return _told(sides, word, reasons, wall, cpu)
+    return _verdict(sides, word, reasons, wall, cpu)
 
 
-def _told(
-    sides: tuple[Record, Record],
+def _verdict(
+    sides: tuple[Document, Document],
     word: str,
     reasons: list[str],
     wall: list[float] | None,
@@ -110,7 +110,7 @@ def _told(
     }
 
 
-def _noise(sides: tuple[Record, Record]) -> list[str]:
+def _noise(sides: tuple[Document, Document]) -> list[str]:
     return [
         f"{name}-{one['status']}"
         for name, one in zip(_SIDES, sides, strict=True)
@@ -118,7 +118,7 @@ def _noise(sides: tuple[Record, Record]) -> list[str]:
     ]
 
 
-def _pairs(baseline: Record, candidate: Record) -> tuple[list[Pair], bool]:
+def _pairs(baseline: Document, candidate: Document) -> tuple[list[Pair], bool]:
     """The processes of both sides, of those that count on both; of all where these are too few.
 
     Tells also whether there are such among them that do not count.
@@ -133,12 +133,12 @@ def _pairs(baseline: Record, candidate: Record) -> tuple[list[Pair], bool]:
 
 def _had_room(process: Process) -> bool:
     """Whether others left most of the host's processors to a process, as far as it shows."""
-    taken = [process["interference"][name] for name in ("foreign_cpu", "steal")]
-    return not any(isinstance(one, str) for one in taken) and sum(taken) <= _MOST_TAKEN
+    shares = [process["interference"][name] for name in ("foreign_cpu", "steal")]
+    return not any(isinstance(one, str) for one in shares) and sum(shares) <= _MOST_TAKEN
 
 
 def _paired(
-    pairs: list[Pair], figures: Callable[[list[dict[str, Any]]], list[float]]
+    pairs: list[Pair], figures: Callable[[list[Process]], list[float]]
 ) -> list[float] | None:
     """The ratio with the ends of its interval; None for too few pairs, or one that took no time."""
     sides = [figures([pair[place] for pair in pairs]) for place in (0, 1)]
@@ -172,7 +172,7 @@ def _by_cpu_time(wall: list[float], cpu: list[float]) -> tuple[str, list[str]]:
     return word, [BY_CPU_TIME] if word in (SLOWER, FASTER) else reasons
 
 
-def complete(baseline: Record, candidate: Record, order: str) -> dict[str, Any]:
+def complete(baseline: Document, candidate: Document, order: str) -> dict[str, Any]:
     """Give the whole comparison, both records included."""
     return {
         "format": FORMAT,
@@ -203,7 +203,7 @@ def check(data: Any) -> dict[str, Any]:
     return comparison
 
 
-def without_samples(comparison: Record) -> dict[str, Any]:
+def without_samples(comparison: Document) -> dict[str, Any]:
     """The comparison with its records as they are queried and shown."""
     slim = {name: form.without_samples(comparison[name]) for name in _SIDES}
     return {**comparison, **slim}

@@ -14,7 +14,7 @@ from runners.engine.benchmark import loads, rules, summary, verdicts
 from runners.engine.benchmark import record as form
 
 if TYPE_CHECKING:
-    from runners.engine.benchmark.record import Process, Record
+    from runners.engine.benchmark.record import Document, Process
 
 _MOST = 20
 # How far apart the samples' own time and that of the whole timed part may be: so many times, and
@@ -43,7 +43,7 @@ def problems(data: Any) -> list[dict[str, Any]]:
     return faults[:_MOST]
 
 
-def _compare_record(record: Record, where: str, faults: list[dict[str, Any]]) -> None:
+def _compare_record(record: Document, where: str, faults: list[dict[str, Any]]) -> None:
     right = summary.summarise(record)
     rest = sorted(form.DERIVED - set(_ORDER))
     for name in (*_ORDER, *rest):
@@ -54,7 +54,7 @@ def _compare_record(record: Record, where: str, faults: list[dict[str, Any]]) ->
     for place, one in enumerate(record["processes"]):
         _count(one, record["config"], f"{where}processes[{place}]", faults)
     faults += [
-        {"field": one.field, "said": one.said, "computed": None, "rule": one.rule,
+        {"field": one.field, "said": one.value, "computed": None, "rule": one.rule,
          "message": one.message, "cure": one.cure}
         for one in (*rules.broken(record, where), *loads.broken(record, where))
     ]  # fmt: skip

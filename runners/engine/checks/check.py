@@ -7,12 +7,11 @@ cannot run may still be valid. Only what is certainly broken or dangerous fails.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from runners.engine.onnx_files import describe, text
 from runners.engine.onnx_files.scan import scan
-from runners.engine.reports import Finding, Outcome
+from runners.engine.reports import Finding, Outcome, Verdict, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from runners.engine.confine.children import Ending
     from runners.engine.confine.isolation import Limits
 
-Word = Literal[
-    "ok", "invalid", "unsupported", "crashed", "timed-out", "out-of-memory", "refused", "not-run"
-]
 SCAN, CHECKER, INFERENCE, LOAD = "scan", "checker", "inference", "load"
 STAGES = (SCAN, CHECKER, INFERENCE, LOAD)
 NAMES = {
@@ -43,22 +39,6 @@ _PREAMBLE = re.compile(
     r"|/\S+\.(?:cc|h):\d+ [^()]{0,300}\([^()]{0,1000}\)(?: const)? "
 )
 _MAX_OPERATORS = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What one stage says, in a word and a message of at most 2,000 characters."""
-
-    word: Word
-    message: str = ""
-    seconds: float = 0.0
-
-    def finding(self, stage: str) -> Finding:
-        """The finding of a stage that ended without an answer."""
-        return Finding(self.word, "error", f"{self.message}.", stage)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"verdict": self.word, "message": self.message, "seconds": self.seconds}
 
 
 def look(handle: int, entry: str, files: dict[str, int]) -> dict[str, Any]:

@@ -68,16 +68,18 @@ def run(job: Job) -> Report:
     if recipe is None:
         raise JobError("engine-error", "The job requests an unknown recipe.")
     job.tell(5, "scan")
-    needed = job.scan()
+    external = job.scan()
     facts: dict[str, Any] = {"recipe": recipe.name, "calibration": None}
     try:
-        return _Conversion(job, recipe, needed, facts).run()
+        return _Conversion(job, recipe, external, facts).run()
     except _EndError as end:
         return job.report("failed", (end.finding,), facts)
 
 
 class _Conversion:
-    def __init__(self, job: Job, recipe: Recipe, needed: list[str], facts: dict[str, Any]) -> None:
+    def __init__(
+        self, job: Job, recipe: Recipe, external: list[str], facts: dict[str, Any]
+    ) -> None:
         self._job, self._recipe, self._facts = job, recipe, facts
         request = job.request
         self._entry = request.entry
@@ -88,8 +90,8 @@ class _Conversion:
         if recipe.calibrates and not self._sample and not data:
             raise _EndError(_NO_DATA)
         own = [self._sample] if self._sample and recipe.calibrates else []
-        job.lay_out([request.entry, *needed, *data, *own])
-        sizes = staging.sizes({path: request.files[path] for path in (request.entry, *needed)})
+        job.lay_out([request.entry, *external, *data, *own])
+        sizes = staging.sizes({path: request.files[path] for path in (request.entry, *external)})
         self._size = sum(sizes.values())
         facts["tool"] = {"name": recipe.tool, "version": job.versions.get("onnxruntime", "")}
 

@@ -129,13 +129,13 @@ def _drop_twins(graph: onnx.GraphProto) -> None:
     earlier: set[bytes] = set()
     distinct = []
     for node in graph.node:
-        written = node.SerializeToString()
-        if node.op_type != "Cast" or written not in earlier:
-            distinct.append(written)
-        earlier.add(written)
+        content = node.SerializeToString()
+        if node.op_type != "Cast" or content not in earlier:
+            distinct.append(content)
+        earlier.add(content)
     if len(distinct) < len(graph.node):
         del graph.node[:]
-        graph.node.extend(onnx.NodeProto.FromString(written) for written in distinct)
+        graph.node.extend(onnx.NodeProto.FromString(content) for content in distinct)
 
 
 def _sort(graph: onnx.GraphProto) -> None:
@@ -165,4 +165,4 @@ def _sort(graph: onnx.GraphProto) -> None:
     if len(order) == len(needs):
         nodes = [graph.node[place].SerializeToString() for place in order]
         del graph.node[:]
-        graph.node.extend(onnx.NodeProto.FromString(written) for written in nodes)
+        graph.node.extend(onnx.NodeProto.FromString(content) for content in nodes)

@@ -185,11 +185,11 @@ def _claim_types(model: onnx.ModelProto) -> None:
 
 def _name(model: onnx.ModelProto) -> None:
     """Name every node, and none like another: the tools tell nodes apart by name."""
-    taken: set[str] = set()
+    names: set[str] = set()
     for place, node in enumerate(bodies.nodes(model)):
-        if not node.name or node.name in taken:
+        if not node.name or node.name in names:
             node.name = f"{node.op_type}_n{place}"
-        taken.add(node.name)
+        names.add(node.name)
 
 
 def _pre_process(model: onnx.ModelProto, work: Path, target: Path) -> str:

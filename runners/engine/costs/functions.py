@@ -57,15 +57,15 @@ class Costs:
     def to_json(self) -> dict[str, Any]:
         """The file that the hub stores; it lists at most MOST_NODES nodes."""
 
-        def written(one: Polynomial | None) -> list[list[object]] | None:
+        def terms_of(one: Polynomial | None) -> list[list[object]] | None:
             return None if one is None else one.to_json(self.symbols)
 
         rows = [
             {
                 "op": text.clip(step.operator, NAME_CHARACTERS),
                 "name": text.clip(step.name, NAME_CHARACTERS),
-                "macs": written(macs),
-                "bytes": written(traffic),
+                "macs": terms_of(macs),
+                "bytes": terms_of(traffic),
                 "parameters": step.parameters,
             }
             for step, macs, traffic in zip(self.walk.steps, self.macs, self.bytes, strict=True)
@@ -83,10 +83,10 @@ class Costs:
             "fixed": dict(self.fixed),
             "holds": self.holds,
             "lattice": self.lattice,
-            "macs": written(total(self.macs)),
-            "bytes": written(total(self.bytes)),
+            "macs": terms_of(total(self.macs)),
+            "bytes": terms_of(total(self.bytes)),
             "bytes_unknown": sum(one is None for one in self.bytes),
-            "peaks": [written(one) for one in self.peaks],
+            "peaks": [terms_of(one) for one in self.peaks],
             "peak_is_whole": self.peak_is_whole,
             "weights": self.weights,
             "unknown": [
@@ -201,12 +201,12 @@ def _fitted(
 
 def _greatest(functions: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
     """Those that no other exceeds for all sizes, at most MOST_PEAKS of them."""
-    kept: list[Polynomial] = []
+    largest: list[Polynomial] = []
     for one in dict.fromkeys(functions):
-        if any(one.is_at_most(other) for other in kept):
+        if any(one.is_at_most(other) for other in largest):
             continue
-        kept = [other for other in kept if not other.is_at_most(one)] + [one]
-    return tuple(kept[:MOST_PEAKS])
+        largest = [other for other in largest if not other.is_at_most(one)] + [one]
+    return tuple(largest[:MOST_PEAKS])
 
 
 def _holds(costs: Costs, walker: Walker, sizes: _Sizes, point: Sequence[int]) -> bool:

@@ -109,16 +109,16 @@ class Walker:
         operator = operator_of(node)
         step = Step(operator, node.name, is_view=operator in _VIEWS)
         step.uses = frozenset(_uses(node))
-        given = [scope.get(name) if name else None for name in node.input]
-        for name, value in zip(node.input, given, strict=True):
+        inputs = [scope.get(name) if name else None for name in node.input]
+        for name, value in zip(node.input, inputs, strict=True):
             if value is not None and value.is_weight and name not in self._weighed:
                 self._weighed.add(name)
                 step.parameters += value.elements or 0
         if operator in ("If", "Loop", "Scan"):
-            outputs = self._control_flow(node, given, scope, step)
+            outputs = self._control_flow(node, inputs, scope, step)
         else:
-            outputs = self._outputs(node, operator, given)
-            self._count(step, node, given, outputs)
+            outputs = self._outputs(node, operator, inputs)
+            self._count(step, node, inputs, outputs)
         for name, value in zip(node.output, outputs, strict=False):
             if name:
                 scope[name] = value
@@ -130,13 +130,13 @@ class Walker:
         self,
         step: Step,
         node: onnx.NodeProto,
-        given: Sequence[Value | None],
+        inputs: Sequence[Value | None],
         outputs: Sequence[Value],
     ) -> None:
         call = Call(
             step.operator,
             {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute},
-            tuple(value.shape if value else None for value in given),
+            tuple(value.shape if value else None for value in inputs),
             tuple(value.shape for value in outputs),
         )
         try:
@@ -147,26 +147,26 @@ class Walker:
             step.macs = None
         if step.is_view or step.operator in ("Constant", "Shape", "Size"):
             return
-        written = known_sum(
+        output_bytes = known_sum(
             value.bytes for name, value in zip(node.output, outputs, strict=False) if name
         )
-        read = [value for value in dict(zip(node.input, given, strict=True)).values() if value]
-        if step.operator in _READS_A_PART and written is not None:
-            step.bytes = 2 * written + (known_sum(value.bytes for value in read[1:]) or 0)
+        read = [value for value in dict(zip(node.input, inputs, strict=True)).values() if value]
+        if step.operator in _READS_A_PART and output_bytes is not None:
+            step.bytes = 2 * output_bytes + (known_sum(value.bytes for value in read[1:]) or 0)
             return
-        step.bytes = known_sum([written, *(value.bytes for value in read)])
+        step.bytes = known_sum([output_bytes, *(value.bytes for value in read)])
 
     def _outputs(
-        self, node: onnx.NodeProto, operator: str, given: Sequence[Value | None]
+        self, node: onnx.NodeProto, operator: str, inputs: Sequence[Value | None]
     ) -> list[Value]:
         """What a node gives, as far as that can be told."""
-        folded = self._folded(node, operator, given)
+        folded = self._folded(node, operator, inputs)
         if folded is not None:
             return folded
         nothing = [Value(onnx.TypeProto()) for _ in node.output]
         if any(
             name and (value is None or not value.type.WhichOneof("value"))
-            for name, value in zip(node.input, given, strict=True)
+            for name, value in zip(node.input, inputs, strict=True)
         ):
             return nothing
         domain = node.domain or DEFAULT_DOMAIN
@@ -177,15 +177,15 @@ class Walker:
                 "" if domain == DEFAULT_DOMAIN else domain,
             )
         except onnx.defs.SchemaError:
-            return self._contrib(node, operator, given) or nothing
+            return self._contrib(node, operator, inputs) or nothing
         contents = {
             name: numpy_helper.from_array(value.content)
-            for name, value in zip(node.input, given, strict=True)
+            for name, value in zip(node.input, inputs, strict=True)
             if value is not None and value.content is not None
         }
         types = {
             name: value.type
-            for name, value in zip(node.input, given, strict=True)
+            for name, value in zip(node.input, inputs, strict=True)
             if value is not None
         }
         try:
@@ -195,17 +195,17 @@ class Walker:
             )  # fmt: skip
         except Exception:  # noqa: BLE001 - onnx raises what its C++ code throws
             return nothing
-        if operator in _LIKE_THE_FIRST and schema.since_version < 7 and given[0] is not None:
-            return [replace(given[0], content=None, is_weight=False)]
+        if operator in _LIKE_THE_FIRST and schema.since_version < 7 and inputs[0] is not None:
+            return [replace(inputs[0], content=None, is_weight=False)]
         return [Value(types.get(name, onnx.TypeProto())) for name in node.output]
 
     def _contrib(
-        self, node: onnx.NodeProto, operator: str, given: Sequence[Value | None]
+        self, node: onnx.NodeProto, operator: str, inputs: Sequence[Value | None]
     ) -> list[Value] | None:
         call = Call(
             operator,
             {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute},
-            tuple(value.shape if value else None for value in given),
+            tuple(value.shape if value else None for value in inputs),
             (),
         )
         try:
@@ -214,28 +214,28 @@ class Walker:
             return None
         floats = [
             value.type.tensor_type.elem_type
-            for value in given
+            for value in inputs
             if value is not None
             and value.type.tensor_type.elem_type in (1, 10, 11, 16)
         ]  # fmt: skip
         kind = floats[0] if floats else 1
-        made = [
+        outputs = [
             Value(onnx.helper.make_tensor_type_proto(kind, list(shape)))
             if shape
             else Value(onnx.TypeProto())
             for shape in shapes
         ]
-        return [*made, *(Value(onnx.TypeProto()) for _ in node.output)][: len(node.output)]
+        return [*outputs, *(Value(onnx.TypeProto()) for _ in node.output)][: len(node.output)]
 
     def _folded(
-        self, node: onnx.NodeProto, operator: str, given: Sequence[Value | None]
+        self, node: onnx.NodeProto, operator: str, inputs: Sequence[Value | None]
     ) -> list[Value] | None:
         """The content of what follows from shapes and small constants; None where it does not."""
         if operator == "Constant":
             return constant(node)
         if operator in ("Shape", "Size"):
-            return shape_content(node, given[0])
-        contents = [value.content for value in given if value and value.content is not None]
+            return shape_content(node, inputs[0])
+        contents = [value.content for value in inputs if value and value.content is not None]
         if (
             operator in _NOT_FOLDED
             or node.domain not in ("", DEFAULT_DOMAIN)
@@ -274,30 +274,34 @@ class Walker:
     def _control_flow(
         self,
         node: onnx.NodeProto,
-        given: Sequence[Value | None],
+        arguments: Sequence[Value | None],
         scope: dict[str, Value],
         step: Step,
     ) -> list[Value]:
         bodies = {one.name: one.g for one in node.attribute if one.HasField("g")}
         if step.operator == "If":
-            return self._branches(given, bodies, scope, step)
+            return self._branches(arguments, bodies, scope, step)
         if step.operator == "Loop":
-            trips = given[0].content if given and given[0] is not None else None
+            trips = arguments[0].content if arguments and arguments[0] is not None else None
             count = None if trips is None else int(trips.reshape(-1)[0])
             inputs = [
                 Value(onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [])),
                 Value(onnx.helper.make_tensor_type_proto(onnx.TensorProto.BOOL, [])),
-                *(replace(one, content=None) if one else None for one in given[2:]),
+                *(replace(one, content=None) if one else None for one in arguments[2:]),
             ]
-            states, first, output_axes = len(given) - 2, 1, None
+            states, first, output_axes = len(arguments) - 2, 1, None
         else:
             numbers = {one.name: list(one.ints) or one.i for one in node.attribute}
             scanned = int(numbers.get("num_scan_inputs", 0))  # type: ignore[arg-type]
-            states, first, output_axes = len(given) - scanned, 0, numbers.get("scan_output_axes")
-            slices, count = scan_slices(
-                given[states:], numbers.get("scan_input_axes") or [0] * scanned
+            states, first, output_axes = (
+                len(arguments) - scanned,
+                0,
+                numbers.get("scan_output_axes"),
             )
-            inputs = [*(replace(one, content=None) if one else None for one in given[:states])]
+            slices, count = scan_slices(
+                arguments[states:], numbers.get("scan_input_axes") or [0] * scanned
+            )
+            inputs = [*(replace(one, content=None) if one else None for one in arguments[:states])]
             inputs += slices
         walk = self._body(bodies.get("body"), inputs, scope, step)
         if walk is None:
@@ -316,13 +320,13 @@ class Walker:
 
     def _branches(
         self,
-        given: Sequence[Value | None],
+        inputs: Sequence[Value | None],
         bodies: Mapping[str, onnx.GraphProto],
         scope: dict[str, Value],
         step: Step,
     ) -> list[Value]:
         """The dearer branch, or the one that a known condition takes."""
-        condition = given[0].content if given and given[0] is not None else None
+        condition = inputs[0].content if inputs and inputs[0] is not None else None
         names = ["then_branch", "else_branch"]
         if condition is not None:
             names = names[:1] if bool(condition.reshape(-1)[0]) else names[1:]
@@ -330,11 +334,11 @@ class Walker:
         step.macs = greatest(walk.macs for walk in walks)
         step.bytes = greatest(walk.bytes for walk in walks)
         step.inner_peak = greatest(greatest(walk.live()) for walk in walks)
-        made = []
+        outputs = []
         for values in zip(*(walk.outputs for walk in walks), strict=False):
             types = {one.type.SerializeToString() if one else b"" for one in values}
-            made.append(values[0] if len(types) == 1 and values[0] else Value(onnx.TypeProto()))
-        return [replace(one, content=None) for one in made]
+            outputs.append(values[0] if len(types) == 1 and values[0] else Value(onnx.TypeProto()))
+        return [replace(one, content=None) for one in outputs]
 
     def _body(
         self,

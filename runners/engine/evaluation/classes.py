@@ -44,7 +44,7 @@ def table(texts: Iterable[str], labels: Sequence[str], *, of_model: bool) -> dic
         return names
     if len(numbers) == len(different):
         return numbers
-    known = names.keys() | numbers.keys()
-    unknown = next(text for text in different if text not in known or text not in names)
+    classes = names.keys() | numbers.keys()
+    unknown = next(text for text in different if text not in classes or text not in names)
     place = "labels of the split" if labels else "class numbers, and the split names no labels"
     raise UnknownClassError(f"{unknown[:60]!r} is not among the {place}")

@@ -111,10 +111,10 @@ def plan_for_pictures(place: int, ports: Sequence[Port]) -> Plan:
 
 def _check_kind(port: Port, column: Column) -> None:
     if column.is_text != (port.dtype == "text"):
-        wanted = "text" if port.dtype == "text" else port.dtype
+        kind = "text" if port.dtype == "text" else port.dtype
         has = "text" if column.is_text else "numbers"
         raise UnfitSplitError(
-            f"The model's input {port.name!r} takes {wanted}, but the split has {has} for it."
+            f"The model's input {port.name!r} takes {kind}, but the split has {has} for it."
         )
     if column.missing and not port.dtype.startswith(("float", "bfloat", "text")):
         raise UnfitSplitError(

@@ -42,17 +42,17 @@ def intervals(
     values = {name: float(metric(once)[0]) for name, metric in metrics.items()}
     usable = {name: metrics[name] for name, value in values.items() if np.isfinite(value)}
     generator = np.random.default_rng(seed)
-    drawn: dict[str, list[Array]] = {name: [] for name in usable}
+    resamples: dict[str, list[Array]] = {name: [] for name in usable}
     size = max(1, min(RESAMPLES, _AT_ONCE // rows))
     for start in range(0, RESAMPLES, size):
         draws = min(size, RESAMPLES - start)
         places = generator.integers(0, rows, (draws, rows)) + rows * np.arange(draws)[:, np.newaxis]
         counts = np.bincount(places.ravel(), minlength=draws * rows).reshape(draws, rows)
         for name, metric in usable.items():
-            drawn[name].append(metric(counts.astype(np.float64)))
+            resamples[name].append(metric(counts.astype(np.float64)))
     ends = {
         name: np.nanpercentile(np.concatenate(figures), PERCENTILES)
-        for name, figures in drawn.items()
+        for name, figures in resamples.items()
     }
     return {name: (values[name], float(low), float(high)) for name, (low, high) in ends.items()}
 

@@ -122,17 +122,17 @@ def labels(value: Any, rows: int) -> list[str]:
 
 
 def _output(name: str, value: Any, rows: int) -> _Output:
-    shown = text.clip(name, 100)
+    label = text.clip(name, 100)
     if isinstance(value, list) and len(value) == rows and all(isinstance(r, dict) for r in value):
         keys = tuple(str(key) for key in value[0]) if value else ()
-        return _Output(shown, "maps", len(keys), keys)
+        return _Output(label, "maps", len(keys), keys)
     array = np.asarray(value) if isinstance(value, np.ndarray | np.generic) else None
     if array is None or array.ndim == 0 or array.shape[0] != rows or not array.size:
-        return _Output(shown, "other", 0)
+        return _Output(label, "other", 0)
     width = array.size // rows
     if array.dtype.kind == "f" or array.dtype.name == "bfloat16":
-        return _Output(shown, "floats", width)
-    return _Output(shown, "labels" if array.dtype.kind in "iuO" else "other", width)
+        return _Output(label, "floats", width)
+    return _Output(label, "labels" if array.dtype.kind in "iuO" else "other", width)
 
 
 def _only(places: Sequence[int], outputs: Sequence[_Output], what: str) -> int:

@@ -90,7 +90,7 @@ def aggregate(job: Round, folder: Path) -> dict[str, Any]:
         "clip_limit": limit,
         "mean_norm": math.sqrt(figures.mean),
         "step_norm": math.sqrt(figures.step),
-        "contributions": [_told(member, figures, at) for at, member in enumerate(job.members)],
+        "contributions": [_row(member, figures, at) for at, member in enumerate(job.members)],
     }
 
 
@@ -176,10 +176,10 @@ def _statistic_weights(job: Round, weights: list[float]) -> list[float]:
     if rules.rule not in _BY_PRODUCTS or not has_statistics:
         return weights
     products = batch_statistics.gram(job.parts, _changes(job), job.base)
-    kept = _BY_PRODUCTS[rules.rule](rules, products)
+    factors = _BY_PRODUCTS[rules.rule](rules, products)
     if rules.rule == training_rules.GEOMETRIC:
-        return kept
-    return [weight * float(one) for weight, one in zip(weights, kept, strict=True)]
+        return factors
+    return [weight * float(one) for weight, one in zip(weights, factors, strict=True)]
 
 
 # Weights from the inner products of all updates.
@@ -206,7 +206,7 @@ class _Figures:
     step: float = 0.0
 
 
-def _told(member: Member, figures: _Figures, at: int) -> dict[str, Any]:
+def _row(member: Member, figures: _Figures, at: int) -> dict[str, Any]:
     length = member.norms[federated.TRAINABLE] * math.sqrt(figures.mean)
     used = member.weight > 0
     return {
@@ -371,9 +371,9 @@ class _Memory:
                 values[slot] = np.full(part.elements, begins)
         return values
 
-    def close(self, part: Part, kept: dict[str, Array]) -> None:
+    def close(self, part: Part, tensors: dict[str, Array]) -> None:
         """Write what is to be remembered of a part."""
-        for slot, values in kept.items():
+        for slot, values in tensors.items():
             if self._file is not None:
                 self._file.seek(self._places[slot + part.name])
                 self._file.write(_float32(values, part))

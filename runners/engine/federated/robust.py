@@ -29,9 +29,9 @@ def multi_krum(products: Array, attackers: float) -> Array:
     np.fill_diagonal(distances, np.inf)
     nearest = np.sort(distances, axis=1)[:, : max(count - wrong - 2, 0)]
     scores = np.where(np.isfinite(nearest), nearest, 0.0).sum(axis=1)
-    chosen = np.zeros(count)
-    chosen[np.argsort(scores, kind="stable")[: count - wrong]] = 1.0
-    return chosen
+    weights = np.zeros(count)
+    weights[np.argsort(scores, kind="stable")[: count - wrong]] = 1.0
+    return weights
 
 
 def geometric_median(products: Array, iterations: int) -> Array:

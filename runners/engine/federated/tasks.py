@@ -42,9 +42,9 @@ def schema(job: Job) -> Report:
     """Split a model into a skeleton and its exchangeable weights, or refuse it with findings."""
     patterns = _patterns(job)
     job.tell(5, "scan")
-    needed = [job.request.entry, *job.scan()]
-    job.lay_out(needed)
-    size = job.size(*needed)
+    paths = [job.request.entry, *job.scan()]
+    job.lay_out(paths)
+    size = job.size(*paths)
     job.tell(40, "schema")
     model, out = job.model, job.out
     failure = "The model cannot be split into graph and weights"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.graphs import matching, sides
+from runners.engine.graphs.changes import Change
 from runners.engine.jobs import Job, JobError, mapping_of
 from runners.engine.onnx_files import describe, nodes, text
 from runners.engine.onnx_files.vocabulary import DEFAULT_DOMAIN
@@ -29,8 +30,6 @@ LISTED_NODES = 500
 LISTED_OUTPUTS = 2000
 LISTED_CHANGES = 16
 CHANGED, ALONE = 1, 2
-# What changed, under which name, and both values in words; of weights how far they moved.
-Change = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +105,11 @@ def _facts(old: Side, new: Side, rows: list[Recognised], weights: sides.Weights)
         "changed": [
             _row(row.later)
             | ({"was": _name(row.earlier)} if _name(row.earlier) != _name(row.later) else {})
-            | {"by": row.how, "changes": row.changes[:LISTED_CHANGES]}
+            | {"by": row.how, "changes": _json(row.changes)}
             | ({"more": more} if (more := len(row.changes) - LISTED_CHANGES) > 0 else {})
             for row in changed[:LISTED_NODES]
         ],
-        "model": _of_models(old.model, new.model)[:LISTED_CHANGES],
+        "model": _json(_of_models(old.model, new.model)),
         "weights": weights.summary(),
         "outputs": _outputs(rows),
         "before": _barcode(old, marks),
@@ -166,17 +165,17 @@ def _changes(
     """What is other about a node: its operator, attributes, inputs, weights, shapes."""
     changes: list[Change] = []
     if earlier.kind != later.kind:
-        changes.append(_change("operator", "", earlier.kind, later.kind))
+        changes.append(Change("operator", "", earlier.kind, later.kind))
     changes += _attributes(earlier, later, weights)
     changes += _inputs(earlier, later, pairs, weights)
     changes += [
-        _change("shape", name, was, now)
+        Change("shape", name, was, now)
         for (_, was), (name, now) in zip(earlier.outputs, later.outputs, strict=False)
         if was and now and was != now
     ]
     if len(earlier.outputs) != len(later.outputs):
         counts = str(len(earlier.outputs)), str(len(later.outputs))
-        changes.append(_change("outputs", "", *counts))
+        changes.append(Change("outputs", "", *counts))
     return changes
 
 
@@ -187,16 +186,16 @@ def _attributes(earlier: Placed, later: Placed, weights: sides.Weights) -> list[
     for name in sorted(was.keys() | now.keys()):
         one, other = was.get(name), now.get(name)
         pairs = [nodes.words_of(side) if side is not None else ("", "") for side in (one, other)]
-        kinds, words = ([pair[place] for pair in pairs] for place in (0, 1))
+        kinds, words = (tuple(pair[place] for pair in pairs) for place in (0, 1))
         label = text.clip(name, nodes.NAME_CHARACTERS)
         # The types too: a reader without access to the weights is shown these alone.
-        change = _change("attribute", label, *words) | {"kinds": kinds}
+        change = Change("attribute", label, words[0], words[1], kinds)
         if one is None or other is None:
             changes.append(change)
         elif sides.stored_in(one) is not None or sides.stored_in(other) is not None:
             distance = weights.distance(one, other)
             if not distance.equal:
-                changes.append(change | {"norm": distance.norm})
+                changes.append(replace(change, has_norm=True, norm=distance.norm))
         elif words[0] != words[1] or sides.plain(one) != sides.plain(other):
             changes.append(change)
     return changes
@@ -211,13 +210,13 @@ def _inputs(
         now = later.inputs[place] if place < len(later.inputs) else sides.NOTHING
         if was.stored is not None and now.stored is not None:
             distance = weights.distance(was.stored, now.stored)
-            change = _change("weight", now.name, was.type, now.type)
+            change = Change("weight", now.name, was.type, now.type)
             if was.type != now.type:
                 changes.append(change)
             elif not distance.equal:
-                changes.append(change | {"norm": distance.norm})
+                changes.append(replace(change, has_norm=True, norm=distance.norm))
         elif not _same_source(was, now, pairs):
-            changes.append(_change("input", str(place), was.shown, now.shown))
+            changes.append(Change("input", str(place), was.label, now.label))
     return changes
 
 
@@ -250,9 +249,9 @@ def _of_models(old: onnx.ModelProto, new: onnx.ModelProto) -> list[Change]:
         for name in sorted(was.keys() | now.keys()):
             if was.get(name, "") != now.get(name, ""):
                 label = text.clip(name, nodes.NAME_CHARACTERS)
-                changes.append(_change(what, label, was.get(name, ""), now.get(name, "")))
+                changes.append(Change(what, label, was.get(name, ""), now.get(name, "")))
     return changes
 
 
-def _change(what: str, name: str, before: str, after: str) -> Change:
-    return {"what": what, "name": name, "before": before, "after": after}
+def _json(changes: list[Change]) -> list[dict[str, Any]]:
+    return [one.to_json() for one in changes[:LISTED_CHANGES]]

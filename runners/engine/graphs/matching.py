@@ -34,15 +34,15 @@ class Pair:
 def match(old: Side, new: Side) -> dict[int, Pair]:
     """Pairs by the index of the later node."""
     pairs: dict[int, Pair] = {}
-    taken: set[int] = set()
+    matched: set[int] = set()
 
     def keep(earlier: Placed, later: Placed, how: str) -> None:
         pairs[later.index] = Pair(earlier.index, how)
-        taken.add(earlier.index)
+        matched.add(earlier.index)
 
     def left() -> tuple[list[Placed], list[Placed]]:
         return (
-            [one for one in old.nodes if one.index not in taken],
+            [one for one in old.nodes if one.index not in matched],
             [one for one in new.nodes if one.index not in pairs],
         )
 

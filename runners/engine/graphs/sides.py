@@ -41,7 +41,7 @@ class Input:
     place: str = ""
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         return f"{self.name} {self.type}".strip()
 
 

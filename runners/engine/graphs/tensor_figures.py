@@ -57,9 +57,9 @@ def run(job: Job) -> Report:
     read = READERS.get(PurePosixPath(entry).suffix.lower())
     if read is None:
         raise JobError("engine-error", "Files of this kind contain no tensors.")
-    needed = [entry, *(job.scan() if read is _initialisers else ())]
-    folder = job.lay_out(needed)
-    sizes = staging.sizes({path: job.request.files[path] for path in needed})
+    paths = [entry, *(job.scan() if read is _initialisers else ())]
+    folder = job.lay_out(paths)
+    sizes = staging.sizes({path: job.request.files[path] for path in paths})
     job.tell(30, "tensors")
     task = functools.partial(write, read, folder, entry, sizes, job.out / NAME)
     failure = Finding("tensors-unreadable", "error", "The tensors cannot be read")
@@ -197,8 +197,8 @@ def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int,
                 sparse = number == 15
                 read = tensors.read_sparse if sparse else tensors.read_tensor
                 rows.append((read(state, first, second), first, second, sparse))
-    chosen = heapq.nlargest(MOST_LISTED, rows, key=lambda row: row[0].elements)
-    ordered = sorted(chosen, key=lambda row: row[1])
+    largest = heapq.nlargest(MOST_LISTED, rows, key=lambda row: row[0].elements)
+    ordered = sorted(largest, key=lambda row: row[1])
 
     def each() -> Found:
         for tensor, first, second, sparse in ordered:

@@ -117,10 +117,10 @@ def facts_of(state: Walk) -> dict[str, Any]:
 
 def _opset(read: dict[str, Any]) -> int | None:
     """Give the default operator set; before IR 3 none was written and version 1 was meant."""
-    written = read["opsets"].get(DEFAULT_DOMAIN)
-    if written is None and not read["opsets"] and read["ir_version"] < 3:
+    declared = read["opsets"].get(DEFAULT_DOMAIN)
+    if declared is None and not read["opsets"] and read["ir_version"] < 3:
         return 1
-    return written if written is None else int(written)
+    return declared if declared is None else int(declared)
 
 
 def _operators(state: Walk) -> list[dict[str, Any]]:

@@ -66,8 +66,8 @@ def write(skeleton: Path, target: Path, *, infer: bool) -> dict[str, Any]:
         json.dump(table, file, ensure_ascii=True, separators=(",", ":"))
         file.flush()
         os.fsync(file.fileno())
-    counted = {key: table[key] for key in ("total", "listed", "cut", "inferred")}
-    return {"nodes": counted | {"bytes": target.stat().st_size}}
+    counts = {key: table[key] for key in ("total", "listed", "cut", "inferred")}
+    return {"nodes": counts | {"bytes": target.stat().st_size}}
 
 
 def with_shapes(model: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:

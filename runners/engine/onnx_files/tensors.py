@@ -147,15 +147,15 @@ class _Reader:
     def _check_inline(self, number: int) -> None:
         tensor = self._tensor
         if number == 9:
-            needed = tensor.stored
+            size = tensor.stored
         else:
             entries = tensor.elements * ENTRIES_PER_ELEMENT.get(tensor.data_type, 1)
-            needed = -(-entries // ELEMENTS_PER_ENTRY.get(tensor.data_type, 1))
-        if self._entries[number] != needed:
+            size = -(-entries // ELEMENTS_PER_ENTRY.get(tensor.data_type, 1))
+        if self._entries[number] != size:
             unit = "bytes" if number == 9 else "values"
             self._walk.refuse(
                 "tensor-size-mismatch",
-                f"The tensor's shape and type need {needed:,} {unit}; {self._entries[number]:,} "
+                f"The tensor's shape and type need {size:,} {unit}; {self._entries[number]:,} "
                 "are stored. The file is damaged or was written by a faulty tool. Export it again.",
             )
 

@@ -55,11 +55,11 @@ def _version(function: onnx.FunctionProto) -> int | None:
 
 
 def _unchanged(function: onnx.FunctionProto, source: int, target: int) -> bool:
-    written = _version(function) or source
+    version = _version(function) or source
     return all(
         node.domain != ""
-        or schemas.same(node.op_type, written, target)
-        or schemas.widened(node.op_type, written, target)
+        or schemas.same(node.op_type, version, target)
+        or schemas.widened(node.op_type, version, target)
         for node in normal.nodes_of(function)
     )
 

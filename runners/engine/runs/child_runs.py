@@ -97,8 +97,8 @@ def _completed(dataset: DataSet, model: onnx.ModelProto) -> DataSet | str:
     """Give the set with all its inputs, or why it cannot be used."""
     if not dataset.outputs:
         return f"{dataset.name} has no outputs"
-    needed = datasets.required_inputs(model)
-    lacking = [port.name for port in needed if port.name not in dataset.inputs]
+    inputs = datasets.required_inputs(model)
+    lacking = [port.name for port in inputs if port.name not in dataset.inputs]
     if not lacking:
         return dataset
     value = _known_input(model) if not dataset.inputs else None

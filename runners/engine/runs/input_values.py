@@ -117,9 +117,9 @@ class InputMaker:
     def _map(self, port: _Port, kind: Any) -> dict[Any, Any]:
         text = kind.key_type == 8  # TensorProto.STRING
         keys = port.use.keys or [f"key{k}" if text else k for k in range(_KEYS)]
-        chosen = [key for key in keys if self._random.random() < 0.7] or keys[:1]
+        sample = [key for key in keys if self._random.random() < 0.7] or keys[:1]
         values = {}
-        for key in chosen:
+        for key in sample:
             value = self._value(port, kind.value_type)
             if value is None or isinstance(value, list | dict):
                 raise CannotGenerateError(
@@ -190,8 +190,8 @@ class InputMaker:
     def _text(self, port: _Port, shape: tuple[int, ...]) -> Array:
         keys = [key for key in port.use.keys if isinstance(key, str)]
         words = np.array([*keys[:50], *_WORDS], dtype=object)
-        chosen: Array = words[self._random.integers(0, len(words), shape)]
-        return np.asarray(chosen, dtype=object).reshape(shape)
+        sample: Array = words[self._random.integers(0, len(words), shape)]
+        return np.asarray(sample, dtype=object).reshape(shape)
 
     def _floats(self, shape: tuple[int, ...]) -> Array:
         values = self._random.standard_normal(shape)
@@ -271,8 +271,8 @@ def _as_declared(
     spread = declared.distribution
     bounds = declared.bounds()
     if spread is not None and spread.kind == "one-of":
-        chosen = random.integers(0, len(spread.values), shape)
-        return np.asarray(np.array(spread.values, object)[chosen])
+        places = random.integers(0, len(spread.values), shape)
+        return np.asarray(np.array(spread.values, object)[places])
     if not bounds:
         normal = spread is not None and spread.kind == "normal"
         return random.normal(spread.mean, spread.std, shape) if spread and normal else None

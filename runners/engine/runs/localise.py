@@ -72,11 +72,11 @@ def find(parties: Parties, forms: Sequence[Form], places: Places, name: str) -> 
     note = "no form of the model runs in both"
     for form in forms:
         model = form.load()
-        chosen = [one for one in datasets.read(places.sets, model) if one.name == name]
-        if not chosen:
+        cases = [one for one in datasets.read(places.sets, model) if one.name == name]
+        if not cases:
             continue
         try:
-            result = _Search(parties, form, model, chosen[0].inputs, places).run()
+            result = _Search(parties, form, model, cases[0].inputs, places).run()
         except runtimes.LoadError as error:
             note = text.message(str(error), str(form.folder), str(form.path.parent))
             continue

@@ -164,8 +164,8 @@ def _opened(source: Path | BinaryIO, how: Picture) -> Image.Image:
         raise UnfitPictureError(f"The file is not one of {', '.join(FORMATS)}.") from None
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise UnfitPictureError(f"The image cannot be read: {error}.") from None
-    chosen = colours.convert("L") if how.channels == "grey" else colours
-    return ImageOps.invert(chosen) if how.invert else chosen
+    converted = colours.convert("L") if how.channels == "grey" else colours
+    return ImageOps.invert(converted) if how.invert else converted
 
 
 def _check(image: Image.Image) -> None:
@@ -183,14 +183,14 @@ def _resized(picture: Image.Image, how: Picture) -> Image.Image:
 
     width, height = how.size(*picture.size)
     scaled = how.scaled(*picture.size)
-    drawn = picture.resize(scaled, Image.Resampling[how.interpolation.upper()])
+    resized = picture.resize(scaled, Image.Resampling[how.interpolation.upper()])
     left, top = (width - scaled[0]) // 2, (height - scaled[1]) // 2
     if how.mode == "crop":
         left, top = (scaled[0] - width) // 2, (scaled[1] - height) // 2
-        return drawn.crop((left, top, left + width, top + height))
+        return resized.crop((left, top, left + width, top + height))
     if scaled == (width, height):
-        return drawn
-    ground = how.pad if drawn.mode == "L" else (how.pad,) * 3
-    whole = Image.new(drawn.mode, (width, height), ground)
-    whole.paste(drawn, (left, top))
+        return resized
+    ground = how.pad if resized.mode == "L" else (how.pad,) * 3
+    whole = Image.new(resized.mode, (width, height), ground)
+    whole.paste(resized, (left, top))
     return whole

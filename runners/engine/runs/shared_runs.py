@@ -193,10 +193,10 @@ class Bench:
         tag: str = "",
     ) -> Attempt:
         """Run all data sets of one origin, once for each way of running them."""
-        chosen = form or self.original
-        key = _key(runtime, origin, chosen.word, tag if optimise else f"{tag}unoptimised")
+        subject = form or self.original
+        key = _key(runtime, origin, subject.word, tag if optimise else f"{tag}unoptimised")
         if key not in self._attempts:
-            self._attempts[key] = self._run(runtime, origin, chosen, optimise=optimise, key=key)
+            self._attempts[key] = self._run(runtime, origin, subject, optimise=optimise, key=key)
         return self._attempts[key]
 
     def attempts(
@@ -214,12 +214,12 @@ class Bench:
         that its origins share no time. Where a session of all ends without an answer, each origin
         runs alone, so that one is not judged by another.
         """
-        chosen = form or self.original
+        subject = form or self.original
         words = tag if optimise else f"{tag}unoptimised"
-        keys = {origin: _key(runtime, origin, chosen.word, words) for origin in origins}
+        keys = {origin: _key(runtime, origin, subject.word, words) for origin in origins}
         lacking = {origin: key for origin, key in keys.items() if key not in self._attempts}
         if len(lacking) > 1 and runtime != REFERENCE and not self.prepared.random:
-            self._run_together(runtime, lacking, chosen, optimise=optimise)
+            self._run_together(runtime, lacking, subject, optimise=optimise)
         return {
             origin: self.attempt(runtime, origin, form=form, optimise=optimise, tag=tag)
             for origin in origins
@@ -289,9 +289,9 @@ class Bench:
 
     def compare(self, expected: Path, actual: Path, profile: str = "") -> Comparison | str:
         """Compare the outputs in two folders; a string says why it could not be done."""
-        model, chosen = self.job.model, profile or self.prepared.profile
+        model, profile = self.job.model, profile or self.prepared.profile
         ending = self.job.stage(
-            "compare", lambda: child_runs.compare(model, expected, actual, chosen), writes=False
+            "compare", lambda: child_runs.compare(model, expected, actual, profile), writes=False
         )
         if ending.kind != "answered":
             return f"comparing the outputs {self.job.cause(ending)}"

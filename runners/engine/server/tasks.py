@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from runners.engine.benchmark import pairing
 from runners.engine.benchmark import task as benchmark_task
 from runners.engine.checks import check
-from runners.engine.checks.check import Verdict
 from runners.engine.conformance import suite
 from runners.engine.conformance import task as conformance_task
 from runners.engine.convert import flow as conversion
@@ -16,6 +15,7 @@ from runners.engine.federated import tasks as federated_tasks
 from runners.engine.graphs import annotate, comparison, skeleton, tensor_figures
 from runners.engine.jobs import Job, findings_of, is_refused, mapping_of
 from runners.engine.onnx_files import describe
+from runners.engine.reports import Verdict
 from runners.engine.runs import run_once
 from runners.engine.upgrades import task as upgrade_task
 
@@ -40,7 +40,7 @@ def describe_model(job: Job) -> Report:
 
 def check_model(job: Job) -> Report:
     """Judge a model by the scan, the checker, strict inference and the runtime."""
-    verdicts = {stage: Verdict("not-run") for stage in check.STAGES}
+    verdicts = {stage: Verdict() for stage in check.STAGES}
     job.tell(_PROGRESS[check.SCAN], check.SCAN)
     ending, limits = job.scan_with(check.look)
     if ending.kind != "answered":

@@ -255,7 +255,7 @@ def test_uploads_of_a_bound_token_are_apart(api, ada):
 
 def test_a_run_elsewhere_is_not_seen_by_a_bound_token(api, ada, bob):
     version = factories.published(bob)
-    given = [tryouts.Given("x", "json", factories.blob(ada, b"[1]"))]
-    job = tryouts.request(ada, variant=version.variants.get(), given=given)
+    inputs = [tryouts.Input("x", "json", factories.blob(ada, b"[1]"))]
+    job = tryouts.request(ada, variant=version.variants.get(), inputs=inputs)
     assert api(ada).get(f"jobs/{job.pk}").status_code == 200
     problem(api(ada, namespace="ada").get(f"jobs/{job.pk}"), 404, "not-found")

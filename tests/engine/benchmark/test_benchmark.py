@@ -111,7 +111,7 @@ def test_a_server_is_asked_at_one_rate_and_inputs_stay_bound(measured):
 
 def test_many_streams_time_eight_inferences_as_one_query():
     done = []
-    pace = loops.Pace(seconds=0.0, cap_seconds=1.0, wanted=5, per_query=8)
+    pace = loops.Pace(seconds=0.0, cap_seconds=1.0, samples=5, per_query=8)
     assert len(loops.timed("multi_stream", lambda: done.append(1), pace).samples) == 5
     assert len(done) == 40
 
@@ -218,11 +218,11 @@ def test_models_of_different_inputs_are_not_compared(measured):
 def test_turns_are_a_b_b_a():
     asked = []
     infers = [lambda letter=letter: asked.append(letter) for letter in "AB"]
-    pace = loops.Pace(seconds=0.0, cap_seconds=1.0, wanted=5)
+    pace = loops.Pace(seconds=0.0, cap_seconds=1.0, samples=5)
     one, other = loops.in_turns("single_stream", infers, pace, 0.0)
     # One round is enough where no time is asked; a turn is one inference at least.
     assert asked == ["A", "B"]
-    longer = loops.Pace(seconds=0.002, cap_seconds=1.0, wanted=5)
+    longer = loops.Pace(seconds=0.002, cap_seconds=1.0, samples=5)
     asked.clear()
     one, other = loops.in_turns("single_stream", infers, longer, 0.0)
     assert "".join(asked).startswith("ABBAABBA")
@@ -231,7 +231,7 @@ def test_turns_are_a_b_b_a():
 
 
 def test_a_model_alone_has_one_turn():
-    pace = loops.Pace(seconds=0.0, cap_seconds=1.0, wanted=5)
+    pace = loops.Pace(seconds=0.0, cap_seconds=1.0, samples=5)
     (alone,) = loops.in_turns("single_stream", [lambda: None], pace, 0.0)
     assert len(alone.samples) == 5
 
@@ -330,7 +330,7 @@ def test_warm_up_ends_when_it_is_steady_or_at_its_cap(monkeypatch):
 
 
 def test_arrivals_are_seeded_and_waiting_counts():
-    pace = loops.Pace(seconds=0.0, cap_seconds=1.0, wanted=20, rate_per_s=20_000.0, seed=3)
+    pace = loops.Pace(seconds=0.0, cap_seconds=1.0, samples=20, rate_per_s=20_000.0, seed=3)
     infer = lambda: loops._wait_until(loops._clock() + 1_000_000, time.process_time)  # noqa: E731
     slow = loops.timed("server", infer, pace).samples
     # Far more arrive than are served, so each waits longer than the one before.
@@ -349,7 +349,7 @@ def test_what_waiting_for_an_arrival_costs_is_no_inferences(monkeypatch):
     assert watched > 0
     assert loops._wait_until(0, read) == 0.0
     monkeypatch.undo()
-    pace = loops.Pace(seconds=0.0, cap_seconds=1.0, wanted=20, rate_per_s=20_000.0)
+    pace = loops.Pace(seconds=0.0, cap_seconds=1.0, samples=20, rate_per_s=20_000.0)
     monkeypatch.setattr(loops, "_wait_until", lambda *_: 1000.0)
     assert loops.timed("server", lambda: None, pace).cpu_s == 0.0
 

@@ -55,7 +55,7 @@ def measured(sandbox, stored):
 def test_queries_overlap_on_as_many_callers_as_may_be_in_flight():
     """Each caller waits until all are inferring: with fewer in flight nothing would ever end."""
     together = threading.Barrier(3, timeout=10)
-    pace = loops.Pace(seconds=0.0, cap_seconds=60.0, wanted=9, rate_per_s=1e6)
+    pace = loops.Pace(seconds=0.0, cap_seconds=60.0, samples=9, rate_per_s=1e6)
     infers = [together.wait] * 3
     span = loops.timed("server", infers[0], pace, infers[1:])
     assert len(span.samples) == 9
@@ -67,7 +67,7 @@ def test_an_error_of_any_caller_ends_all_of_them():
     def fail():
         raise ValueError("lost")
 
-    pace = loops.Pace(seconds=0.0, cap_seconds=60.0, wanted=10**6, rate_per_s=1e6)
+    pace = loops.Pace(seconds=0.0, cap_seconds=60.0, samples=10**6, rate_per_s=1e6)
     with pytest.raises(ValueError, match="lost"):
         loops.timed("server", lambda: None, pace, [fail])
 
@@ -80,7 +80,7 @@ def test_queries_that_had_no_turn_before_the_cap_are_counted(monkeypatch):
     def infer():
         now[0] += 500_000_000
 
-    pace = loops.Pace(seconds=1.0, cap_seconds=2.0, wanted=1, rate_per_s=100.0, seed=1)
+    pace = loops.Pace(seconds=1.0, cap_seconds=2.0, samples=1, rate_per_s=100.0, seed=1)
     span = loops.timed("server", infer, pace)
     # Four of half a second each fit into two seconds; about a hundred arrived in the first.
     assert len(span.samples) == 4
@@ -100,7 +100,7 @@ def test_every_query_of_the_timed_part_is_served_where_the_cap_allows_it(monkeyp
     def infer():
         now[0] += 15_000_000
 
-    pace = loops.Pace(seconds=1.0, cap_seconds=4.0, wanted=1, rate_per_s=100.0, seed=1)
+    pace = loops.Pace(seconds=1.0, cap_seconds=4.0, samples=1, rate_per_s=100.0, seed=1)
     span = loops.timed("server", infer, pace)
     # More slowly than they arrive: the last ones are served after the second has ended.
     assert span.unserved == 0
@@ -294,8 +294,7 @@ def test_more_callers_have_more_processor_time():
 
 
 def row(batch, per_s, peak=100 << 20):
-    return {"batch": batch, "inferences": 100, "wall_s": 100 * batch / per_s,
-            "peak_rss_bytes": peak}  # fmt: skip
+    return batches.Trial(batch, 100, 100 * batch / per_s, peak)
 
 
 def test_the_smallest_batch_near_the_highest_throughput_is_chosen():
@@ -320,7 +319,8 @@ def test_offline_takes_real_batches_and_tells_what_was_tried(measured):
     assert report.outcome == "passed"
     assert record["method"] == form.LOAD_METHOD_VERSION
     assert [one["batch"] for one in told["tried"]] in ([1, 2, 4], [1, 2])
-    assert record["config"]["batch"] == batches.best(told["tried"])
+    tried = [batches.Trial.from_record(one) for one in told["tried"]]
+    assert record["config"]["batch"] == batches.best(tried)
     assert record["config"]["inputs"][0]["shape"][0] == record["config"]["batch"]
     assert record["comparability"]["batch"] == batches.CHOSEN
     assert record["comparability"]["inputs"][0][1][0] == 1

@@ -76,23 +76,23 @@ class Case:
 
     def known(self, name: str) -> np.ndarray[Any, Any]:
         """Give a constant's values; raises CannotConvertError for all else."""
-        found = self.constant(name)
-        if found is None:
+        constant = self.constant(name)
+        if constant is None:
             raise CannotConvertError(f"{name!r} is not a constant")
-        return found
+        return constant
 
     def add(self, op: str, inputs: list[str], output: str = "", **attributes: Any) -> str:
         """Write a node with one output, a new name unless one is given; gives that name."""
         base = self.output(0) or self.node.op_type
         output = output or self._names.fresh(f"{base}_{op.lower()}")
-        given = {name: value for name, value in attributes.items() if value is not None}
-        self.made.append(helper.make_node(op, inputs, [output], **given))
+        values = {name: value for name, value in attributes.items() if value is not None}
+        self.made.append(helper.make_node(op, inputs, [output], **values))
         return output
 
     def put(self, op: str, inputs: list[str], outputs: list[str], **attributes: Any) -> None:
         """Write a node with these outputs."""
-        given = {name: value for name, value in attributes.items() if value is not None}
-        self.made.append(helper.make_node(op, inputs, outputs, **given))
+        values = {name: value for name, value in attributes.items() if value is not None}
+        self.made.append(helper.make_node(op, inputs, outputs, **values))
 
     def fresh(self, word: str) -> str:
         """Give a new name."""
@@ -107,9 +107,9 @@ class Case:
         """Write the same node once more, with some attributes left out or changed."""
         node = onnx.NodeProto()
         node.CopyFrom(self.node)
-        kept = [one for one in node.attribute if one.name not in {*left_out, *changed}]
+        remaining = [one for one in node.attribute if one.name not in {*left_out, *changed}]
         del node.attribute[:]
-        node.attribute.extend(kept)
+        node.attribute.extend(remaining)
         node.attribute.extend(
             helper.make_attribute(name, value)
             for name, value in changed.items()

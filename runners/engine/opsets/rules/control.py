@@ -26,9 +26,9 @@ def scan(case: Case) -> None:
         raise CannotConvertError("Scan-8 with a length for each sequence has no equal")
     body: onnx.GraphProto = case.attribute("body")
     count = int(case.attribute("num_scan_inputs"))
-    given = list(case.node.input)[1:]
-    states = len(given) - count
-    ports = [_port(case, name) for name in given]
+    inputs = list(case.node.input)[1:]
+    states = len(inputs) - count
+    ports = [_port(case, name) for name in inputs]
     results = [case.fresh("each") for _ in body.output]
     inner = onnx.helper.make_node(
         "Scan",
@@ -44,7 +44,7 @@ def scan(case: Case) -> None:
     ]
     graph = onnx.helper.make_graph([inner], case.fresh("batch"), ports, outputs)
     outer: list[str] = list(case.node.output)
-    case.put("Scan", given, outer, body=graph, num_scan_inputs=len(given))
+    case.put("Scan", inputs, outer, body=graph, num_scan_inputs=len(inputs))
 
 
 def _directions(case: Case) -> dict[str, Any]:
@@ -59,11 +59,11 @@ def _port(case: Case, name: str) -> onnx.ValueInfoProto:
 
 
 def _output(name: str, port: onnx.ValueInfoProto, *, known_shape: bool) -> onnx.ValueInfoProto:
-    made = onnx.ValueInfoProto(name=name)
-    made.type.CopyFrom(port.type)
+    output = onnx.ValueInfoProto(name=name)
+    output.type.CopyFrom(port.type)
     if not known_shape:
-        made.type.tensor_type.ClearField("shape")
-    return made
+        output.type.tensor_type.ClearField("shape")
+    return output
 
 
 @rule("sequence-always-given", "RNN", "GRU", "LSTM", source=6, target=7, accepts=1)

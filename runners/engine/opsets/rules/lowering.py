@@ -104,9 +104,9 @@ def pad_axes(case: Case) -> None:
 def split(case: Case) -> None:
     count, inputs = case.attribute("num_outputs"), list(case.node.input)
     if count is not None:
-        known = case.shape(inputs[0])
+        shape = case.shape(inputs[0])
         axis = case.attribute("axis", 0)
-        size = None if known is None else known[axis]
+        size = None if shape is None else shape[axis]
         if size is None:
             raise CannotConvertError("the size that is split is not known")
         each = -(-size // count)

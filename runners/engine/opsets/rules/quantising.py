@@ -25,9 +25,9 @@ def make_scalar(case: Case) -> None:
 
 
 def _scalar(case: Case, name: str) -> str:
-    known = case.constant(name)
-    if known is not None:
-        return case.value(known.reshape(()), case.dtype(name))
+    constant = case.constant(name)
+    if constant is not None:
+        return case.value(constant.reshape(()), case.dtype(name))
     return case.add("Squeeze", [name, case.value([0])])
 
 

@@ -11,7 +11,8 @@ from frontend.parts.svg import charts, latency_strips
 from frontend.presenters import measurements
 from metadata.graphs import evaluations
 from registry.models import Version
-from runners.benchmarks import rankings, samples, selectors, timelines
+from runners.benchmarks import rankings, selectors, timelines
+from runners.engine.benchmark.typed_record import Process
 from runners.models import Comparison, Job, Measurement
 from runners.queue import services
 from tests import factories, proven, shared, timed
@@ -466,13 +467,13 @@ def test_what_a_record_tells_of_operators_is_taken_with_care():
     odd = [{"operator": "If", "time_ms": "x", "share": -1, "nodes": 2, "contains_others": True}]
     whole = [{"operator": "Conv", "time_ms": 3.0, "provider": "CPUExecutionProvider"}, *odd, "no"]
     first, second = run_facts.operators(Measurement(record={"per_operator": {"operators": whole}}))
-    assert (first["operator"], first["share"], first["provider"]) == ("Conv", "100\u202f%", "CPU")
-    assert (second["share"], second["inside"], second["count"]) == ("0\u202f%", True, 2)
+    assert (first.operator, first.share, first.provider) == ("Conv", "100\u202f%", "CPU")
+    assert (second.share, second.inside, second.count) == ("0\u202f%", True, "2")
     assert run_facts.operators(Measurement(record={"per_operator": {"operators": 5}})) == []
 
 
 def test_many_samples_are_a_band_and_few_a_line():
-    process = samples.Process(0, tuple(range(1_000_000, 1_002_000)), 1, False, (), {})
+    process = Process(0, tuple(range(1_000_000, 1_002_000)))
     whole = run.line([process], {})
     assert "<polygon" in whole.drawing
     assert whole.drawing.count(",") < 4 * run.COLUMNS
@@ -483,8 +484,8 @@ def test_many_samples_are_a_band_and_few_a_line():
 
 
 def test_a_histogram_is_of_the_processes_that_the_figures_are_over():
-    kept = samples.Process(0, (1_000_000,) * 3, 1, False, (), {})
-    rejected = samples.Process(1, (9_000_000,) * 5, 1, True, ("foreign-cpu",), {})
+    kept = Process(0, (1_000_000,) * 3)
+    rejected = Process(1, (9_000_000,) * 5, rejected=True, reasons=("foreign-cpu",))
     for processes, count in ((1, 3), (2, 8)):  # of too few that were kept all are used
         bars = run.histogram(Measurement(processes=processes), [kept, rejected])
         assert sum(bar.count for bar in bars) == count

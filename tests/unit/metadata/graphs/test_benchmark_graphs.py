@@ -137,7 +137,7 @@ def test_the_fastest_below_a_size_are_those_of_the_api(version, ada):
     older = factories.published(ada, RegisteredModel.objects.get(name="net0"))
     assert older.number == 2  # its first version is no longer the one that counts
     factories.work()
-    wanted = rankings.Wanted(
+    wanted = rankings.Selection(
         device="example-cpu-2-cores", scenario="single_stream", max_bytes=50_000_000
     )
     expected = [

@@ -17,6 +17,7 @@ from hub.protocol.vocabularies import TASKS_OF
 from metadata.graphs import facts, projection, references, training
 from metadata.rdf import iris, quads, terms
 from metadata.store import negotiation
+from runners.engine.reports import FileCheck, Verdict
 
 HOME = "https://hub.example"
 VERSION = URIRef(f"{HOME}/models/lab/net/v/3")
@@ -86,7 +87,7 @@ KNOWN = facts.VersionFacts(
         facts.CheckFacts(
             "onnx",
             "passed",
-            {"files": [{"path": "model.onnx", "verdicts": {"checker": {"verdict": "ok"}}}]},
+            (FileCheck("model.onnx", verdicts={"checker": Verdict("ok")}),),
             AT,
         ),
     ),

@@ -105,7 +105,7 @@ def test_what_is_shown_and_ranked_is_the_middle_of_its_own_interval(version):
     # Records of the first version have another statistic in all rows of their keys.
     sha256 = entry_of(version)
     told = timed.record(sha256, processes=[most, *rest], format_version=1, method="1")
-    assert record_consistency.median_of(record_consistency.checked(told)) <= 0.9
+    assert record_consistency.checked(told).median_ms <= 0.9
 
 
 def test_the_same_report_is_taken_once(version):
@@ -188,7 +188,7 @@ def test_a_failed_run_is_kept_as_such_and_has_no_rank(version):
     outbox.deliver()
     row = Measurement.objects.get()
     assert (row.status, row.reasons) == ("failed", ["ep-not-used"])
-    assert rankings.across(GUEST, rankings.Wanted()).items == ()
+    assert rankings.across(GUEST, rankings.Selection()).items == ()
     assert selectors.newest(GUEST) == []
 
 
@@ -297,7 +297,7 @@ def test_a_result_counts_only_while_its_variant_is_the_file_that_was_run(version
     row = selectors.one(version, row.pk)
     assert not selectors.counts(row)
     assert selectors.of_version(version) == []
-    assert rankings.across(GUEST, rankings.Wanted()).items == ()
+    assert rankings.across(GUEST, rankings.Selection()).items == ()
 
 
 def test_ranks_stay_inside_a_key_and_noise_has_none(version, ada):
@@ -305,7 +305,7 @@ def test_ranks_stay_inside_a_key_and_noise_has_none(version, ada):
     fast, slow = row_of(version, 1.0), row_of(other, 2.0)
     apart = row_of(other, 0.1, config={"batch": 2})
     row_of(version, 0.5, spread=0.3, config={"batch": 2})
-    found = rankings.across(GUEST, rankings.Wanted()).items
+    found = rankings.across(GUEST, rankings.Selection()).items
     assert {(one.row, one.rank) for one in found} == {(fast, 1), (slow, 2), (apart, 1)}
     assert [one.row for one in found if one.row != apart] == [fast, slow]
     [group] = [
@@ -321,8 +321,8 @@ def test_pages_of_standings_go_on_and_name_their_keys(version, ada):
     for number, median in enumerate((3.0, 2.0)):
         more = listed(ada, factories.model(ada, f"more{number}"))
         rows.append(row_of(more, median))
-    page = rankings.across(GUEST, rankings.Wanted(), limit=2)
-    rest = rankings.across(GUEST, rankings.Wanted(), limit=2, cursor=page.next)
+    page = rankings.across(GUEST, rankings.Selection(), limit=2)
+    rest = rankings.across(GUEST, rankings.Selection(), limit=2, cursor=page.next)
     assert [(one.row, one.rank) for one in (*page.items, *rest.items)] == [
         (rows[0], 1),
         (rows[2], 2),
@@ -330,17 +330,17 @@ def test_pages_of_standings_go_on_and_name_their_keys(version, ada):
     ]
     [key] = page.keys
     assert (key.device, key.results) == ("example-cpu-2-cores", 3)
-    assert rankings.across(GUEST, rankings.Wanted(sort="throughput")).items[0].row == rows[0]
-    assert rankings.across(GUEST, rankings.Wanted(sort="energy")).items == ()
+    assert rankings.across(GUEST, rankings.Selection(sort="throughput")).items[0].row == rows[0]
+    assert rankings.across(GUEST, rankings.Selection(sort="energy")).items == ()
     with pytest.raises(problems.InvalidRequest):
-        rankings.across(GUEST, rankings.Wanted(sort="p99"))
+        rankings.across(GUEST, rankings.Selection(sort="p99"))
 
 
 def test_what_is_private_shows_nowhere(version, ada, bob):
     row = row_of(version)
     RegisteredModel.objects.update(visibility="private")
     for somebody in (GUEST, bob):
-        assert rankings.across(somebody, rankings.Wanted()).keys == ()
+        assert rankings.across(somebody, rankings.Selection()).keys == ()
         assert selectors.newest(somebody) == []
         assert selectors.devices(somebody) == []
         assert selectors.runtimes(somebody) == []
@@ -363,7 +363,7 @@ def test_lists_take_as_many_questions_for_many_as_for_few(
         assert selectors.choices(rows)["batch"] == [1, 2, 3]
         assert [row.environment.digest for row in rows]
     with django_assert_max_num_queries(3):
-        for one in rankings.across(GUEST, rankings.Wanted()).items:
+        for one in rankings.across(GUEST, rankings.Selection()).items:
             assert one.row.variant.version.model.ref
 
 

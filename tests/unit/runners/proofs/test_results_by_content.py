@@ -452,7 +452,7 @@ def test_a_rank_counts_each_measurement_once(ada, bob, bench):
         publish(bob, factories.model(bob, name))
     work()
     measure(median_ms=1.0)
-    found = rankings.across(ada, rankings.Wanted())
+    found = rankings.across(ada, rankings.Selection())
     places = {row.row.variant.version.model.name: row.rank for row in found.items}
     assert places == {"one": 1, "two": 1, "slow": 2}
     assert [key.results for key in found.keys] == [2]
