@@ -29,6 +29,8 @@ class SplitInput:
     # name of a model's input
     name: str
     columns: tuple[str, ...]
+    # polarity of pictures, if stated
+    polarity: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,10 @@ class Target:
     column: str
     # class names in the order of their numbers
     labels: tuple[str, ...]
+    # class that a single score speaks for, if stated
+    positive: str | None = None
+    # columns of 0 and 1, one for each label, with several labels for each row
+    columns: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

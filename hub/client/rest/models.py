@@ -3,13 +3,26 @@
 # Written by scripts/rest.py from docs/openapi.yaml.
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from hub.client.rest.calls import Group, json_of, model_path
 from hub.client.rest.shared import Ref
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluated:
+    """What a measured accuracy is of; `GET …/evaluations` of the version has all of it."""
+
+    metric: str
+    dataset: str
+    # version of the data set
+    version: int
+    split: str
+    # number of evaluated rows
+    rows: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +38,8 @@ class Fit:
     basis: str
     low: float | None
     high: float | None
+    # only with `min` and `max`
+    evaluated: Evaluated | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +131,20 @@ class Model:
     latest: Latest | None
     refs: tuple[Ref, ...]
     role: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preflight:
+    """What the push would do."""
+
+    # whether the model does not exist yet
+    creates: bool
+    # paths whose content the hub needs
+    missing: tuple[str, ...]
+    # size of that content; equal files once
+    missing_bytes: int
+    # number of the newest version, if it has the same files, card and label
+    identical_to: int | None
 
 
 class ModelsGroup(Group):
@@ -210,6 +239,10 @@ class ModelsGroup(Group):
         ] = None,
         keyword: Sequence[str] | None = None,
         license: Sequence[str] | None = None,
+        max: Annotated[
+            Sequence[str] | None,
+            "maximum of a metric of which less is better, such as rmse@prices=3.5",
+        ] = None,
         max_bytes: Annotated[int | None, "maximum total size of the files in bytes"] = None,
         max_macs: Annotated[
             int | None, "maximum multiply-accumulate operations of a run, for usual sizes"
@@ -225,6 +258,10 @@ class ModelsGroup(Group):
         measured_on: Annotated[
             Sequence[str] | None,
             "benchmarked by a worker of this hub on one of these device classes",
+        ] = None,
+        min: Annotated[
+            Sequence[str] | None,
+            "minimum accuracy that this hub measured of the main variant, as metric=value or metric@dataset:split=value, such as accuracy@digits=0.9; each one must hold",
         ] = None,
         namespace: Sequence[str] | None = None,
         operator: Annotated[
@@ -268,9 +305,10 @@ class ModelsGroup(Group):
                 "memory",
                 "parameters",
                 "fastest",
+                "accuracy",
             ]
             | None,
-            "default: fastest with max_p50, else the order of the only max_ filter, else updated",
+            "default: fastest with max_p50, else accuracy with min or max, else the order of the only max_ filter, else updated; accuracy goes by the first min, else the first max",
         ] = None,
         task: Sequence[str] | None = None,
         limit: Annotated[int | None, "maximum number of results (default: all)"] = None,
@@ -293,12 +331,14 @@ class ModelsGroup(Group):
                 "fails_on": fails_on,
                 "keyword": keyword,
                 "license": license,
+                "max": max,
                 "max_bytes": max_bytes,
                 "max_macs": max_macs,
                 "max_memory": max_memory,
                 "max_p50": max_p50,
                 "max_parameters": max_parameters,
                 "measured_on": measured_on,
+                "min": min,
                 "namespace": namespace,
                 "operator": operator,
                 "opset": opset,
@@ -324,6 +364,22 @@ class ModelsGroup(Group):
             "POST",
             f"models/{model_path(model)}/move",
             content=json_of({"namespace": namespace, "name": name}),
+        )
+
+    def preflight(
+        self,
+        model: str,
+        *,
+        files: Sequence[Mapping[str, Any]],
+        card: str | None = None,
+        label: str | None = None,
+    ) -> Preflight:
+        """Check names, permission, card and quota of a push; nothing is stored."""
+        return self._call(
+            Preflight,
+            "POST",
+            f"models/{model_path(model)}/preflight",
+            content=json_of({"files": files, "card": card, "label": label}),
         )
 
     def read(self, model: str) -> Model:

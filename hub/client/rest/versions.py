@@ -127,6 +127,7 @@ class VersionSummary:
     branch: str
     commit_id: str | None
     parent: str | None = None
+    # null while it is a draft
     manifest_sha256: str | None
     publish_requested: bool
     reason: str
