@@ -75,6 +75,7 @@ OMITTED = {
     "uploads_read": "hub.push uploads files",
     "uploads_append": "hub.push uploads files",
     "uploads_delete": "hub.push uploads files",
+    "models_preflight": "hub.push asks before it sends",
     "trainings_uploads_create": "hub.training uploads contributions",
     "trainings_uploads_read": "hub.training uploads contributions",
     "trainings_uploads_append": "hub.training uploads contributions",

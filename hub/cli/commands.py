@@ -101,9 +101,11 @@ EXAMPLES: Final = {
     "dataset show": ("hub dataset show digits",),
     "dataset ls": ("hub dataset ls handwritten",),
     "login": ("hub login --url https://hub.example.org", "hub login < token.txt"),
-    "cache list": ("hub cache list",),
-    "cache clean": ("hub cache clean --unused-days 30",),
+    "cache ls": ("hub cache ls", "hub cache ls --json"),
+    "cache prune": ("hub cache prune --unused-days 30", "hub cache prune --max-size 20GB"),
     "cache verify": ("hub cache verify",),
+    "cache pin": ("hub cache pin zoo/resnet50@3",),
+    "cache unpin": ("hub cache unpin zoo/resnet50@3",),
     "help": ("hub help", "hub help jobs watch"),
 }
 NAMES: Final = tuple(name for section in SECTIONS.values() for name in section)

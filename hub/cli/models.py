@@ -23,6 +23,7 @@ SORTS = (
     "memory",
     "parameters",
     "fastest",
+    "accuracy",
 )
 _FILTERS = (
     "namespace", "license", "task", "keyword", "precision", "opset_max",

@@ -24,7 +24,7 @@ MOST_VALUES = 5_000
 MOST_DEPTH = 64
 _NAMED = 20
 # A string that never ends goes to the end of the text, so that none is looked at twice.
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*(?:"|\\?\Z)', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 

@@ -28,7 +28,7 @@ LIMIT_BYTES = 1_000_000
 _BEGINNING = 10_000
 _NOT_PROSE = re.compile(r"#|>|\||`{3}|<|!\[|[-*] |\d+\. ")
 # Each mark ends where the next of its kind begins, so that no part is looked at twice.
-_TARGET = r"\((?:[^()]|\([^()]*\))*+\)"
+_TARGET = r"\((?:[^()]|\([^()]*\))*\)"
 _PICTURE = re.compile(rf"!\[[^\[\]]*\]{_TARGET}")
 _LINK = re.compile(rf"\[([^\[\]]*)\](?:{_TARGET}|\[[^\[\]]*\])?")
 _EMPHASIS = re.compile(r"[*`]|(?<!\w)_|_(?!\w)")

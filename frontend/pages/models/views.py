@@ -39,7 +39,8 @@ from registry.api.parameters import accepts
 from registry.cards import mentions, refused_cards, resolution
 from registry.core import usage
 from registry.core.permissions import can
-from registry.versions import file_history, selectors
+from registry.versions import file_history, history, selectors
+from registry.versions.lifecycle import BRANCH
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.graphs import networks, tensors
 from runners.proofs import selectors as proof_selectors
@@ -77,12 +78,17 @@ def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
         return HttpResponseRedirect(version_head.place(version, tab) + choice)
     shown = selectors.latest(request.user, model) or selectors.versions(request.user, model).first()
     if shown is None:
+        commit = history.readers_head(model, BRANCH)
         return render(
             request,
             "models/empty.html",
             {
                 "section": "models",
                 "model": model,
+                "commit": commit,
+                "files": commit.files.order_by("path")[:PAGE] if commit else (),
+                "files_total": commit.files.count() if commit else 0,
+                "may_have": selectors.may_have_files(request.user, model),
                 "may_draft": can(request.user, "version.draft", model),
                 "may_edit": can(request.user, "model.edit", model),
                 "refused_cards": refused_cards.count(request.user, model),

@@ -16,7 +16,7 @@ function tidy() {
 
 function place(page) {
   const focused = document.activeElement;
-  const mark = focused?.name && `[name="${focused.name}"]` + (focused.type === "checkbox" || focused.type === "radio" ? `[value="${CSS.escape(focused.value)}"]` : "");
+  const mark = focused?.name && `[name="${focused.name}"]` + (/checkbox|radio/.test(focused.type) ? `[value="${CSS.escape(focused.value)}"]` : "");
   const caret = focused?.type === "search" ? focused.selectionStart : null;
   const open = [...form().querySelectorAll("details")].map((item) => item.open);
   const fresh = page.getElementById("filters");
@@ -52,11 +52,9 @@ async function show(url) {
 }
 
 addEventListener("change", (event) => {
-  const changed = event.target;
-  if (changed.form?.id !== "filters") return;
-  // A choice that means nothing without the value of another field waits for that.
-  if (changed.dataset.with && !changed.form.elements[changed.dataset.with].value) return;
-  show(address(changed.form));
+  const { form, dataset } = event.target;
+  // A choice waits for the field it needs.
+  if (form?.id === "filters" && form.elements[dataset.with]?.value !== "") show(address(form));
 });
 addEventListener("submit", (event) => {
   if (event.target.id !== "filters") return;

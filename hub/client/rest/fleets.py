@@ -3,6 +3,7 @@
 # Written by scripts/rest.py from docs/openapi.yaml.
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
@@ -105,9 +106,14 @@ class FleetsGroup(Group):
             query={"device": device},
         )
 
-    def list(self, model: str) -> tuple[Fleet, ...]:
+    def list(
+        self,
+        model: str,
+        *,
+        limit: Annotated[int | None, "maximum number of results (default: all)"] = None,
+    ) -> Iterator[Fleet]:
         """List fleets, for maintainers."""
-        return self._items(Fleet, "GET", f"models/{model_path(model)}/fleets")
+        return self._pages(Fleet, f"models/{model_path(model)}/fleets", limit=limit)
 
     def read(self, model: str, fleet: str) -> Fleet:
         """Read the progress of a rollout."""

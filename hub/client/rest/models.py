@@ -3,10 +3,10 @@
 # Written by scripts/rest.py from docs/openapi.yaml.
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from hub.client.rest.calls import Group, json_of, model_path
 from hub.client.rest.shared import Ref
@@ -131,20 +131,6 @@ class Model:
     latest: Latest | None
     refs: tuple[Ref, ...]
     role: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Preflight:
-    """What the push would do."""
-
-    # whether the model does not exist yet
-    creates: bool
-    # paths whose content the hub needs
-    missing: tuple[str, ...]
-    # size of that content; equal files once
-    missing_bytes: int
-    # number of the newest version, if it has the same files, card and label
-    identical_to: int | None
 
 
 class ModelsGroup(Group):
@@ -364,22 +350,6 @@ class ModelsGroup(Group):
             "POST",
             f"models/{model_path(model)}/move",
             content=json_of({"namespace": namespace, "name": name}),
-        )
-
-    def preflight(
-        self,
-        model: str,
-        *,
-        files: Sequence[Mapping[str, Any]],
-        card: str | None = None,
-        label: str | None = None,
-    ) -> Preflight:
-        """Check names, permission, card and quota of a push; nothing is stored."""
-        return self._call(
-            Preflight,
-            "POST",
-            f"models/{model_path(model)}/preflight",
-            content=json_of({"files": files, "card": card, "label": label}),
         )
 
     def read(self, model: str) -> Model:

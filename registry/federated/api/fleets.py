@@ -14,7 +14,7 @@ from hub.protocol import digests, problems
 from registry.api import etags, pagination
 from registry.api.authentication import TokenAuthentication
 from registry.api.inputs import Input, parse
-from registry.api.parameters import asks
+from registry.api.parameters import PAGED, asks
 from registry.api.serializers import Digest
 from registry.core.permissions import require
 from registry.federated import selectors
@@ -132,11 +132,12 @@ class FleetList(FleetView):
     """The fleets of a model."""
 
     @extend_schema(operation_id="fleets_list", responses=pagination.paged(FleetOutput))
+    @asks(*PAGED)
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """List fleets, for maintainers."""
         model = registry.model(request.user, namespace, name)
-        rows = selectors.fleets(request.user, model)[:200]
-        return pagination.respond(request, FleetOutput, list(rows), None)
+        rows = selectors.fleets(request.user, model)
+        return pagination.highest_first(request, FleetOutput, rows, "id")
 
     @extend_schema(
         operation_id="fleets_create", request=FleetInput, responses={201: FleetMadeOutput}

@@ -91,6 +91,7 @@ def test_a_limit_decides_the_order_and_each_row_has_the_value_that_keeps_it(api,
         {
             "constraint": "max_p50", "limit": 1e9, "value": made["fast"].p50_ms, "unit": "ms",
             "basis": "measured", "low": made["fast"].p50_low_ms, "high": made["fast"].p50_high_ms,
+            "evaluated": None,
         }
     ]  # fmt: skip
     assert first["speed"]["low_ms"] == made["fast"].p50_low_ms <= made["fast"].p50_ms

@@ -185,6 +185,6 @@ def test_the_command_says_it_in_one_line(proxy):
         env={"HTTP_PROXY": f"http://127.0.0.1:{used.port}", "HUB_URL": "http://hub.test"},
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
-    assert done.returncode == 1
+    assert done.returncode == 5
     assert done.stderr.startswith("hub: The proxy http://127.0.0.1:")
     assert len(done.stderr.splitlines()) == 1

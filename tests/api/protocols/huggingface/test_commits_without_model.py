@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from registry.models import Commit, Membership, Version
 from registry.versions.services import files as file_services
 from registry.versions.services import registered_models, versions
@@ -48,6 +50,15 @@ def test_every_reader_has_the_commits_of_a_tokenizer(writer, api, net):
     assert [row["path"] for row in tree] == ["README.md", "tokenizer.json"]
     assert guest.post("/api/models/ada/net/paths-info/main", {"paths": ["README.md"]}).json()
     assert refs_of(guest)["branches"] == {"main": second}
+
+
+def test_the_page_of_the_repository_lists_its_files(writer, api, net):
+    made(commit(writer, added("tokenizer.json", b"{}"), added("a b/words.txt", b"one two")))
+    guest = api()
+    page = guest.get("/models/ada/net").content.decode()
+    paths = re.findall(r'href="(/ada/net/resolve/[^"]+)"', page)
+    assert [body(guest.get(path)) for path in paths] == [b"one two", b"{}"]
+    assert "No ONNX model has been published here." in page
 
 
 def refs_of(caller):
