@@ -8,8 +8,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from django.db import connections
-from django.db.utils import OperationalError
+from django.db.utils import ConnectionHandler, OperationalError
 
 from registry.core import changes
 
@@ -23,8 +22,8 @@ def database(tmp_path, monkeypatch):
     with sqlite3.connect(path, check_same_thread=False) as other:
         other.execute("PRAGMA journal_mode=WAL")
         other.execute("CREATE TABLE jobs (name TEXT)")
-    own = connections.create_connection("default")
-    own.settings_dict = own.settings_dict | {"NAME": str(path), "OPTIONS": {}}
+    sqlite = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
+    own = ConnectionHandler({"default": sqlite})["default"]
     monkeypatch.setattr(changes, "connection", own)
     yield SimpleNamespace(own=own, other=other)
     own.close()
