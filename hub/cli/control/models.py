@@ -55,17 +55,19 @@ CREATE = Verb(
     ("hub create --namespace zoo resnet50 --visibility private",),
     positional=("name",), texts={"name": "name of the model"},
 )  # fmt: skip
+_STATE = ("ref", "state", "reason", "url")
 YANK = Verb(
     "yank", "versions.yank",
     "remove a version from lists; its exact number still resolves, with a warning",
-    ("hub yank zoo/resnet50@3 --reason 'Wrong labels'",), pinned=True,
+    ("hub yank zoo/resnet50@3 --reason 'Wrong labels'",), _STATE, pinned=True,
 )  # fmt: skip
 RESTORE = Verb(
-    "restore", "versions.restore", "undo a yank", ("hub restore zoo/resnet50@3",), pinned=True
-)
+    "restore", "versions.restore", "undo a yank", ("hub restore zoo/resnet50@3",), _STATE,
+    pinned=True,
+)  # fmt: skip
 WITHDRAW = Verb(
     "withdraw", "versions.withdraw", "delete the files of a version; page and digests remain",
-    ("hub withdraw zoo/resnet50@3 --reason 'Licence revoked' --yes",), pinned=True,
+    ("hub withdraw zoo/resnet50@3 --reason 'Licence revoked' --yes",), _STATE, pinned=True,
     question="Withdraw {model}@{number}? Its files are deleted permanently; page, number and "
     "digests remain. This cannot be undone.",
 )  # fmt: skip

@@ -26,8 +26,8 @@ _NOTHING: frozenset[int] = frozenset()
 _HIGH_BYTES = bytes(range(0x80, 0x100))
 _CHUNK = 1 << 20
 _RUNS_OF_VARINTS = {
-    # Possessive, so that a hostile length costs one pass and no memory. Python before 3.11.5 goes on
-    # after what a repetition has read in vain (cpython issue 106052), so each is looked ahead for.
+    # Possessive, so that a hostile length costs one pass and no memory. Each is looked ahead for:
+    # Python before 3.11.5 goes on behind what a repetition read in vain (cpython issue 106052).
     tag: re.compile(
         rb"(?:(?=\x%02x[\x80-\xff]{0,9}+[\x00-\x7f])\x%02x[\x80-\xff]*+.)++" % (tag, tag), re.DOTALL
     )
