@@ -99,7 +99,11 @@ class Problem(HubError):
         super().__init__(self.detail)
 
     def __str__(self) -> str:
-        fields = [f"{error.get('pointer', '')}: {error.get('detail', '')}" for error in self.errors]
+        fields = [
+            f"{error.get('pointer', '')}: {error.get('detail', '')}"
+            for error in self.errors
+            if error.get("detail") != self.detail
+        ]
         return "\n  ".join([self.detail, *fields])
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,5 +1,5 @@
 // The list follows its filters without a reload: the same address is asked for, and the answer
-// takes the place of the form, with focus, scroll and open groups kept. Back works as everywhere.
+// takes the place of the form, with focus, scroll and open groups kept.
 
 const form = () => document.getElementById("filters");
 let asked = 0;
