@@ -176,7 +176,7 @@ def test_patterns_choose_files_and_a_card_may_be_given(here, mirror, tmp_path):
 
 def test_what_is_private_there_is_private_here(there, here, mirror):
     code, _, complaints = mirror("zoo/hidden", "--namespace", "zoo")
-    assert (code, "pass a token of that server" in complaints) == (1, True)
+    assert (code, "pass a token of that server" in complaints) == (3, True)
     secret = ("--token", "-")
     code, said, complaints = mirror("zoo/hidden", "--namespace", "zoo", *secret, input=there.token)
     assert (code, said.splitlines()[0]) == (0, "zoo/hidden@1 published"), complaints
@@ -193,7 +193,7 @@ def test_what_is_private_there_is_private_here(there, here, mirror):
 
 def test_what_is_behind_a_gate_needs_a_token_and_is_private_here(there, here, mirror):
     code, _, complaints = mirror("zoo/gated", "--namespace", "zoo")
-    assert (code, f"{there.address}/zoo/gated is gated" in complaints) == (1, True)
+    assert (code, f"{there.address}/zoo/gated is gated" in complaints) == (4, True)
     secret = ("--token", "-")
     code, said, complaints = mirror("zoo/gated", "--namespace", "zoo", *secret, input=there.token)
     assert (code, said.splitlines()[0]) == (0, "zoo/gated@1 published"), complaints
@@ -201,17 +201,17 @@ def test_what_is_behind_a_gate_needs_a_token_and_is_private_here(there, here, mi
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    ("options", "status", "text"),
     [
-        (("zoo/nope",), "Model zoo/nope not found"),
-        (("zoo/net", "--revision", "nope"), "does not have this revision"),
-        (("zoo/net", "--token", "hf_wrong"), "rejected the token"),
-        (("a/b/c",), "is not a model name"),
-        (("zoo/net", "--name", "bad..name"), "holds '--' or '..'"),
+        (("zoo/nope",), 3, "Model zoo/nope not found"),
+        (("zoo/net", "--revision", "nope"), 3, "does not have this revision"),
+        (("zoo/net", "--token", "hf_wrong"), 4, "rejected the token"),
+        (("a/b/c",), 1, "is not a model name"),
+        (("zoo/net", "--name", "bad..name"), 1, "holds '--' or '..'"),
     ],
 )
-def test_refusals(here, mirror, options, text):
+def test_refusals(here, mirror, options, status, text):
     code, said, complaints = mirror(*options, "--namespace", "zoo")
-    assert (code, said) == (1, "")
+    assert (code, said) == (status, "")
     assert text in complaints
     assert "Traceback" not in complaints

@@ -57,6 +57,8 @@ def _quantise(recipe: Recipe, settings: Settings, work: Path, target: Path) -> i
     left = _not_to_quantise(model, settings)
     common: dict[str, Any] = {
         "weight_type": QuantType.QInt8,
+        # Processors without VNNI add products of bytes in 16 bits: 7 bits do not overflow them.
+        "reduce_range": True,
         "per_channel": settings.per_channel,
         "nodes_to_exclude": left,
         "use_external_data_format": len(whole_models.family(prepared)) > 1,
