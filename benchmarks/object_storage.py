@@ -6,6 +6,7 @@ these in turn with another file; the medians of the runs' ratios count.
 
     python benchmarks/object_storage.py                     # 1 GB, three runs
     python benchmarks/object_storage.py --megabytes 200
+    python benchmarks/object_storage.py --tls               # the gateway speaks TLS
 """
 
 from __future__ import annotations
@@ -109,6 +110,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--megabytes", type=int, default=1000)
     options.add_argument("--runs", type=int, default=3)
+    options.add_argument("--tls", action="store_true")
     chosen = options.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="hub-object-storage-"))
     # Two copies of each file, and what the cluster frees only later.
@@ -117,14 +119,16 @@ def main() -> None:
     hub: Hub | None = None
     try:
         cluster.start()
-        os.environ.update(cluster.environment)
+        environment = cluster.tls_environment if chosen.tls else cluster.environment
+        os.environ.update(environment)
+        os.environ["CURL_CA_BUNDLE"] = str(folder / "ceph" / "certificate.pem")
         from registry.storage.s3.bucket import Bucket
 
         bucket = Bucket(ceph.BUCKET, "")
         client: Any = bucket._client  # noqa: SLF001
         client.create_bucket(Bucket=ceph.BUCKET)
         storage = {"HUB_STORAGE_URL": f"s3://{ceph.BUCKET}/hub", "HUB_STORAGE_REDIRECT": "true"}
-        hub = Hub(folder / "home", **cluster.environment, **storage)
+        hub = Hub(folder / "home", **environment, **storage)
         hub.call("POST", "models", {"namespace": "zoo", "name": "transferred"})
         hub.call("POST", "models/zoo/transferred/versions", {})
         runs = [run(hub, bucket, folder, chosen.megabytes) for _ in range(chosen.runs)]

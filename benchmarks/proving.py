@@ -9,6 +9,10 @@ optimisation; the upgraded model loaded and run once; and of the benchmark what 
 loading, warming up and timed inferences. That is without imports, sandbox, files, comparisons and
 the reference interpreter.
 
+From the same figures follows how long it all takes on quiet cores: proofs on all of them at once,
+then one benchmark after another, each with its windows of timing as long as they were here and all
+else as long as its processor time. The two parts do not overlap in it, though they may.
+
     HUB_MODEL_CORPUS=FOLDER python benchmarks/proving.py
     python benchmarks/proving.py FOLDER --models 10 --no-bench
 
@@ -21,6 +25,7 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,6 +45,9 @@ LOOK_SECONDS = 2.0
 TICKS = os.sysconf("SC_CLK_TCK")
 EVIDENCE = ("check", "upgrade", "conformance", "benchmark")
 IMPORT = 5000
+CORES = 4
+# How long a light benchmark looks at a host that is at rest.
+QUIET_SECONDS = 0.5
 # `order.FIRST`: the priority of first evidence; what somebody waits for has a lower number.
 FIRST = 4
 CARD = "---\nlicense: other\n---\n# {name}\n"
@@ -184,8 +192,12 @@ def push_all(place: Place, folders: list[Path]) -> None:
 
 
 def outstanding(bench: str) -> dict[str, int]:
-    """How many versions still lack each part of their first evidence."""
-    from registry.models import Version
+    """How many versions still lack each part of their first evidence.
+
+    What ONNX Runtime does not load is owed no benchmark, but that of an upgrade may wait.
+    """
+    from registry.models import Variant, Version
+    from runners.benchmarks import unmeasured
     from runners.models import Job
 
     kinds = [kind for kind in EVIDENCE if kind != "benchmark" or bench != "off"]
@@ -195,11 +207,20 @@ def outstanding(bench: str) -> dict[str, int]:
         .filter(kind__in=kinds, priority__lte=FIRST)
         .values_list("version", "kind")
     )
+    waiting = set(
+        Job.objects.filter(state__in=Job.LIVE, kind="benchmark", priority__lte=FIRST)
+        .values_list("version", flat=True)
+    )  # fmt: skip
     for pk, state in Version.objects.values_list("pk", "state"):
         if state in (Version.State.DRAFT, Version.State.WITHDRAWN):
             continue
         for kind in kinds:
-            lacking[kind] += (pk, kind) not in ended
+            if (pk, kind) in ended:
+                continue
+            main = Variant.objects.filter(version=pk).select_related("entry").first()
+            is_owed = kind != "benchmark" or main is None or pk in waiting
+            is_owed = is_owed or not unmeasured.obstacle(main)
+            lacking[kind] += is_owed
     return lacking
 
 
@@ -278,6 +299,37 @@ def bare(model: str, upgraded: str) -> None:
     print(json.dumps(seconds))
 
 
+class Window(NamedTuple):
+    """The warm-ups and timed parts of a benchmark: as long as they lasted, and its processor."""
+
+    seconds: float
+    processor: float
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> Window:
+        seconds = processor = 0.0
+        for one in record.get("processes", []):
+            if one["wall_s"]:
+                whole = one["warmup_s"] + one["wall_s"]
+                seconds += whole
+                processor += one["cpu_time_s"] * whole / one["wall_s"]
+        return cls(seconds, processor)
+
+
+def on_quiet_cores(
+    first: list[dict[str, Any]], rest: float, records: dict[str, dict[str, Any]]
+) -> tuple[float, float]:
+    """Seconds of all proofs, and then of all benchmarks one by one, on `CORES` quiet cores."""
+    proofs = [job["processor"] for job in first if job["kind"] != "benchmark"]
+    alone = 0.0
+    for job in first:
+        if job["kind"] == "benchmark":
+            window = Window.of(records.get(job["job"], {}))
+            alone += QUIET_SECONDS * bool(window.seconds)
+            alone += job["processor"] - window.processor + window.seconds
+    return max([(sum(proofs) + rest) / CORES, *proofs]), alone
+
+
 def in_sessions(record: dict[str, Any]) -> float:
     """Processor seconds that a record's processes spent in loading, warming up and inferring."""
     total = 0.0
@@ -288,11 +340,22 @@ def in_sessions(record: dict[str, Any]) -> float:
     return total
 
 
-def bare_seconds(folders: list[Path]) -> dict[str, float]:
+def first_records() -> dict[str, dict[str, Any]]:
+    """The records of the first benchmarks, by job."""
+    from registry.storage.files import store
+    from runners.models import Job
+
+    return {
+        str(job.pk): json.loads(store().path(sha256).read_text())
+        for job in Job.objects.filter(kind="benchmark", priority__lte=FIRST)
+        if (sha256 := job.typed_report.files.get("record.json"))
+    }
+
+
+def bare_seconds(folders: list[Path], records: dict[str, dict[str, Any]]) -> dict[str, float]:
     """The processor seconds of the same work without a hub, by kind."""
     from registry.models import Variant
     from registry.storage.files import store
-    from runners.models import Job
 
     total = dict.fromkeys(EVIDENCE, 0.0)
     command = [sys.executable, str(ROOT / "benchmarks" / "proving.py"), "--bare"]
@@ -311,18 +374,39 @@ def bare_seconds(folders: list[Path]) -> dict[str, float]:
             continue
         for kind, spent in json.loads(ran.stdout.splitlines()[-1]).items():
             total[kind] += spent
-        for job in Job.objects.filter(
-            kind="benchmark", version__model__name=name, priority__lte=FIRST
-        ):
-            if sha256 := job.typed_report.files.get("record.json"):
-                record = json.loads(store().path(sha256).read_text())
-                total["benchmark"] += in_sessions(record)
     print()
+    total["benchmark"] = sum(map(in_sessions, records.values()))
     return total
 
 
+def tell_speeds() -> None:
+    """Print how many main variants are measured, and why others are not."""
+    from collections import Counter
+
+    from registry.models import Variant
+    from runners.benchmarks import unmeasured
+    from runners.models import Measurement
+
+    mains = {}
+    for variant in Variant.objects.select_related("entry", "version").order_by("-pk"):
+        mains[variant.version_id] = variant
+    standings = Counter()
+    for variant in mains.values():
+        one = unmeasured.of(variant)
+        standings[f"{one.state}: {one.reason}" if one.reason else one.state] += 1
+    print("speed of the main variants:")
+    for words, count in standings.most_common():
+        print(f"  {count:3}  {words[:160]}")
+    accepted = Measurement.objects.filter(status="accepted").values("variant").distinct()
+    print(f"  of the measured, {accepted.count()} have an accepted result")
+
+
 def tell(
-    place: Place, ready: dict[str, float], total: dict[str, float], without: dict[str, float]
+    place: Place,
+    ready: dict[str, float],
+    total: dict[str, float],
+    records: dict[str, dict[str, Any]],
+    without: dict[str, float],
 ) -> None:
     """Print what was measured. `total` is by process, `without` the bare seconds by kind."""
     jobs = place.jobs()
@@ -349,9 +433,15 @@ def tell(
         print(line.format(f"also {kind}"[:14], len(all_of_it), f"{sum(all_of_it):.1f}", "", "", ""))
     rest = sum(total.values()) - sum(job["processor"] for job in jobs)
     print(f"the hub itself (requests, queue, graphs): {rest:.1f} s of processor time")
+    proofs, alone = on_quiet_cores(first, rest, records)
+    print(
+        f"on {CORES} quiet cores: {proofs:.0f} s of proofs and {alone:.0f} s of benchmarks, "
+        f"{proofs + alone:.0f} s together"
+    )
     print(f"{3600 * models / (sums[0] or 1):.0f} models for each core and hour of first evidence")
     hours = (sums[0] + rest) / models * IMPORT / 3600
     print(f"{IMPORT} such models: {hours:.1f} hours of one core, that of the hub itself included")
+    tell_speeds()
     print("the dearest jobs:")
     for job in sorted(first, key=lambda one: -one["processor"])[:10]:
         wall = job["ended"] - job["began"]
@@ -371,6 +461,8 @@ def main() -> int:
     if 0 < (options.models or 0) < len(folders):
         folders = [folders[k * len(folders) // options.models] for k in range(options.models)]
     bench = "off" if options.no_bench else "light"
+    # Else a terminated run would leave its hub at work.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="hub-proving-") as base:
         with hub(Path(base), [[], ["cpu.urgent"]], bench) as place:
             import django
@@ -381,7 +473,8 @@ def main() -> int:
             print(f"{time.time() - began:6.0f} s  {len(folders)} models pushed", flush=True)
             ready = wait(bench, began, options.minutes)
             total = {name: tree_seconds(pid) for name, pid in place.processes.items()}
-        tell(place, ready, total, bare_seconds(folders))
+        records = first_records()
+        tell(place, ready, total, records, bare_seconds(folders, records))
     return 0
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a container does: setup, web, graphs, worker or beat, or says whether one of them lives; anything
-# else is run as it is.
+# What a container does: setup, web, graphs, worker or beat, or says whether one of them lives, or waits
+# for setup; anything else is run as it is.
 set -eu
 
 role="${1:-web}"
@@ -25,6 +25,10 @@ if not User.objects.filter(is_superuser=True).exists():
     first_run.make_admin(password)
     print(f"admin user: admin\nadmin password: {password}\n(shown once)", flush=True)
 PY
+        ;;
+    wait-for-setup)
+        # Until the database is that of this release; the old release goes on serving.
+        until python -m django migrate --check > /dev/null 2>&1; do sleep 2; done
         ;;
     web)
         # Static files belong to this image's release, so each container collects its own.

@@ -8,12 +8,15 @@ from django.views.generic import RedirectView
 
 from frontend.pages.benchmarks import views as benchmark_views
 from frontend.pages.cards import refused_views
+from frontend.pages.catalogue import feeds, find_views
 from frontend.pages.catalogue import views as catalogue_views
 from frontend.pages.compare import views as compare_views
 from frontend.pages.datasets import views as dataset_views
+from frontend.pages.documentation import console
 from frontend.pages.documentation import views as documentation_views
 from frontend.pages.drafts import upload_views
 from frontend.pages.drafts import views as draft_views
+from frontend.pages.federated import fleets, invitations, wizard
 from frontend.pages.federated import views as federated_views
 from frontend.pages.graphs import file_views
 from frontend.pages.graphs import views as network
@@ -27,12 +30,13 @@ from frontend.pages.models import (
 from frontend.pages.models import (
     views as model_views,
 )
-from frontend.pages.people import access_views, account_views, views
+from frontend.pages.people import access_views, account_views, views, watching
 from frontend.pages.proofs import conformance_views, suite_views
 from frontend.pages.query import views as query_views
 from frontend.pages.query.page import DOWNLOADS
 from frontend.pages.queue import views as queue_views
 from frontend.pages.queue import workers as worker_views
+from frontend.pages.site import crawlers
 from frontend.pages.site import views as site_views
 from frontend.pages.tryouts import views as tryout_views
 from frontend.parts.caching import page
@@ -78,6 +82,7 @@ NAMESPACE = "account/namespaces/<name:slug>"
 urlpatterns = [
     path("", page(site_views.home), name="home"),
     path("help", page(site_views.guide), name="help"),
+    path("api/docs", page(console.show), name="api-docs"),
     path("docs", page(documentation_views.show), name="documentation"),
     path("docs/<path:name>", page(documentation_views.show), name="document"),
     path("help/keys", RedirectView.as_view(url="/help#keys"), name="help-keys"),
@@ -85,7 +90,12 @@ urlpatterns = [
     path("theme", site_views.theme, name="theme"),
     path("keys", site_views.keys, name="keys"),
     path("problems/<slug:slug>", site_views.problem, name="problem"),
+    path("robots.txt", page(crawlers.robots), name="robots"),
+    path("sitemap.xml", page(crawlers.sitemap), name="sitemap"),
+    path("sitemap-<number:number>.xml", page(crawlers.sitemap_page), name="sitemap-page"),
     path("models", page(catalogue_views.models), name="models"),
+    path("find", page(find_views.find), name="find"),
+    path("models.atom", page(feeds.models), name="models-feed"),
     path("models/suggest", page(catalogue_views.suggest), name="suggest"),
     path("compare", page(compare_views.show), name="compare"),
     path("compare.csv", page(compare_views.table), name="compare-csv"),
@@ -100,24 +110,33 @@ urlpatterns = [
     path(f"{MODEL}/access/withdraw", access_views.withdraw, name="access-withdraw"),
     path(f"{MODEL}/access/decide", access_views.decide, name="access-decide"),
     path(f"{MODEL}/access/grant", access_views.grant, name="access-grant"),
+    path(f"{MODEL}/interest", watching.act, name="model-interest"),
     path(f"{MODEL}/trainings", page(federated_views.of_model), name="model-trainings"),
-    path(f"{MODEL}/trainings/new", federated_views.new, name="training-new"),
-    path(f"{MODEL}/fleets/<str:fleet>", page(federated_views.fleet), name="fleet"),
+    path(f"{MODEL}/trainings/new", wizard.new, name="training-new"),
+    path(f"{MODEL}/fleets", page(fleets.every), name="fleets"),
+    path(f"{MODEL}/fleets/<str:fleet>", page(fleets.show), name="fleet"),
     path(f"{MODEL}/trainings/<number:number>", page(federated_views.show), name="training"),
-    path(f"{MODEL}/trainings/<number:number>/act", federated_views.act, name="training-act"),
     path(
-        f"{MODEL}/trainings/<number:number>/invite", federated_views.invite, name="training-invite"
+        f"{MODEL}/trainings/<number:number>/live", federated_views.live_mark, name="training-live"
     ),
+    path(f"{MODEL}/trainings/<number:number>/act", federated_views.act, name="training-act"),
+    path(f"{MODEL}/trainings/<number:number>/invite", invitations.invite, name="training-invite"),
+    path(
+        f"{MODEL}/trainings/<number:number>/uninvite", invitations.revoke, name="training-uninvite"
+    ),
+    path(f"{MODEL}/trainings/<number:number>/join", invitations.join, name="training-join"),
     path(
         f"{MODEL}/trainings/<number:number>/rounds/<number:round_number>",
         page(federated_views.round_),
         name="training-round",
     ),
+    path(f"{MODEL}/versions.atom", page(feeds.versions), name="versions-feed"),
     path(f"{MODEL}/versions", page(model_views.every), name="model-versions"),
     path(f"{MODEL}/upload", upload_views.new_version, name="upload-version"),
     path(f"{VERSION}.<ending:ending>", page(graph_views.version), name="version-graph"),
     path(VERSION, page(graph_views.version_page), name="version"),
     path(f"{VERSION}/linkset", page(graph_views.version_links), name="version-links"),
+    path(f"{VERSION}/live", model_views.live_mark, name="version-live"),
     path(f"{VERSION}/export/<str:filename>", page(graph_views.export), name="version-export"),
     path(f"{VERSION}/files", page(model_views.files), name="version-files"),
     path(f"{VERSION}/files/<path:path>", model_views.content, name="version-file"),
@@ -197,6 +216,7 @@ urlpatterns = [
     path("scoreboard/start", suite_views.start, name="scoreboard-start"),
     path("scoreboard/<str:runtime>/<str:version>", page(suite_views.score), name="score"),
     path("jobs", queue_views.queue, name="jobs"),
+    path("jobs/live", queue_views.live_mark, name="jobs-live"),
     path("workers", worker_views.workers, name="workers"),
     path("jobs/<uuid:uuid>", page(queue_views.job), name="job"),
     path("jobs/<uuid:uuid>/events", queue_views.events, name="job-events"),
@@ -204,6 +224,7 @@ urlpatterns = [
     path("jobs/<uuid:uuid>/lift", queue_views.lift, name="job-lift"),
     path("login", account_views.login, name="login"),
     path("logout", account_views.logout, name="logout"),
+    path("watching", watching.watching, name="watching"),
     path("account", account_views.show, name="account"),
     path("account/password", account_views.password, name="password"),
     path("account/namespaces/new", views.new_namespace, name="namespace-new"),

@@ -60,12 +60,28 @@ __all__ = [
 ]
 
 
+# Modules for other tools, each with an extra of its name; imported at their first use.
+_BRIDGES = frozenset({"mlflow", "ray", "spark"})
+
+
 def __getattr__(name: str) -> typing.Any:
+    if name in _BRIDGES:
+        return _bridge(name)
     if name not in __all__:
         return _group(name)
     verb = getattr(importlib.import_module("hub.client.api"), name)
     globals()[name] = verb
     return verb
+
+
+def _bridge(name: str) -> typing.Any:
+    """A module of `hub.bridges`; raises LibraryMissing without the tool that it is for."""
+    try:
+        return importlib.import_module(f"hub.bridges.{name}")
+    except ModuleNotFoundError as error:
+        raise errors.LibraryMissing(
+            f"hub.{name} needs {error.name}: pip install 'onnx-hub[{name}]'."
+        ) from None
 
 
 def _group(name: str) -> typing.Any:

@@ -21,6 +21,16 @@ def number(value: float) -> str:
     return f"{value:,.0f}".replace(",", " ")
 
 
+def noun(count: int, one: str, many: str = "") -> str:
+    """The form of a word for a count: file for 1, files for any other; `many` if not one with s."""
+    return one if count == 1 else many or f"{one}s"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """A count with its noun: 1 file, 1 234 files."""
+    return f"{number(count)} {noun(count, one, many)}"
+
+
 def quantity(value: float) -> str:
     """A count with its decimal multiple: 4.09 G."""
     for unit in ("", "k", "M", "G", "T"):
@@ -66,7 +76,7 @@ class Counter:
         self._pause = TERMINAL_SECONDS if self._is_terminal else LINE_SECONDS
         self._done = 0
         self._began = self._told_at = now()
-        self._told: tuple[int, str] | None = None
+        self._last: tuple[int, str] | None = None
 
     def advance(self, count: int = 1) -> None:
         """Count on (or back, where something has to come again), and tell it when it is due."""
@@ -89,7 +99,7 @@ class Counter:
         return f"{self._text}: {', '.join(parts)}"
 
     def _tell(self) -> None:
-        self._told, self._told_at = (self._done, self.note), self._now()
+        self._last, self._told_at = (self._done, self.note), self._now()
         line = f"\r{self.line()}\x1b[K" if self._is_terminal else f"{self.line()}\n"
         self._stream.write(line)
         self._stream.flush()
@@ -102,9 +112,9 @@ class Counter:
 
     def close(self) -> None:
         """Write the last line, where there was one before."""
-        if self._told is None:
+        if self._last is None:
             return
-        if self._told != (self._done, self.note):
+        if self._last != (self._done, self.note):
             self._tell()
         if self._is_terminal:
             self._stream.write("\n")

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from hub import counting
 from registry.models.constraints import matches
 
 
@@ -95,4 +96,43 @@ class ShapeReport(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.profile} of {self.version_id}: {self.count} findings"
+        return f"{self.profile} of {self.version_id}: {counting.plural(self.count, 'finding')}"
+
+
+class StoreState(models.Model):
+    """How far an external SPARQL server has come: the hub at ``home`` wrote ``revision`` there.
+
+    ``refused`` are the IRIs of graphs that are malformed, and therefore not in that store.
+    """
+
+    store = models.TextField(primary_key=True)
+    home = models.TextField()
+    revision = models.BigIntegerField()
+    refused = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["store"]
+
+    def __str__(self) -> str:
+        return f"{self.store}: {self.revision}"
+
+
+class Comparison(models.Model):
+    """How the last comparison of all graphs with their rows ended, whichever machine made it.
+
+    ``address`` is the hub's own then, ``form`` that of the graphs that its release writes.
+    """
+
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField()
+    ok = models.BooleanField()
+    detail = models.CharField(max_length=500)
+    address = models.TextField()
+    form = models.IntegerField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.CheckConstraint(condition=Q(pk=1), name="comparison_is_one_row")]
+
+    def __str__(self) -> str:
+        return self.detail

@@ -1,7 +1,8 @@
 """What is done once a night: the dump, and the comparison of graphs with the rows they come from.
 
-When each was done, and how it ended, lies in a file in storage: a restart repeats nothing, and a
-lock keeps a second process from doing the same at once.
+How the comparison ended is in the database: one machine compares for all. Each machine without a
+shared folder has a dump of its own, and a file beside it says how that ended. So a restart repeats
+nothing, and leases and locks keep a second process from doing the same at once.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
-from metadata.models import NamedGraph
+from hub import counting
+from metadata.models import Comparison, NamedGraph
 from metadata.store import dump, maintenance
 from metadata.store.files import replace_text, try_lock
-from registry.core import outbox
+from registry.core import leases, outbox
 from registry.storage.files import store
 
 if TYPE_CHECKING:
@@ -33,9 +35,10 @@ log = structlog.get_logger(__name__)
 NIGHT = time(2, 0, tzinfo=UTC)
 # Counts up where a release writes other graphs of the same rows: a hub then rewrites all of them.
 FORM = 1
+COMPARISON = "comparison"
 # How long after a failure the next try comes.
 AGAIN = timedelta(minutes=10)
-_SHOWN = 10
+_EXAMPLES = 10
 _worker: threading.Thread | None = None
 
 
@@ -88,16 +91,28 @@ def outcomes() -> list[Outcome]:
 
 def last(name: str) -> Outcome | None:
     """How a task ended last; None where it was never run."""
+    if name == COMPARISON:
+        return _comparison()
     try:
         return Outcome(**json.loads((_folder() / f"{name}.json").read_text()))
     except (OSError, ValueError, TypeError):
         return None
 
 
+def _comparison() -> Outcome | None:
+    row = Comparison.objects.filter(pk=1).first()
+    if row is None:
+        return None
+    began, ended = row.started_at.isoformat(), row.finished_at.isoformat()
+    return Outcome(COMPARISON, row.ok, row.detail, began, ended, row.address, row.form)
+
+
 def make_dump() -> tuple[bool, str]:
     """Write the dump of all public graphs."""
     latest = dump.make()
-    return True, f"{latest.quads} statements in {latest.graphs} graphs, {latest.size} bytes"
+    statements = counting.plural(latest.quads, "statement")
+    graphs = counting.plural(latest.graphs, "graph")
+    return True, f"{statements} in {graphs}, {counting.size(latest.size)}"
 
 
 def compare() -> tuple[bool, str]:
@@ -107,15 +122,12 @@ def compare() -> tuple[bool, str]:
     answers at an address for the first time has other names for everything, and a new release may
     write other graphs of the same rows: all is made.
     """
-    before = last("comparison")
+    before = last(COMPARISON)
     if before is not None and before.address == settings.HUB_PUBLIC_URL and before.form != FORM:
-        return (
-            True,
-            f"{maintenance.rebuild()} graphs were made: this release writes them differently",
-        )
+        return True, f"{_rebuilt()}: this release writes them differently"
     moved = before is not None and before.address != settings.HUB_PUBLIC_URL
     if moved or not NamedGraph.objects.exists():
-        return True, f"{maintenance.rebuild()} graphs were made: the hub's address is new to them"
+        return True, f"{_rebuilt()}: the hub's address is new to them"
     outbox.deliver()
     wrong = list(maintenance.differences())
     if wrong:
@@ -124,12 +136,17 @@ def compare() -> tuple[bool, str]:
         wrong = [line for line in wrong if line in again]
     if not wrong:
         return True, "every graph is what its rows say"
-    log.error("graphs_differ", count=len(wrong), graphs=wrong[:_SHOWN])
-    changed = maintenance.rebuild()
-    return False, f"{len(wrong)} graphs differed from their rows; {changed} were made again"
+    log.error("graphs_differ", count=len(wrong), graphs=wrong[:_EXAMPLES])
+    count = counting.plural(len(wrong), "graph")
+    return False, f"{count} differed from their rows; {_rebuilt()}"
 
 
-TASKS: dict[str, Callable[[], tuple[bool, str]]] = {"comparison": compare, "dump": make_dump}
+def _rebuilt() -> str:
+    """Make every graph; returns how many changed, in words."""
+    return f"{counting.plural(maintenance.rebuild(), 'graph was', 'graphs were')} made"
+
+
+TASKS: dict[str, Callable[[], tuple[bool, str]]] = {COMPARISON: compare, "dump": make_dump}
 
 
 def _is_due(name: str, at: datetime, night: datetime) -> bool:
@@ -158,7 +175,13 @@ def _run_apart(names: list[str]) -> None:
 def _run(names: list[str]) -> None:
     with try_lock(_folder() / "lock") as alone:
         for name in names if alone else ():
-            _do(name)
+            if name != COMPARISON:
+                _do(name)
+                continue
+            with leases.held(COMPARISON) as hold:
+                # Another machine may have done it since.
+                if hold is not None and name in due():
+                    _do(name)
 
 
 def _do(name: str) -> None:
@@ -173,7 +196,11 @@ def _do(name: str) -> None:
     finished_at = timezone.now().isoformat()
     home = settings.HUB_PUBLIC_URL
     outcome = Outcome(name, ok, detail, started_at, finished_at, home, FORM)
-    replace_text(_folder() / f"{name}.json", json.dumps(asdict(outcome)))
+    if name == COMPARISON:
+        values = {key: value for key, value in asdict(outcome).items() if key != "task"}
+        Comparison.objects.update_or_create(pk=1, defaults=values)
+    else:
+        replace_text(_folder() / f"{name}.json", json.dumps(asdict(outcome)))
 
 
 def _folder() -> Path:

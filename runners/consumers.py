@@ -13,7 +13,7 @@ from registry.cards import cards
 from registry.core import outbox
 from registry.models import Check, Dataset, File, Variant, Version
 from registry.versions.services import checks
-from runners.benchmarks import records, scheduling
+from runners.benchmarks import calibrations, records, scheduling
 from runners.drafts import facts as draft_facts
 from runners.engine.reports import FileCheck, Finding, stored_verdicts
 from runners.evaluations import results as evaluation_results
@@ -136,7 +136,7 @@ TAKERS: dict[str, Callable[[Job], object]] = {
     "convert": results.take_variant,
     "annotate": results.take_copy,
     "benchmark": records.take,
-    "calibrate": records.take_calibration,
+    "calibrate": calibrations.take,
     "compare-speed": records.take_comparison,
     "skeleton": networks.take,
     "difference": differences.keep,

@@ -34,7 +34,7 @@ _OVERHEAD_BYTES = 1 << 20
 _STAGES = 4
 _GIB = 1 << 30
 # Where locales lie, and which GPU a worker is bound to and where its libraries lie.
-_KEPT = ("LOCPATH", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
+_INHERITED = ("LOCPATH", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
 _COPY_BYTES_PER_SECOND = 20 << 20
 _WALL_SECONDS_PER_GIB = 60
 
@@ -169,6 +169,10 @@ class Sandbox:
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
 
+    def cpu_seconds(self) -> float | None:
+        """CPU time of the server and of every child that has ended; None without a server."""
+        return self._server.cpu_seconds() if self._server is not None else None
+
     def close(self) -> None:
         """End the server and whatever it runs. The next request starts a new one."""
         with self._lock:
@@ -230,6 +234,15 @@ class _Server:
     def usable(self) -> bool:
         # A forked copy of a worker shares these pipes with the original and must not use them.
         return self._owner == os.getpid() and self._process.poll() is None
+
+    def cpu_seconds(self) -> float | None:
+        """Its own CPU time and that of the children it has waited for (proc(5))."""
+        try:
+            stat = Path(f"/proc/{self._process.pid}/stat").read_text()
+        except OSError:
+            return None
+        ticks = stat.rpartition(")")[2].split()[11:15]
+        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
     def run(
         self,
@@ -320,7 +333,7 @@ class _Server:
 
 def _environment() -> dict[str, str]:
     """Give the server's whole environment: nothing of the worker's own, secrets least of all."""
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     return {
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",

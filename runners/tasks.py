@@ -1,4 +1,7 @@
-"""Celery tasks: three lines each, carrying a job's id. The row is the job; this is the bell."""
+"""Celery tasks: three lines each, carrying a job's id. The row is the job; this is the bell.
+
+Each machine may run a scheduler of periodic tasks: the first to ask has the turn.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,15 @@ from celery import shared_task
 from celery.signals import beat_embedded_init, worker_process_init
 from django.conf import settings
 
-from registry.core import usage
+from registry.core import leases
+from registry.storage.verification import SLICE_SECONDS
 from runners import pools
-from runners.benchmarks import predictions, scheduling
 from runners.federated import jobs
 from runners.models import Job
-from runners.proofs import verification
 from runners.queue import environments, notifications, registration, services
 from runners.queue.parent_death import die_with_parent
 from runners.sandbox import Sandbox
-from runners.workers import storage_verification
+from runners.workers import mirroring, periodic_tasks, storage_verification
 from runners.workers.execution import execute
 
 # The registered worker whose pool this process belongs to; itself where there is no pool.
@@ -58,33 +60,36 @@ def run_job(uuid: str) -> None:
 @shared_task(name="runners.sweep", ignore_result=True)  # type: ignore[untyped-decorator]
 def sweep() -> None:
     """Put lost jobs back, deliver what is due, and queue what older versions are owed."""
-    services.sweep()
-    verification.keep_up()
+    periodic_tasks.sweep()
     jobs.keep_up()
-    scheduling.keep_up()
 
 
 @shared_task(name="runners.refresh_downloads", ignore_result=True)  # type: ignore[untyped-decorator]
 def refresh_downloads() -> None:
     """Have lists sort by the downloads counted since."""
-    usage.refresh_lists()
+    periodic_tasks.refresh_downloads()
 
 
 @shared_task(name="runners.predict_latencies", ignore_result=True)  # type: ignore[untyped-decorator]
 def predict_latencies() -> None:
     """Have lists show predictions of what was not measured."""
-    predictions.keep_up()
+    periodic_tasks.predict_latencies()
 
 
 @shared_task(name="runners.tidy", ignore_result=True)  # type: ignore[untyped-decorator]
 def tidy() -> None:
     """Forget what is over, and queue the operator suite where it is owed."""
-    services.tidy()
-    verification.owe_suite()
-    scheduling.catch_up()
+    periodic_tasks.tidy()
 
 
 @shared_task(name="runners.scrub", ignore_result=True)  # type: ignore[untyped-decorator]
 def scrub() -> None:
     """Read a share of storage again."""
-    storage_verification.start().join()
+    if leases.take_turn("verification", SLICE_SECONDS):
+        storage_verification.start().join()
+
+
+@shared_task(name="runners.mirror", ignore_result=True)  # type: ignore[untyped-decorator]
+def mirror() -> None:
+    """Synchronise the mirrors that are due."""
+    mirroring.start().join()

@@ -23,9 +23,16 @@ from packageurl import PackageURL
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 VERSION = ROOT / "hub/protocol/version.py"
+CHART = ROOT / "docker/chart/Chart.yaml"
 CHANGELOG = ROOT / "CHANGELOG.md"
 LOCK = ROOT / "docker/worker-cpu.lock"
+MIGRATIONS = ROOT / "tests/contracts/released_migrations.toml"
+_APPS = {
+    "federated": "registry/federated", "metadata": "metadata", "registry": "registry",
+    "runners": "runners",
+}  # fmt: skip
 _UNRELEASED = re.compile(r"^## Unreleased.*$", re.MULTILINE)
+_CHART_VERSION = re.compile(r"^((?:v|appV)ersion: ).+$", re.MULTILINE)
 _ASSIGNMENT = re.compile(r'__version__ = "([^"]+)"')
 
 
@@ -53,6 +60,26 @@ def prepare(version: str) -> None:
     CHANGELOG.write_text(_UNRELEASED.sub(heading, changelog), encoding="utf-8")
     source = VERSION.read_text(encoding="utf-8")
     VERSION.write_text(_ASSIGNMENT.sub(f'__version__ = "{version}"', source), encoding="utf-8")
+    chart = CHART.read_text(encoding="utf-8")
+    CHART.write_text(_CHART_VERSION.sub(rf"\g<1>{semantic(version)}", chart), encoding="utf-8")
+    MIGRATIONS.write_text(released_migrations(version), encoding="utf-8")
+
+
+def semantic(version: str) -> str:
+    """A version of Python's as semver, which Helm demands: 0.2.0rc1 is 0.2.0-rc.1."""
+    return re.sub(r"(a|b|rc)(\d+)$", r"-\1.\2", version)
+
+
+def released_migrations(version: str) -> str:
+    """The file of the last migrations of a release: those of this checkout."""
+    text = MIGRATIONS.read_text(encoding="utf-8")
+    comment = text[: text.index("release = ")]
+    heads = "".join(f'{app} = "{_last_migration(folder)}"\n' for app, folder in _APPS.items())
+    return f'{comment}release = "{version}"\n\n[heads]\n{heads}\n[exceptions]\n'
+
+
+def _last_migration(folder: str) -> str:
+    return max(path.stem for path in (ROOT / folder / "migrations").glob("[0-9]*.py"))
 
 
 def components() -> list[Component]:

@@ -70,11 +70,11 @@ def laws_tables() -> str:
     sys.path.insert(0, str(ROOT))
     from tests import laws  # noqa: PLC0415 - this checkout
 
-    known = laws.load()
+    every = laws.load()
     lines = []
     for area, title in laws.AREAS.items():
         lines += [f"## {title}", "", "| law | sentence | held in | test |", "|---|---|---|---|"]
-        for law in known:
+        for law in every:
             if law.area == area:
                 modules = "<br>".join(f"`{path}`" for path in law.modules)
                 tests = "<br>".join(f"`{test}`" for test in law.tests)
@@ -167,10 +167,10 @@ def _variable(node: ast.AST) -> tuple[str, str, str] | None:
     ):
         return None
     default = next((key.value for key in node.keywords if key.arg == "default"), None)
-    return str(node.args[0].value), FORMS[node.func.attr], _shown(default)
+    return str(node.args[0].value), FORMS[node.func.attr], _default(default)
 
 
-def _shown(default: ast.expr | None) -> str:
+def _default(default: ast.expr | None) -> str:
     if default is None:
         return "none"
     text = ast.unparse(default)

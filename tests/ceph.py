@@ -15,13 +15,21 @@ import urllib.request
 import uuid
 from contextlib import suppress
 
-PROGRAMS = ("ceph-mon", "ceph-mgr", "ceph-osd", "radosgw", "radosgw-admin", "ceph-authtool")
+PROGRAMS = (
+    "ceph-mon",
+    "ceph-mgr",
+    "ceph-osd",
+    "radosgw",
+    "radosgw-admin",
+    "ceph-authtool",
+    "openssl",
+)
 KEY, SECRET = "hub-test-key", "hub-test-secret"
 BUCKET = "models"
 START_SECONDS = 120
 
 # One daemon of each kind, one copy of each object, and no warnings about that.
-CONFIGURATION = """
+CONFIGURATION = r"""
 [global]
 fsid = {fsid}
 mon_host = [v2:127.0.0.1:{monitor}/0]
@@ -52,7 +60,8 @@ mon_osd_full_ratio = .99
 mon_osd_nearfull_ratio = .98
 mon_osd_backfillfull_ratio = .98
 [client.gateway]
-rgw_frontends = beast endpoint=127.0.0.1:{gateway}
+rgw_frontends = beast endpoint=127.0.0.1:{gateway} ssl_endpoint=127.0.0.1:{tls} \
+    ssl_certificate={folder}/certificate.pem ssl_private_key={folder}/key.pem
 """
 RIGHTS = {
     "mon.": ("mon", "allow *"),
@@ -73,13 +82,18 @@ class Ceph:
 
     def __init__(self, folder, disk_bytes=6 * 2**30):
         self.folder = folder
-        monitor, self.port = _free_ports(2)
+        monitor, self.port, tls = _free_ports(3)
         self.endpoint = f"http://127.0.0.1:{self.port}"
         self.environment = {
             "AWS_ENDPOINT_URL_S3": self.endpoint,
             "AWS_ACCESS_KEY_ID": KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_CONFIG_FILE": "/dev/null",
+        }
+        # The same gateway over TLS, as it is in production.
+        self.tls_environment = self.environment | {
+            "AWS_ENDPOINT_URL_S3": f"https://127.0.0.1:{tls}",
+            "AWS_CA_BUNDLE": str(folder / "certificate.pem"),
         }
         self._fsid = str(uuid.uuid4())
         self._monitor = monitor
@@ -91,12 +105,18 @@ class Ceph:
         self._configuration.write_text(
             CONFIGURATION.format(
                 fsid=self._fsid, folder=folder, monitor=monitor, gateway=self.port,
-                disk_bytes=disk_bytes,
+                tls=tls, disk_bytes=disk_bytes,
             )
         )  # fmt: skip
 
     def start(self):
         """Make the cluster and start it; raises RuntimeError with the end of a log."""
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-noenc", "-days", "2",
+             "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+             "-keyout", self.folder / "key.pem", "-out", self.folder / "certificate.pem"],
+            check=True, capture_output=True,
+        )  # fmt: skip
         keyring = str(self.folder / "keyring")
         self._run("ceph-authtool", "--create-keyring", keyring)
         for name, rights in RIGHTS.items():

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
+import tempfile
 from collections import deque
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -14,13 +17,19 @@ from django.test import Client
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from tests import factories, migrated, shared
+from tests import factories, long_files, migrated, shared, slow_servers
 
 # How long an example takes is the machine's business, not a test's.
 hypothesis_settings.register_profile(
     "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.load_profile("untimed")
+
+
+def pytest_configure(config):
+    """Have processes take files of tests in the order of `long_files`, not by counts of tests."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
 
 
 def pytest_itemcollected(item):
@@ -30,9 +39,10 @@ def pytest_itemcollected(item):
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
-    """Have tests without shared rows run before those rows are made."""
+def pytest_collection_modifyitems(config, items):
+    """Begin with the longest files; in each, tests without shared rows precede those rows."""
     shared.put_last(items)
+    long_files.put_first(items, config.rootpath)
 
 
 def pytest_collection_finish():
@@ -48,16 +58,32 @@ def django_db_setup(request, pytestconfig, django_db_blocker):
         request.getfixturevalue("django_db_setup")
 
 
+@pytest.fixture(scope="session")
+def stores(tmp_path_factory):
+    """A folder for the blob stores of all tests: in memory, where there is room.
+
+    The hub waits for the disk after every file that it stores, and tests store thousands. What
+    becomes of files when processes or disks fail is tested on real disks, in tests/faults.
+    """
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < 4 << 30:
+        yield tmp_path_factory.mktemp("stores")
+        return
+    with tempfile.TemporaryDirectory(prefix="hub-test-", dir=memory) as made:
+        yield Path(made)
+
+
 @pytest.fixture(autouse=True)
-def _storage(request, tmp_path, settings):
+def _storage(request, stores, settings):
     """Every test has an empty cache and a blob store of its own: empty, or that of shared rows."""
     from django.core.cache import cache, caches
 
     from registry.core import usage
 
-    storage = tmp_path / "storage"
+    storage = Path(tempfile.mkdtemp(dir=stores)) / "storage"
     if "start" in request.fixturenames:
-        shutil.copytree(request.node.getparent(pytest.Module).stash[shared.STORAGE], storage)
+        source = request.node.getparent(pytest.Module).stash[shared.STORAGE]
+        shutil.copytree(source, storage)
     settings.HUB_STORAGE_URL = storage.as_uri()
     if "django" in str(django_settings.CACHES["default"]["BACKEND"]):
         cache.clear()
@@ -65,6 +91,8 @@ def _storage(request, tmp_path, settings):
     usage.notes.clear()
     # A test that imports what serves requests starts the writer, which would write in later tests.
     usage.notes._has_writer = False
+    yield
+    shutil.rmtree(storage.parent, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)
@@ -201,3 +229,17 @@ def api():
         answer = Api.answers.pop()
         if answer.streaming:
             deque(answer, maxlen=0)
+
+
+@pytest.fixture
+def dribble():
+    """Start servers that send one byte after another: `tests.slow_servers.Dribble`."""
+    servers = []
+
+    def start(*arguments, **options):
+        servers.append(slow_servers.Dribble(*arguments, **options))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()

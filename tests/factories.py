@@ -172,13 +172,16 @@ def report(kind, outcome="passed", findings=(), facts=None):
     )
 
 
-def work(outcome="passed", *, limit=100, facts=None):
-    """Do every waiting job as a worker would, each with the given outcome; returns how many."""
+def work(outcome="passed", *, limit=100, facts=None, version=None):
+    """Do every waiting job as a worker would, or those of one version, each with this outcome.
+
+    Returns how many.
+    """
     from registry.core import outbox
 
     done = 0
     outbox.deliver()
-    while done < limit and (job := runners.claim(f"test-{uuid.uuid4()}", Job.Pool.values)):
+    while done < limit and (job := _claim(version)):
         finding = Finding("load-crashed", "error", "crashed: SIGSEGV in runtime load")
         told = facts if job.kind == "describe" else None
         found = report(job.kind, outcome, [finding] if outcome == "failed" else [], told)
@@ -186,6 +189,16 @@ def work(outcome="passed", *, limit=100, facts=None):
         outbox.deliver()
         done += 1
     return done
+
+
+def _claim(version):
+    """The next job, or the next one of this version."""
+    worker = f"test-{uuid.uuid4()}"
+    if version is None:
+        return runners.claim(worker, Job.Pool.values)
+    waiting = Job.objects.filter(version=version, state=Job.State.QUEUED)
+    jobs = (runners.claim(worker, Job.Pool.values, uuid=job.pk) for job in waiting)
+    return next(filter(None, jobs), None)
 
 
 def published(owner, of=None, contents=None, **fields):

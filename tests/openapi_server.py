@@ -23,6 +23,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 @cache
 def document():
+    """The API's document; read once and by the loader in C, as every process of tests does it."""
     return yaml.load((ROOT / "docs/openapi.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader)
 
 

@@ -72,14 +72,14 @@ def measure(check, outcome="passed", runtime="onnxruntime", **more):
     } | more
 
 
-def waiting(version, kind, *, entry="model.onnx", **given):
+def waiting(version, kind, *, entry="model.onnx", **job_input):
     """A job that nobody takes."""
-    return services.enqueue(kind=kind, version=version, entry=entry, given=given, pool=POOL)
+    return services.enqueue(kind=kind, version=version, entry=entry, job_input=job_input, pool=POOL)
 
 
-def running(version, kind, **given):
+def running(version, kind, **job_input):
     """A job that somebody is at."""
-    return _claimed(waiting(version, kind, **given))
+    return _claimed(waiting(version, kind, **job_input))
 
 
 def conformance(version, measures, runtime="onnxruntime", *, entry="model.onnx", kept=None):

@@ -6,6 +6,7 @@ them as they were, whatever the tests before it did. Tests that do not ask for t
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,8 @@ def rows(make):
     """Decorate what makes a module's rows; `fresh(start)` are a test's own objects of them."""
 
     @pytest.fixture(scope="module", name="start")
-    def start(request, django_db_setup, django_db_blocker, tmp_path_factory):
-        storage = request.node.stash[STORAGE] = tmp_path_factory.mktemp("storage")
+    def start(request, django_db_setup, django_db_blocker, stores):
+        storage = request.node.stash[STORAGE] = Path(tempfile.mkdtemp(dir=stores))
         around = transaction.atomic()
         with (
             django_db_blocker.unblock(),

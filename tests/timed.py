@@ -14,7 +14,7 @@ from django.db.models import F
 from registry.core import outbox
 from registry.models import Variant
 from registry.versions.services import derivatives
-from runners.benchmarks import challenges, record_checks, scheduling
+from runners.benchmarks import challenges, comparisons, record_checks
 from runners.benchmarks import records as benchmark_records
 from runners.engine.benchmark import power, summary, verdicts
 from runners.engine.benchmark import record as form
@@ -190,10 +190,15 @@ def report(told, *, seconds=600.0, outcome="passed", table=True):
     )
 
 
-def running(version, *, entry="model.onnx", **given):
+def running(version, *, entry="model.onnx", **job_input):
     """A benchmark job that somebody is at, in a pool of no real worker."""
     job = services.enqueue(
-        kind="benchmark", version=version, entry=entry, given=given, pool=POOL, max_attempts=1
+        kind="benchmark",
+        version=version,
+        entry=entry,
+        job_input=job_input,
+        pool=POOL,
+        max_attempts=1,
     )
     return services.claim("proving", [POOL], uuid=job.pk, capabilities={})
 
@@ -223,9 +228,13 @@ def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, d
         Variant.objects.select_related("entry", "version").filter(version=version).first()
         for version in (baseline, candidate)
     ]
-    given = scheduling._sides(*sides) | {"runtime": "onnxruntime"}
+    job_input = comparisons.sides(*sides) | {"runtime": "onnxruntime"}
     job = services.enqueue(
-        kind="compare-speed", version=candidate, entry=sides[1].entry.path, given=given, pool=POOL
+        kind="compare-speed",
+        version=candidate,
+        entry=sides[1].entry.path,
+        job_input=job_input,
+        pool=POOL,
     )
     job = services.claim("proving", [POOL], uuid=job.pk, capabilities={})
     medians = (1.0, slower)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 # What a 304 repeats, as middleware would give it another value.
-KEPT = (
+HEADERS = (
     "Content-Security-Policy",
     "Cross-Origin-Opener-Policy",
     "Cross-Origin-Embedder-Policy",
@@ -33,7 +33,7 @@ def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBas
     """
 
     @wraps(view)
-    def kept(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def cached(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = view(request, *args, **kwargs)
         response.headers.setdefault("Cache-Control", "private, no-cache")
         if request.method not in ("GET", "HEAD") or "no-store" in response["Cache-Control"]:
@@ -44,7 +44,7 @@ def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBas
             return response
         return conditional(request, response)
 
-    return kept
+    return cached
 
 
 def conditional(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -60,7 +60,7 @@ def conditional(request: HttpRequest, response: HttpResponseBase) -> HttpRespons
     )
     if answer is None or answer is response:
         return response
-    for name in KEPT:
+    for name in HEADERS:
         if name in response:
             answer[name] = response[name]
     return answer

@@ -10,6 +10,8 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
+from hub import counting
+
 NARROW = "\u202f"
 MINUS = "\u2212"
 
@@ -121,4 +123,4 @@ def exact(moment: datetime) -> str:
 
 def plural(number: int, one: str, many: str = "") -> str:
     """A count with its noun: 1 model, 12 models."""
-    return f"{grouped(number)} {one if number == 1 else many or one + 's'}"
+    return f"{grouped(number)} {counting.noun(number, one, many)}"

@@ -12,27 +12,27 @@ import re
 from collections import Counter
 from html import escape
 from html.parser import HTMLParser
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
 import nh3
+from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
-from markdown_it import MarkdownIt
-from mdit_py_plugins.front_matter import front_matter_plugin
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
-from pygments.util import ClassNotFound
 
+from frontend.parts import card_syntax, maths
 from frontend.parts.page_cache import Memory
 from hub.protocol import problems
 from registry.core import parsing
 
+if TYPE_CHECKING:
+    from frontend.parts.card_syntax import Formulas
+
 LONGEST_CARD = 400_000
-LONGEST_COLOURED = 20_000
-# Code is coloured by regular expressions of others, some of which take the cube of its length.
+# Code is coloured by regular expressions of others, some of which take the cube of its length; a
+# formula's end is looked for from each of its beginnings.
 SHORT_WITH_CODE = 1_000
-_FENCE = re.compile(r"```|~~~")
+_FENCE = re.compile(r"```|~~~|\$")
 # Memory for rendered cards, in characters, of each web process.
 _PAGES = Memory(32_000_000)
 _BUSY = "The renderer is busy. Reload the page in a few seconds."
@@ -47,14 +47,22 @@ _TAGS = {
     "tr", "u", "ul", "var",
 }  # fmt: skip
 _ATTRIBUTES = {
-    "a": {"href", "title"},
+    "a": {"href", "id", "title"},
     "img": {"src", "alt", "title", "width", "height"},
     "ol": {"start"},
     "td": {"colspan", "rowspan"},
     "th": {"colspan", "rowspan"},
     "abbr": {"title"},
     "details": {"open"},
+    "blockquote": {"class"},
+    "li": {"class", "id"},
 }
+_NOTE_CLASSES = frozenset(kind for kind, _ in card_syntax.NOTES.values())
+# Anchors that the parser gives footnotes, and nothing else.
+_FOOTNOTE = re.compile(r"fn(?:ref)?[0-9]{1,6}(?::[0-9]{1,6})?")
+# A list of contents is worth its room from this many headings and characters on.
+_LEAST_CONTENTS, _LONG = 4, 2_500
+_MOST_CONTENTS = 60
 _VOID = {"br", "hr", "img"}
 _TAG = re.compile(r"<(?P<end>/?)(?P<tag>[a-zA-Z][a-zA-Z0-9]*)")
 # Elements that hold nothing, and those that the next of their kind ends: they never pile up.
@@ -63,25 +71,13 @@ _ENDS_ITSELF = _VOID | {
     "option", "thead", "tbody", "tfoot", "tr", "td", "th",
 }  # fmt: skip
 _DEEPEST = 100
-_TOKEN_CLASS = re.compile(r"[a-z]{1,2}[0-9]?")
-
-
-def coloured(code: str, language: str, _attributes: str) -> str:
-    """The HTML of code in a language that Pygments knows; empty for any other."""
-    if len(code) > LONGEST_COLOURED:
-        return ""
-    try:
-        lexer = get_lexer_by_name(language)
-    except ClassNotFound:
-        return ""
-    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
-
-
-_PARSER = (
-    MarkdownIt("commonmark", {"html": True, "highlight": coloured})
-    .enable(["table", "strikethrough"])
-    .use(front_matter_plugin)
+# Where a button to copy is written; not text of the card.
+_COPY = "\ue002"
+_COPY_BUTTON = (
+    '<button type="button" class="copy bare" data-copy="" aria-label="Copy the code" hidden>'
+    '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#copy"/></svg></button>'
 )
+_TOKEN_CLASS = re.compile(r"[a-z]{1,2}[0-9]?")
 
 
 def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeString:
@@ -90,7 +86,7 @@ def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeSt
     Pictures are shown when they are files of the version (``paths``); any other becomes a link.
     A card that takes too long is shown as plain text, and so is any while all children are busy.
     """
-    text = text[:LONGEST_CARD]
+    text = text[:LONGEST_CARD].replace(_COPY, "")
     key = (hashlib.sha256(text.encode()).digest(), files, paths)
     page = _PAGES.get(key)
     if page is None:
@@ -101,28 +97,35 @@ def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeSt
             page = _as_text(text, "It takes too long to render.")
         except problems.Unavailable:
             return mark_safe(_as_text(text, _BUSY))  # noqa: S308 - the text in it is escaped
+        page = page.replace(_COPY, _COPY_BUTTON.format(static("frontend/icons.svg")))
         _PAGES.put(key, page)
     return mark_safe(page)  # noqa: S308 - sanitised and re-escaped by _Page
 
 
 def _markup(text: str, files: str, paths: list[str]) -> str:
     """What `render` gives, as plain text for the wire; in a child where it is long."""
-    written = _PARSER.render(text)
+    written, formulas = card_syntax.written(text)
     if _nests_too_deep(written):
         return _as_text(text, "Its HTML is nested too deeply to render.")
     markup = nh3.clean(
         written,
         tags=_TAGS,
         attributes={**_ATTRIBUTES, "span": {"class"}},
-        attribute_filter=_only_token_classes,
+        attribute_filter=_only_known_values,
         url_schemes={"http", "https", "mailto"},
         link_rel="nofollow noopener ugc",
         strip_comments=True,
     )
-    page = _Page(files, frozenset(paths))
-    page.feed(markup)
+    page = _Page(files, frozenset(paths), formulas)
+    page.feed(markup.replace(_COPY, ""))
     page.close()
-    return "".join(page.out)
+    contents = page.contents()
+    if len(text) < _LONG or len(contents) < _LEAST_CONTENTS:
+        return "".join(page.out)
+    listed = "".join(
+        f'<li><a href="#card-{escape(anchor)}">{words}</a></li>' for anchor, words in contents
+    )
+    return f"<details><summary>Contents</summary><ul>{listed}</ul></details>{''.join(page.out)}"
 
 
 def _as_text(text: str, reason: str) -> str:
@@ -149,20 +152,30 @@ def _nests_too_deep(markup: str) -> bool:
     return False
 
 
-def _only_token_classes(_tag: str, attribute: str, value: str) -> str | None:
-    if attribute == "class":
-        return value if _TOKEN_CLASS.fullmatch(value) else None
-    return value
+def _only_known_values(tag: str, attribute: str, value: str) -> str | None:
+    """Keep classes of coloured code, notes and tasks, and the anchors of footnotes alone."""
+    if attribute == "id":
+        return value if _FOOTNOTE.fullmatch(value) else None
+    if attribute != "class":
+        return value
+    if tag == "blockquote":
+        return value if value in _NOTE_CLASSES else None
+    if tag == "li":
+        return value if value == card_syntax.TASK else None
+    return value if _TOKEN_CLASS.fullmatch(value) else None
 
 
 class _Page(HTMLParser):
-    """Rewrites sanitised HTML: heading levels, link targets, pictures, tables that scroll."""
+    """Rewrites sanitised HTML: heading levels, links, pictures, formulas, tables that scroll."""
 
-    def __init__(self, files: str, paths: frozenset[str]) -> None:
+    def __init__(self, files: str, paths: frozenset[str], formulas: Formulas) -> None:
         super().__init__(convert_charrefs=True)
         self.out: list[str] = []
         self._files = files
         self._paths = paths
+        self._formulas = formulas
+        self._blocks = 0
+        self._listed: list[tuple[int, str, str]] = []
         self._levels: list[int] = []
         self._tables = 0
         self._anchors: set[str] = set()
@@ -187,8 +200,14 @@ class _Page(HTMLParser):
                 )
             if tag == "th":
                 self._head_cells.append(len(self.out))
+            if tag == "pre":
+                self._blocks += 1
+                if self._blocks == 1:
+                    self.out.append('<div class="code">')
             if tag == "a" and "href" in values:
                 values["href"] = self._target(values["href"])
+            if "id" in values:
+                self._own_anchor(values)
             self._open(tag, values)
 
     def handle_endtag(self, tag: str) -> None:
@@ -200,9 +219,24 @@ class _Page(HTMLParser):
         self.out.append(f"</{self._closed_cell() if tag == 'th' else tag}>")
         if tag == "table":
             self.out.append("</div>")
+        if tag == "pre":
+            self._blocks -= 1
+            if self._blocks == 0:
+                self.out.append(f"{_COPY}</div>")
 
     def handle_data(self, data: str) -> None:
-        self.out.append(escape(data))
+        for part, formula in self._formulas.split(data):
+            self.out.append(escape(part))
+            if formula is not None:
+                self.out.append(maths.markup(formula[0], block=formula[1]))
+
+    def contents(self) -> list[tuple[str, str]]:
+        """Anchor and words of the headings of the two highest levels that are no title."""
+        levels = sorted({level for level, _, _ in self._listed})
+        if levels and sum(level == levels[0] for level, _, _ in self._listed) == 1:
+            levels = levels[1:]
+        rows = [(anchor, words) for level, anchor, words in self._listed if level in levels[:2]]
+        return rows[:_MOST_CONTENTS]
 
     def _open(self, tag: str, values: dict[str, str]) -> None:
         written = "".join(f' {name}="{escape(value)}"' for name, value in values.items())
@@ -238,9 +272,19 @@ class _Page(HTMLParser):
             number += 1
             anchor = f"{stem}-{number}"
         self._numbers[stem] = number
+        words = re.sub(r"<[^>]*>", "", written).strip()
+        if words:
+            self._listed.append((int(name[1]), anchor, words))
         self._anchors.add(anchor)
         self.out[at] = f'<{name} id="card-{escape(anchor)}">'
         self.out.append(f"</{name}>")
+
+    def _own_anchor(self, values: dict[str, str]) -> None:
+        """Give a footnote its anchor, unless something before it has that."""
+        anchor = slug(values.pop("id"))
+        if anchor not in self._anchors:
+            self._anchors.add(anchor)
+            values["id"] = f"card-{anchor}"
 
     def _target(self, address: str) -> str:
         if address.startswith("#"):

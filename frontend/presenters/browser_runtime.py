@@ -1,7 +1,8 @@
 """The runtime that runs models in a reader's browser: onnxruntime-web, served by the hub itself.
 
 Its files are too large for version control: `manage.py fetch_browser_runtime` unpacks them from the
-pinned archive into the home folder. Absent, pages say so and offer the run on the server alone.
+pinned archive, into the home folder or into the package, so that a wheel carries them. Absent,
+pages say so and offer the run on the server alone.
 """
 
 from __future__ import annotations
@@ -72,9 +73,19 @@ class Sent:
     etag: str
 
 
+# What a wheel carries, and `scripts/serve` fetches once for a checkout.
+PACKAGED = Path(__file__).resolve().parent.parent / "browser-runtime"
+
+
+def home() -> Path:
+    """The folder of an administrator's own copy, which goes before the one of the package."""
+    return Path(settings.HUB_HOME) / "browser-runtime" / VERSION
+
+
 def folder() -> Path:
     """Where the files lie; there may be none."""
-    return Path(settings.HUB_HOME) / "browser-runtime" / VERSION
+    packaged = PACKAGED / VERSION
+    return packaged if packaged.is_dir() and not home().is_dir() else home()
 
 
 def is_here() -> bool:
@@ -111,15 +122,16 @@ def _digest(path: Path, _changed: int) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def fetch() -> Path:
-    """Have npm fetch the pinned archive into a folder of its own; gives its place.
+def fetch(place: Path) -> Path:
+    """Have npm fetch the pinned archive into a new folder in ``place``; gives the archive.
 
     Raises FileNotFoundError where npm is not installed, OSError where it fails.
     """
     npm = shutil.which("npm")
     if npm is None:
         raise FileNotFoundError("npm is not installed here")
-    target = Path(tempfile.mkdtemp(prefix="browser-runtime-", dir=settings.HUB_HOME))
+    place.mkdir(parents=True, exist_ok=True)
+    target = Path(tempfile.mkdtemp(prefix="browser-runtime-", dir=place))
     ended = subprocess.run(
         [npm, "pack", f"{PACKAGE}@{VERSION}", "--silent"],
         cwd=target,
@@ -135,17 +147,16 @@ def fetch() -> Path:
     return archive
 
 
-def unpack(archive: Path) -> Iterator[str]:
-    """Check an archive, and put its files and packed copies of them in place; tells each step.
+def unpack(archive: Path, place: Path) -> Iterator[str]:
+    """Check an archive, and make ``place`` of its files and packed copies of them; tells each step.
 
     Raises WrongArchiveError before anything is written.
     """
     digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     if f"sha512-{digest}" != INTEGRITY:
         raise WrongArchiveError(f"{archive.name} is not the archive of {PACKAGE} {VERSION}.")
-    home = folder()
-    home.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f"{VERSION}-", dir=home.parent))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f"{VERSION}-", dir=place.parent))
     try:
         with tarfile.open(archive) as tar:
             for name, sha256 in FILES.items():
@@ -154,10 +165,10 @@ def unpack(archive: Path) -> Iterator[str]:
                 (temporary / f"{name}.gz").write_bytes(gzip.compress(content, 9, mtime=0))
                 yield f"{name}: {len(content)} bytes, {_brotli(temporary / name)}"
         temporary.chmod(0o755)
-        if home.exists():
-            home.rename(temporary / "before")
-        temporary.rename(home)
-        shutil.rmtree(home / "before", ignore_errors=True)
+        if place.exists():
+            place.rename(temporary / "before")
+        temporary.rename(place)
+        shutil.rmtree(place / "before", ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

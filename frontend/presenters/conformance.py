@@ -76,15 +76,6 @@ class RuntimeColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Glyphs:
-    """What each runtime says of a variant, at a glance: a state for each, and all in words."""
-
-    states: tuple[str, ...]
-    spoken: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
 class Matrix:
     """Checks by runtimes, as a page shows them."""
 
@@ -127,37 +118,6 @@ def tally_text(results: Iterable[ConformanceResult]) -> str:
         several = verdict == ConformanceVerdict.DOES_NOT_RUN and number > 1
         parts.append(f"{number} {'do not run' if several else verdict.label}")
     return ", ".join(parts)
-
-
-def glyphs(results: Iterable[ConformanceResult], variant: Variant | None) -> Glyphs | None:
-    """A glyph for each runtime that ran a variant, by name; None where none did."""
-    by_runtime: dict[str, list[ConformanceResult]] = {}
-    for result in results:
-        if variant is not None and result.variant_id == variant.pk:
-            by_runtime.setdefault(result.runtime, []).append(result)
-    if not by_runtime:
-        return None
-    joint = {name: verdicts.together(rows) for name, rows in sorted(by_runtime.items())}
-    words = [f"{labels.runtime(name)}: {verdict.label}" for name, verdict in joint.items()]
-    return Glyphs(
-        states=tuple(str(verdict.label) for verdict in joint.values()),
-        spoken=", ".join(words),
-        sentence=_runtimes(Counter(joint.values())),
-    )
-
-
-def _runtimes(counts: Counter[ConformanceVerdict]) -> str:
-    """On how many of the runtimes that passed or failed it passes, and the others apart."""
-    passing = counts[ConformanceVerdict.PASSED]
-    judged = passing + counts[ConformanceVerdict.FAILED]
-    parts = []
-    if judged:
-        many = formatting.plural(judged, "runtime")
-        parts.append(f"{passing} of {many} {'passes' if passing == 1 else 'pass'}")
-    for verdict, number in counts.items():
-        if verdict not in (ConformanceVerdict.PASSED, ConformanceVerdict.FAILED):
-            parts.append(f"{verdict.label} on {number}")
-    return _capital(", ".join(parts))
 
 
 def chosen(

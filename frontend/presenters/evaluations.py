@@ -66,16 +66,16 @@ def of(version: Version, variant: Variant | None) -> Accuracy:
 
 def amount(metric: str, value: float) -> str:
     """A value with its unit: shares in per cent."""
-    known = REPORTED_METRICS.get(metric)
-    if known is not None and known.scale != "number":
+    entry = REPORTED_METRICS.get(metric)
+    if entry is not None and entry.scale != "number":
         return f"{100 * value:.4g}{_SPACE}%"
     return f"{value:.4g}"
 
 
 def title(metric: str) -> str:
     """A metric's name for people."""
-    known = METRICS.get(metric)
-    return known.title if known else metric
+    entry = METRICS.get(metric)
+    return entry.title if entry else metric
 
 
 def line(row: Evaluation) -> Line:

@@ -56,7 +56,7 @@ def parts(actor: Actor, workers: int, queue: dict[str, int]) -> list[Part]:
             "Workers",
             "passed" if workers else "errored",
             "running" if workers else "none",
-            f"{formatting.plural(workers, 'worker')}; {waiting} queued and {running} running jobs",
+            f"{formatting.plural(workers, 'worker')}; jobs: {waiting} queued, {running} running",
         ),
         _graphs(actor),
         *(_night(outcome) for outcome in nightly.outcomes()),

@@ -62,6 +62,11 @@ class Overview:
     rows: tuple[Line, ...]
     count: int
 
+    @property
+    def best(self) -> Measurement | None:
+        """The fastest trusted result; a noisy one if none is ranked."""
+        return next((row.result for row in self.rows if row.result.is_trusted), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:

@@ -77,7 +77,7 @@ MORE: dict[str, tuple[str, Callable[[str], str]]] = {
 # All that the address of the list may hold: `on` is a setup in one value, as its form sends it, and
 # `measure` with `bound` a limit of accuracy.
 PARAMETERS = (
-    *("q", "sort", "cursor", "on", "predicted", "min", "max", "measure", "bound"),
+    *("q", "question", "sort", "cursor", "on", "predicted", "min", "max", "measure", "bound"),
     *GROUPS, *MORE, *speeds.Setup._fields,
 )  # fmt: skip
 # Of these one value at most is chosen; all but the last are numbers.
@@ -104,6 +104,11 @@ class Group:
     kind: str
     first: tuple[Option, ...]
     rest: tuple[Option, ...]
+
+    @property
+    def chosen(self) -> int:
+        """How many values are chosen; "any" is no choice."""
+        return sum(option.on and option.value != "" for option in (*self.first, *self.rest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +185,8 @@ def order_reason(query: Query) -> str:
     if query.sort != query.default_sort or not query.limits:
         return ""
     if query.sort == search.ACCURACY:
-        measured = _measured(query.accuracy[0])
-        return f"Sorted by “{measured}”, the best first, because of that limit."
+        first = measured(query.accuracy[0])
+        return f"Sorted by “{first}”, the best first, because of that limit."
     title = MORE["max_p50"][0] if query.max_p50 is not None else GROUPS[query.limits[0]][0]
     if query.sort == USUAL_SORT:
         return "Newest first, since several limits are set. To sort by one of them, use Sort."
@@ -195,8 +200,14 @@ def settled(query: Query, available: Sequence[speeds.Offer]) -> Query:
     return replace(query, **speeds.settled(available, query.setup, query.measured_on)._asdict())
 
 
-def address(query: Query, cursor: str = "") -> str:
-    """The one address of a view of the list."""
+def address(query: Query, cursor: str = "", question: str = "") -> str:
+    """The one address of a view of the list; ``question`` is the question that its filters mean."""
+    written = parameters(query, cursor, question)
+    return f"{reverse('models')}?{written}" if written else reverse("models")
+
+
+def parameters(query: Query, cursor: str = "", question: str = "") -> str:
+    """What stands behind the question mark of such an address."""
     pairs = [("q", query.text)]
     for name in (*GROUPS, *MORE):
         pairs += [(name, value) for value in _chosen(query, name)]
@@ -206,9 +217,15 @@ def address(query: Query, cursor: str = "") -> str:
         ("predicted", "1" if query.predicted else ""),
         ("sort", "" if query.sort == query.default_sort else query.sort),
         ("cursor", cursor),
+        ("question", question),
     ]
-    written = urlencode([(name, value) for name, value in pairs if value])
-    return f"{reverse('models')}?{written}" if written else reverse("models")
+    return urlencode([(name, value) for name, value in pairs if value])
+
+
+def feed(query: Query) -> str:
+    """The address of the feed of a list, which is in the order of the last changes."""
+    written = parameters(replace(query, sort="updated"))
+    return f"{reverse('models-feed')}?{written}" if written else reverse("models-feed")
 
 
 def chips(query: Query) -> list[Chip]:
@@ -227,7 +244,7 @@ def chips(query: Query) -> list[Chip]:
     return listed
 
 
-def kept(query: Query) -> list[tuple[str, str]]:
+def hidden_fields(query: Query) -> list[tuple[str, str]]:
     """Choices that no filter of the page shows: its form has to send them along."""
     hidden = [name for name in MORE if name != "max_p50"]
     pairs = [(name, value) for name in hidden for value in _chosen(query, name)]
@@ -242,13 +259,16 @@ def groups(
     """The filters with their counts; a value stays visible where it would leave nothing."""
     listed = []
     for name, (title, words) in GROUPS.items():
-        counts = _at_most(facets[name]) if name == "opset_max" else dict(facets[name])
+        counts: dict[str, int | None] = dict(facets[name])
+        if name == "opset_max":
+            counts |= _at_most(facets[name])
         chosen = {value.lower() for value in _chosen(query, name)}
         there = {value.lower() for value in counts}
         for value in (*_chosen(query, name), *(value for value, _ in available[name])):
             if value.lower() not in there:
                 there.add(value.lower())
-                counts[value] = 0
+                # A limit that no one offers leaves what the list shows, which nobody counted here.
+                counts[value] = None if name in _NUMBERS and value in chosen else 0
         options = [
             Option(
                 words(value),
@@ -368,13 +388,13 @@ def _measure(offer: accuracies.Offer, chosen: str) -> Option:
 
 def _choice(limit: Limit) -> str:
     """A metric and its data, short enough for a select; that it is a minimum is the usual case."""
-    return f"{_measured(limit)}{' (at most)' if limit.is_maximum else ''}"
+    return f"{measured(limit)}{' (at most)' if limit.is_maximum else ''}"
 
 
-def _measured(limit: Limit) -> str:
+def measured(limit: Limit) -> str:
     """A metric and its data in words: Accuracy on digits:test."""
     return f"{evaluations.title(limit.metric)} on {limit.data or 'any data set'}"
 
 
 def _bounded(limit: Limit) -> str:
-    return f"{_measured(limit)}, {'at most' if limit.is_maximum else 'at least'}"
+    return f"{measured(limit)}, {'at most' if limit.is_maximum else 'at least'}"

@@ -139,6 +139,12 @@ def read(checks: Iterable[Check]) -> Checks:
     return Checks(_sentence(check.outcome, files), check.outcome, files, check.updated_at)
 
 
+def need_attention(checks: Checks, card_check: CardChecked) -> bool:
+    """Whether a reader should see the verdicts: one of them is neither good nor still to come."""
+    outcomes = {verdict.outcome for file in checks.files for verdict in file.verdicts}
+    return bool((outcomes | {card_check.verdict.outcome}) - {"ok", "passed", "pending", "not run"})
+
+
 def stages(report: Report) -> tuple[Verdict, ...]:
     """The verdicts of one job's report."""
     return _verdicts(reports.stored_verdicts(report.facts.get("verdicts")))

@@ -20,18 +20,20 @@ if TYPE_CHECKING:
     from hub.protocol.facts import Facts
     from registry.models import File, Ref, RegisteredModel, Variant, Version
 
+# Page -> its title, its view, and the tab that it stands under.
 TABS = {
-    "overview": ("Overview", "version"),
-    "files": ("Files", "version-files"),
-    "graph": ("Graph", "network"),
-    "benchmarks": ("Benchmarks", "version-benchmarks"),
-    "checks": ("Checks", "version-checks"),
-    "conformance": ("Conformance", "version-conformance"),
-    "variants": ("Variants", "version-variants"),
-    "provenance": ("Provenance", "version-provenance"),
-    "carbon": ("Carbon", "version-carbon"),
-    "lineage": ("Lineage", "version-lineage"),
-    "try": ("Run", "version-try"),
+    "overview": ("Overview", "version", "Overview"),
+    "try": ("Try it", "version-try", "Try it"),
+    "conformance": ("Conformance", "version-conformance", "Evidence"),
+    "checks": ("Checks", "version-checks", "Evidence"),
+    "benchmarks": ("Benchmarks", "version-benchmarks", "Speed"),
+    "carbon": ("Carbon", "version-carbon", "Speed"),
+    "files": ("Files", "version-files", "Files and graph"),
+    "graph": ("Graph", "network", "Files and graph"),
+    "provenance": ("Provenance", "version-provenance", "Provenance"),
+    "lineage": ("Lineage", "version-lineage", "Provenance"),
+    "versions": ("Versions", "model-versions", "Versions"),
+    "variants": ("Variants", "version-variants", "Versions"),
 }
 
 
@@ -59,6 +61,8 @@ class Head:
     variants: tuple[Option, ...]
     choice: str
     tabs: tuple[Option, ...]
+    # The pages under the current tab, where there are several.
+    pages: tuple[Option, ...]
     tab: str
     note: Note | None
     api_url: str
@@ -84,12 +88,12 @@ def head(
     """
     files = own_files(version, variant)
     choice = choice_of(version, variant)
-    urls = {name: place(version, view) + choice for name, (_, view) in TABS.items()}
     counts = {
         "files": len(version.files.all()),
         "versions": count,
         "variants": len(variants(version)),
     }
+    pages = _pages(version, tab, choice, counts)
     return Head(
         summary=documents.summary_of(version),
         license=declarations.license_of(version),
@@ -101,7 +105,8 @@ def head(
         versions=tuple(_choice(other, version, latest) for other in others),
         variants=tuple(_variant(row, variant) for row in variants(version)),
         choice=choice,
-        tabs=_tabs(version, tab, urls, counts),
+        tabs=_tabs(pages),
+        pages=tuple(page for page in pages if page.family == TABS[tab][2]),
         tab=tab,
         note=_note(version, latest),
         api_url=f"/api/v1/models/{version.model.ref}/versions/{version.number}",
@@ -232,16 +237,35 @@ def _choice(other: Version, version: Version, latest: int | None) -> Option:
     return Option(words, str(other.number), on=other.number == version.number)
 
 
-def _tabs(
-    version: Version, tab: str, here: dict[str, str], counts: dict[str, int]
-) -> tuple[Option, ...]:
+def page_of(version: Version, tab: str) -> str:
+    """The address of a page of a version; its overview for unknown ones."""
+    view = TABS[tab][1] if tab in TABS and tab != "versions" else "version"
+    return place(version, view)
+
+
+def _pages(version: Version, tab: str, choice: str, counts: dict[str, int]) -> list[Option]:
+    """Every page of a version, in the order of the tabs; ``family`` is the tab of a page."""
     model: RegisteredModel = version.model
-    tabs = [
-        Option(title, url=here[name], on=name == tab, count=counts.get(name))
-        for name, (title, _) in TABS.items()
-    ]
-    url = reverse("model-versions", args=[model.namespace.slug, model.name])
-    return (*tabs, Option("Versions", url=url, on=tab == "versions", count=counts["versions"]))
+    listed = []
+    for name, (title, view, family) in TABS.items():
+        if name == "versions":
+            url = reverse(view, args=[model.namespace.slug, model.name])
+        else:
+            url = place(version, view) + choice
+        count = counts.get(name)
+        listed.append(Option(title, url=url, on=name == tab, count=count, family=family))
+    return listed
+
+
+def _tabs(pages: Iterable[Option]) -> tuple[Option, ...]:
+    """The tabs, each of which leads to its first page."""
+    first: dict[str, Option] = {}
+    current = next((page.family for page in pages if page.on), "")
+    for page in pages:
+        family = page.family
+        count = page.count if page.words == family else None
+        first.setdefault(family, Option(family, url=page.url, on=family == current, count=count))
+    return tuple(first.values())
 
 
 def _note(version: Version, latest: int | None) -> Note | None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from django.http import HttpResponseRedirect
 from django.urls import reverse
 
-from frontend.presenters import conformance, version_head
+from frontend.presenters import version_head
 from hub.protocol import problems
 from registry.core.permissions import can
 from registry.versions import selectors
+from registry.versions.services import interest
 from runners.benchmarks import timelines
-from runners.proofs import selectors as proof_selectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,21 +68,19 @@ def context(
         variant,
         count,
     )
-    best, emitting = timelines.fastest_of(variant), timelines.with_energy(variant)
-    for row in (best, emitting):
-        if row is not None and variant is not None:
-            # Their version is here, so that no address asks for it anew.
-            row.variant, variant.version = variant, version
+    emitting = timelines.with_energy(variant)
+    if emitting is not None and variant is not None:
+        # Its version is here, so that no address asks for it anew.
+        emitting.variant, variant.version = variant, version
     return {
         "section": "models",
         "head": head,
-        "fastest": best,
         "emitting": emitting,
-        "glyphs": conformance.glyphs(proof_selectors.results_of(version), variant),
         "version": version,
         "model": model,
         "variant": variant,
         "may_edit": can(request.user, "model.edit", model),
+        "interest": interest.of_model(request.user, model),
         "may_have": selectors.may_have_files(request.user, model),
     }
 

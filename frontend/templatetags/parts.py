@@ -17,7 +17,7 @@ from frontend.parts import formatting, highlighting
 from frontend.parts import labels as words
 from frontend.parts.svg import barcode as barcodes
 from frontend.parts.svg import case_bars as tallies
-from frontend.presenters import facts, version_head
+from frontend.presenters import facts, job_progress, version_head
 from hub.protocol.facts import read_barcode
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ register.filter("runtime", words.runtime)
 register.filter("licence", words.licence)
 register.filter("kind_of", words.kind)
 register.filter("task", words.task)
+register.filter("job_title", job_progress.title)
 register.filter("cells", read_barcode)
 register.filter("operators", facts.operators)
 register.filter("shares", facts.shares)

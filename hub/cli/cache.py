@@ -100,7 +100,7 @@ def _prune(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"files": freed.files, "bytes": freed.bytes}))
     else:
-        print(f"removed {freed.files} files, {size(freed.bytes)}")
+        print(f"removed {counting.plural(freed.files, 'file')}, {size(freed.bytes)}")
     return DONE
 
 
@@ -118,7 +118,7 @@ def _verify(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"intact": intact, "damaged": list(map(str, damaged))}))
     else:
-        print(f"{intact} files intact, {len(damaged)} damaged")
+        print(f"{counting.plural(intact, 'file')} intact, {len(damaged)} damaged")
     return PROBLEM if damaged else DONE
 
 

@@ -58,8 +58,8 @@ def _run(arguments: list[str]) -> int:
         print(help_command.overview(), end="")
         return DONE
     # Only a wrong name needs the others, for suggestions.
-    known = "help" if name == "--version" else name
-    parser = parsing.parser(known if known in commands.NAMES else None)
+    command_name = "help" if name == "--version" else name
+    parser = parsing.parser(command_name if command_name in commands.NAMES else None)
     options = parser.parse_args(arguments)
     command: Callable[[argparse.Namespace], int] = options.command
     try:

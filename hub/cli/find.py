@@ -32,7 +32,14 @@ def add_find(commands: Any) -> None:
         "accuracy, else by the only limit. Models without the measurement or the count that a "
         "limit needs are left out.",
     )
-    find.add_argument("query", nargs="*", help="words to search for")
+    find.add_argument(
+        "query",
+        nargs="*",
+        help="words to search for, or a question such as 'fast image classifier under 20 MB'",
+    )
+    find.add_argument(
+        "--literal", action="store_true", help="search for all words as text, read no filters"
+    )
     find.add_argument("--task", help="such as image-classification")
     find.add_argument("--license", help="SPDX identifier of the licence")
     find.add_argument("--precision", help="such as fp32 or int8")
@@ -74,12 +81,13 @@ def add_find(commands: Any) -> None:
 def _find(options: argparse.Namespace) -> int:
     names = (
         *("on", "task", "license", "precision", "passes_on", "runtime", "predicted", "min", "max"),
-        "limit",
+        *("limit", "literal"),
         *LIMITS,
     )
-    models = api.find(
-        " ".join(options.query) or None, **{name: getattr(options, name) for name in names}
-    )
+    question = " ".join(options.query)
+    if len(question.split()) > 1 and not options.literal:
+        _print_understood(question)
+    models = api.find(question or None, **{name: getattr(options, name) for name in names})
     if options.json:
         print(json.dumps(models, indent=2))
         return DONE
@@ -89,6 +97,17 @@ def _find(options: argparse.Namespace) -> int:
     if not models:
         print("hub: no model keeps every limit", file=sys.stderr)
     return DONE
+
+
+def _print_understood(question: str) -> None:
+    """Say on stderr which filters a question was read as; nothing where it is text alone."""
+    understood = api.understand(question)
+    filters = [f"{part['parameter']}={part['value']}" for part in understood["parts"]]
+    if filters:
+        text = [f"text {understood['text']!r}"] if understood["text"] else []
+        print(plain(f"hub: understood as {', '.join([*filters, *text])}"), file=sys.stderr)
+    for one in understood["unused"]:
+        print(plain(f"hub: {one['words']!r} was not used. {one['reason']}"), file=sys.stderr)
 
 
 def _reasons(model: dict[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ def add_to(origins: Any) -> None:
             f"--{word}", dest="visibility", action="store_const", const=word,
             help=f"create a new model as {word}",
         )  # fmt: skip
-    add_flags(mirror, "no-publish", "no-wait", "quiet")
+    add_flags(mirror, "no-publish", "no-wait", "quiet", "json")
     mirror.set_defaults(command=run)
 
 
@@ -72,6 +73,9 @@ def run(options: argparse.Namespace) -> int:
         wait=not options.no_wait,
     )
     version = mirrored.version
+    if options.json:
+        print(json.dumps({"version": version, "is_new": mirrored.is_new}, indent=2))
+        return DONE
     note = "" if mirrored.is_new else ", already imported"
     print(plain(f"{version['ref']} {version['state']}{note}"))
     if version.get("url"):

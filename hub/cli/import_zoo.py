@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hub import counting
 from hub.client import api
 from hub.client.imports.zoo import FAILED, Options, Outcome, import_zoo
 from hub.protocol import refs
@@ -42,7 +44,7 @@ def add_to(origins: Any) -> None:
         "--license", default="", metavar="SPDX", help="licence for models that do not state one"
     )
     zoo.add_argument("--private", action="store_true", help="create new models as private")
-    add_flags(zoo, "quiet")
+    add_flags(zoo, "quiet", "json")
     zoo.set_defaults(command=run)
 
 
@@ -55,15 +57,29 @@ def run(options: argparse.Namespace) -> int:
         visibility="private" if options.private else "public",
         progress=not options.quiet,
     )
-    outcomes = import_zoo(api.default_hub(), options.manifest, options.files, settings, tell=_print)
+    outcomes = import_zoo(
+        api.default_hub(), options.manifest, options.files, settings,
+        on_outcome=_pass if options.json else _print,
+    )  # fmt: skip
     failed = [outcome for outcome in outcomes if outcome.failures or outcome.word == FAILED]
     words = [outcome.word for outcome in outcomes]
     counts = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
-    print(f"{len(outcomes)} models: {counts or 'none'}")
+    if options.json:
+        rows = [
+            {"ref": one.ref, "outcome": one.word, "detail": one.text, "failures": one.failures}
+            for one in outcomes
+        ]
+        print(json.dumps(rows, indent=2))
+    else:
+        print(f"{counting.plural(len(outcomes), 'model')}: {counts or 'none'}")
     for outcome in failed:
         for reason in outcome.failures or ["no file could be imported"]:
             print(f"hub: {plain(outcome.ref)}: {plain(reason)}", file=sys.stderr)
     return PROBLEM if failed else DONE
+
+
+def _pass(_: Outcome) -> None:
+    """With --json all outcomes are printed at the end."""
 
 
 def _print(outcome: Outcome) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from hub.client import api
-from hub.terminal import DONE, plain
+from hub.terminal import DONE, add_flags, plain
 
 if TYPE_CHECKING:
     import argparse
@@ -21,6 +22,7 @@ def add_to(commands: Any) -> None:
         "token comes from HUB_TOKEN, from standard input, or from a prompt.",
     )
     login.add_argument("--url", help="URL of the hub, which becomes the default")
+    add_flags(login, "json")
     login.set_defaults(command=_login)
 
 
@@ -30,5 +32,8 @@ def _login(options: argparse.Namespace) -> int:
     if not os.environ.get("HUB_TOKEN") and not sys.stdin.isatty():
         token = sys.stdin.readline().strip()
     who = api.login(token, options.url)
+    if options.json:
+        print(json.dumps(who, indent=2))
+        return DONE
     print(f"signed in as {plain(str(who['username']))}")
     return DONE

@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hub.client import api
-from hub.terminal import DONE, add_flags, plain, positive, size
+from hub.protocol import digests
+from hub.terminal import DONE, USAGE, add_flags, plain, positive, size
 
 if TYPE_CHECKING:
     import argparse
@@ -44,16 +45,55 @@ def add_get(commands: Any) -> None:
     get.add_argument("--opset", type=int, help="choose a variant with exactly this opset")
     get.add_argument("--variant", help="choose the variant with this name")
     get.add_argument("--to", metavar="FOLDER", help="also write the files to this folder")
-    add_flags(get, "quiet")
+    get.add_argument(
+        "--layout",
+        choices=("triton",),
+        help="write the model into a model repository of Triton at --to, with a config.pbtxt",
+    )
+    get.add_argument(
+        "--max-batch-size",
+        type=positive,
+        metavar="COUNT",
+        help="let Triton batch requests, at most this many; the first dimension must be free",
+    )
+    add_flags(get, "quiet", "json")
     get.set_defaults(command=_get)
 
 
 def _get(options: argparse.Namespace) -> int:
-    folder = api.download(
+    if options.layout:
+        return _write_layout(options)
+    hub = api.default_hub()
+    resolved = hub.resolve(options.ref, opset=options.opset, variant=options.variant)
+    folder = hub.download_resolved(resolved, options.to, progress=False if options.quiet else None)
+    if not options.json:
+        print(folder)
+        return DONE
+    files = [
+        {"path": file.path, "size": file.size, "sha256": digests.format(file.sha256)}
+        for file in resolved.files
+    ]
+    row = {
+        "ref": str(resolved.ref), "variant": resolved.variant, "entry": resolved.entry,
+        "folder": str(folder), "files": files,
+    }  # fmt: skip
+    print(json.dumps(row, indent=2))
+    return DONE
+
+
+def _write_layout(options: argparse.Namespace) -> int:
+    from hub.bridges import triton  # noqa: PLC0415  (each command imports what it needs)
+
+    if not options.to:
+        print("hub: --layout needs --to, the folder of the model repository", file=sys.stderr)
+        return USAGE
+    folder = triton.write(
+        api.default_hub(),
         options.ref,
-        options.opset,
-        options.variant,
         options.to,
+        opset=options.opset,
+        variant=options.variant,
+        max_batch_size=options.max_batch_size or 0,
         progress=False if options.quiet else None,
     )
     print(folder)

@@ -37,16 +37,16 @@ class Parser(argparse.ArgumentParser):
 
 def parser(only: str | None = None) -> Parser:
     """The parser of every command, or quicker, of one."""
-    made = Parser(
+    root = Parser(
         prog="hub", description="Load, publish and serve ONNX models.", epilog=_ENVIRONMENT
     )
-    made.add_argument("--version", action="version", version=f"hub {hub.__version__}")
-    commands.add_to(made.add_subparsers(metavar="command", required=True), only)
-    for path, child in leaves(made):
+    root.add_argument("--version", action="version", version=f"hub {hub.__version__}")
+    commands.add_to(root.add_subparsers(metavar="command", required=True), only)
+    for path, child in leaves(root):
         if path in commands.EXAMPLES:
             child.epilog = examples(commands.EXAMPLES[path])
             child.formatter_class = argparse.RawDescriptionHelpFormatter
-    return made
+    return root
 
 
 def examples(lines: tuple[str, ...]) -> str:

@@ -44,7 +44,7 @@ def add_push(commands: Any) -> None:
         "--follow-links", action="store_true",
         help="follow symbolic links that lead out of the folder",
     )  # fmt: skip
-    add_flags(push, "private", "no-publish", "no-wait", "quiet")
+    add_flags(push, "private", "no-publish", "no-wait", "quiet", "json")
     push.set_defaults(command=_push)
 
 
@@ -64,6 +64,9 @@ def _push(options: argparse.Namespace) -> int:
         follow_links=options.follow_links,
         progress=False if options.quiet else None,
     )
+    if options.json:
+        print(json.dumps(version, indent=2))
+        return DONE
     print(f"{version['ref']} {version['state']}")
     if version.get("url"):
         print(plain(str(version["url"])))

@@ -276,13 +276,13 @@ def hub_key(url: str) -> str:
     return f"{readable[:60]}-{digest[:12]}"
 
 
-def mismatch(expected: str, found: str) -> problems.DigestMismatch:
+def mismatch(expected: str, actual: str) -> problems.DigestMismatch:
     """Make the error for bytes that are not what their name says."""
     return problems.DigestMismatch(
-        f"The downloaded file has the digest sha256:{found} instead of sha256:{expected} and was "
+        f"The downloaded file has the digest sha256:{actual} instead of sha256:{expected} and was "
         "discarded. Try again; if the error persists, contact the operator of the hub.",
         expected=digests.format(expected),
-        found=digests.format(found),
+        found=digests.format(actual),
     )
 
 

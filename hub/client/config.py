@@ -83,6 +83,14 @@ class Config:
                 f"or {ALWAYS!r}."
             )
 
+    def require_network(self, subject: str, verb: str) -> None:
+        """Raise `NotCached` where settings forbid the requests that a verb needs."""
+        if self.offline:
+            raise problems.NotCached(
+                f"{verb}({subject!r}) needs the hub, and HUB_OFFLINE prevents requests to it. "
+                "Run it with HUB_OFFLINE=0."
+            )
+
     @classmethod
     def from_environment(
         cls,

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from hub import counting
 from hub.client.progress import Bar, say
 from hub.protocol import problems
 from hub.protocol import splits as protocol
@@ -18,6 +20,7 @@ from hub.protocol import splits as protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from hub.client.cache import RemoteFile
     from hub.client.hub import Hub
     from hub.client.local_files import LocalFile, Selected
 
@@ -42,13 +45,13 @@ def push(
 
     `splits` are a list as docs/datasets.md describes it, or a YAML or JSON file with one; without
     it a splits.yaml or splits.json in the folder is read. What a version holds already is that
-    version. With a `namespace`, an entry that is missing is made there. Raise `NotFound` for an
-    entry that is missing, and `InvalidRequest` for splits that do not fit the files, before
-    anything is sent.
+    version. With a `namespace`, an entry that is missing is made there. Before a file is sent,
+    raise `NotFound` for an entry that is missing, `InvalidRequest` for splits that do not fit the
+    files, `PathInvalid`, `NotAllowed`, `TooLarge` and `QuotaExceeded`.
     """
     from hub.client import local_files  # noqa: PLC0415  (each verb imports what it needs)
 
-    hub.require_network(name, "hub.push_dataset")
+    hub.config.require_network(name, "hub.push_dataset")
     selected = local_files.contents(Path(path), follow_links=follow_links)
     document = _take_splits(splits, selected, follow_links=follow_links)
     protocol.parse(document, frozenset(selected))
@@ -58,13 +61,30 @@ def push(
         "files": {file.path: f"sha256:{file.sha256}" for file in files},
         "splits": document,
         "message": message,
+        "sizes": {file.path: file.size for file in files},
     }
     try:
-        return _publish(hub, name, content)
+        version, is_new = _publish(hub, name, content)
     except problems.BlobUnknown as error:
         missing = error.extensions.get("missing")
-        _send(hub, name, files, missing if isinstance(missing, list) else None, progress=progress)
-        return _publish(hub, name, content)
+        sent = _send(
+            hub, name, files, missing if isinstance(missing, list) else None, progress=progress
+        )
+        version, is_new = _publish(hub, name, content)
+    else:
+        sent = []
+    if is_new or sent:
+        digests = {file.sha256 for file in files}
+        say(
+            f"{name}: {counting.plural(len(sent), 'file')} sent "
+            f"({counting.size(sum(file.size for file in sent))}), "
+            f"{len(digests) - len(sent)} already on the hub, {len(files) - len(digests)} copied",
+            is_shown=progress,
+        )
+    else:
+        say(f"{name}: identical to version {version['number']}, so nothing was sent",
+            is_shown=progress)  # fmt: skip
+    return version
 
 
 def read(hub: Hub, name: str) -> dict[str, Any]:
@@ -78,12 +98,12 @@ def read(hub: Hub, name: str) -> dict[str, Any]:
         raise problems.InvalidReference(
             f"{name!r} names no version of a data set. Write for example {slug}@2."
         )
-    hub.require_network(name, "hub.dataset")
+    hub.config.require_network(name, "hub.dataset")
     address = _address(slug)
     entry = hub.reads.get(address)
     versions = hub.reads.get(f"{address}/versions", query={"limit": PAGE})["items"]
-    wanted = number or (versions[0]["number"] if versions else None)
-    version = hub.reads.get(f"{address}/versions/{wanted}") if wanted else None
+    version_number = number or (versions[0]["number"] if versions else None)
+    version = hub.reads.get(f"{address}/versions/{version_number}") if version_number else None
     return {**entry, "version": version, "versions": versions}
 
 
@@ -98,15 +118,8 @@ def download(
     """
     from hub.client import download as downloading  # noqa: PLC0415  (each verb imports its needs)
     from hub.client import snapshots  # noqa: PLC0415
-    from hub.client.cache import RemoteFile  # noqa: PLC0415
 
-    version = read(hub, name)["version"]
-    if version is None:
-        raise problems.NotFound(f"The data set {name} has no version, so there are no files.")
-    try:
-        files = [RemoteFile.from_json(item) for item in version["files"]]
-    except (KeyError, TypeError, ValueError) as error:
-        raise problems.Unreachable(f"The hub's response is incomplete ({error!r}).") from None
+    files = files_of(hub, name)
     paths = {file.sha256: hub.cache.find(file.sha256, file.size) for file in files}
     blobs = {sha256: path for sha256, path in paths.items() if path is not None}
     missing = {file.sha256: file for file in files if file.sha256 not in blobs}
@@ -116,11 +129,27 @@ def download(
     return snapshots.export(files, blobs, Path(to))
 
 
+def files_of(hub: Hub, name: str) -> tuple[RemoteFile, ...]:
+    """Every file of the newest version, or of that of `name@n`.
+
+    Raise `NotFound` where there is no version.
+    """
+    from hub.client.cache import RemoteFile  # noqa: PLC0415  (each verb imports what it needs)
+
+    version = read(hub, name)["version"]
+    if version is None:
+        raise problems.NotFound(f"The data set {name} has no version, so there are no files.")
+    try:
+        return tuple(RemoteFile.from_json(item) for item in version["files"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise problems.Unreachable(f"The hub's response is incomplete ({error!r}).") from None
+
+
 def every(
     hub: Hub, query: str | None = None, *, limit: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """Iterate over data sets by name, at most `limit` of them, that hold the words of `query`."""
-    hub.require_network(query or "", "hub.list_datasets")
+    hub.config.require_network(query or "", "hub.list_datasets")
     return _pages(hub, query, limit)
 
 
@@ -144,7 +173,7 @@ def _pages(hub: Hub, query: str | None, limit: int | None) -> Iterator[dict[str,
 
 
 def _take_splits(
-    given: str | os.PathLike[str] | Sequence[dict[str, Any]] | None,
+    splits: str | os.PathLike[str] | Sequence[dict[str, Any]] | None,
     files: dict[str, Selected],
     *,
     follow_links: bool,
@@ -152,15 +181,15 @@ def _take_splits(
     """The document of the splits, whose file is taken out of ``files`` where it lies there."""
     from hub.client import local_files  # noqa: PLC0415
 
-    if given is None:
+    if splits is None:
         path = next((path for path in SPLIT_FILES if path in files), None)
         return [] if path is None else _read_splits(path, files.pop(path))
-    if not isinstance(given, str | os.PathLike):
-        return list(given)
-    selected = local_files.select(Path(given), follow_links=follow_links)
+    if not isinstance(splits, str | os.PathLike):
+        return list(splits)
+    selected = local_files.select(Path(splits), follow_links=follow_links)
     for path in [path for path, file in files.items() if file.source == selected.source]:
         del files[path]
-    return _read_splits(str(given), selected)
+    return _read_splits(str(splits), selected)
 
 
 def _read_splits(name: str, file: Selected) -> Any:
@@ -202,25 +231,30 @@ def _open_entry(hub: Hub, name: str, namespace: str | None, *, progress: bool | 
         say(f"{name}: created", is_shown=progress)
 
 
-def _publish(hub: Hub, name: str, content: dict[str, Any]) -> dict[str, Any]:
+def _publish(hub: Hub, name: str, content: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """The version with this content, and whether it is new; the hub checks all before it asks."""
     # The same content is the same version, so a second request does no harm.
     answer = hub.transport.request(
         "POST", f"{_address(name)}/versions", content=content, repeatable=True
     )
-    return dict(answer.json())
+    return dict(answer.json()), answer.status == HTTPStatus.CREATED
 
 
 def _send(
     hub: Hub, name: str, files: list[LocalFile], missing: list[Any] | None, *, progress: bool | None
-) -> None:
-    """Upload the files that the hub misses, each content once; all of them where it names none."""
+) -> list[LocalFile]:
+    """Upload the files that the hub misses, each content once; all of them where it names none.
+
+    Returns those that were sent.
+    """
     from hub.client.upload import Upload  # noqa: PLC0415
 
-    wanted = {
+    by_digest = {
         file.sha256: file for file in files if missing is None or f"sha256:{file.sha256}" in missing
     }
-    total = sum(file.size for file in wanted.values())
-    with Bar(name, total, files=len(wanted), is_shown=progress) as bar:
-        for file in wanted.values():
+    total = sum(file.size for file in by_digest.values())
+    with Bar(name, total, files=len(by_digest), is_shown=progress) as bar:
+        for file in by_digest.values():
             Upload(hub.transport, hub.cache, file, bar.advance).run()
             bar.end_file()
+    return list(by_digest.values())

@@ -2,7 +2,8 @@
 
 The first to ask holds a lock on `partial/<sha256>.lock`, which the system takes back when its
 process ends; the others wait for its blob. Where the file system has no locks, or the holder
-receives nothing for a minute, each downloads for itself, as it may: a blob appears in one step.
+receives nothing for a minute, or in ten seconds not all of a small file, each downloads for
+itself, as it may: a blob appears in one step.
 """
 
 from __future__ import annotations
@@ -25,15 +26,27 @@ if TYPE_CHECKING:
 
     from hub.client.cache import Cache
 
-POLL_SECONDS = 0.2
+# Waits between two looks grow: a small file comes in milliseconds.
+FIRST_POLL_SECONDS, POLL_SECONDS = 0.005, 0.2
 STALLED_SECONDS = 60.0
+SMALL_STALLED_SECONDS = 10.0
 
 
 @contextlib.contextmanager
 def alone(
-    cache: Cache, sha256: str, size: int, sleep: Callable[[float], object] = time.sleep
+    cache: Cache,
+    sha256: str,
+    size: int,
+    sleep: Callable[[float], object] = time.sleep,
+    *,
+    is_small: bool = False,
 ) -> Iterator[Path | None]:
-    """Give the path of a blob that another process downloaded meanwhile, or `None`: download it."""
+    """Give the path of a blob that another process downloaded meanwhile, or `None`: download it.
+
+    A small file is one that is kept in memory until it is whole.
+    """
+    stalled_seconds = SMALL_STALLED_SECONDS if is_small else STALLED_SECONDS
+    pause = FIRST_POLL_SECONDS
     with contextlib.ExitStack() as stack:
         path = cache.prepare(cache.partial) / f"{sha256}.lock"
         began = time.time()
@@ -41,9 +54,10 @@ def alone(
             if blob := cache.find(sha256, size):
                 yield blob
                 return
-            if time.time() - max(began, _written_at(cache, sha256)) > STALLED_SECONDS:
+            if time.time() - max(began, _written_at(cache, sha256)) > stalled_seconds:
                 break
-            sleep(POLL_SECONDS)
+            sleep(pause)
+            pause = min(POLL_SECONDS, pause * 1.5)
         yield cache.find(sha256, size)
 
 

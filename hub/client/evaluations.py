@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hub.client import push, variants
+from hub.client import checks, variants
 from hub.protocol import problems, refs
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def evaluate(
     if not wait:
         return [dict(job)]
     job = variants.follow(hub.transport, job, progress=progress)
-    deadline = time.monotonic() + push.LONGEST_POLL_SECONDS
+    deadline = time.monotonic() + checks.LONGEST_POLL_SECONDS
     while True:
         items: list[dict[str, Any]] = hub.transport.get(address)["items"]
         measured = [item for item in items if item.get("job") == job["uuid"]]
         # The job's end and its figures are two steps of the hub, moments apart.
         if measured or time.monotonic() > deadline:
             return measured
-        hub.transport.sleep(push.POLL_SECONDS)
+        hub.transport.sleep(checks.POLL_SECONDS)

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from hub.protocol import problems
 
+# The order where nothing decides one.
+UNASKED_SORT: Final = "downloads"
 # Limits of measured accuracy: "accuracy@digits=0.9", several of these, or {"accuracy@digits": 0.9}.
 Measured = str | Iterable[str] | Mapping[str, str | float] | None
 
@@ -36,16 +38,16 @@ def filters(
     whose metrics and data sets the hub checks, since it knows them.
     """
     for name in limits.keys() - LIMITS.keys():
-        known = ", ".join(LIMITS)
-        raise problems.InvalidRequest(f"Unknown limit {name!r}. Known: {known}.")
-    given = {name: value for name, value in limits.items() if value is not None}
+        names = ", ".join(LIMITS)
+        raise problems.InvalidRequest(f"Unknown limit {name!r}. Known: {names}.")
+    values = {name: value for name, value in limits.items() if value is not None}
     measured = {name: _texts(value) for name, value in accuracy.items() if value}
     chosen: dict[str, Any] = {"device": device or None, **measured}
-    if device and "max_p50" not in given:
+    if device and "max_p50" not in values:
         chosen["sort"] = "fastest"
-    elif not given and not measured:
-        chosen["sort"] = "downloads"
-    for name, value in given.items():
+    elif not values and not measured:
+        chosen["sort"] = UNASKED_SORT
+    for name, value in values.items():
         field, units = LIMITS[name]
         amount = quantity(name, value, units)
         chosen[field] = amount if field == "max_p50" else int(amount)
@@ -59,9 +61,9 @@ def quantity(name: str, value: str | float, units: dict[str, float]) -> float:
     match = _QUANTITY.fullmatch(value.strip().lower().replace("µ", "u"))
     unit = match[2] if match else ""
     if match is None or (unit and unit not in units):
-        known = ", ".join(filter(None, units))
+        unit_names = ", ".join(filter(None, units))
         raise problems.InvalidRequest(
-            f"{name} is a number with an optional unit ({known}), such as "
+            f"{name} is a number with an optional unit ({unit_names}), such as "
             f"{_EXAMPLES.get(name, '10M')}; not {value[:40]!r}."
         )
     return float(match[1]) * (units[unit] if unit else 1)

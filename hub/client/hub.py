@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.client import config as settings
 from hub.client.cache import Cache, Resolved
+from hub.client.catalogue import Catalogue
 from hub.client.mirrors import Mirrored
 from hub.client.rest.groups import Groups
 from hub.client.transport import Transport
@@ -19,20 +20,19 @@ from hub.protocol import problems, refs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import onnx
     import onnxruntime
 
     from hub.client.cache import RemoteFile
-    from hub.client.find import Measured
     from hub.client.training.training import Training
 
-PAGE = 100
-FASTEST = "fastest"
+# How many versions a description has.
+VERSIONS = 100
 
 
-class Hub(Groups):
+class Hub(Catalogue, Groups):
     """One hub and one cache. Safe to share between threads and, after a fork, between processes.
 
     What is not given comes from the environment and from `hub login`. `url` is the hub's address,
@@ -95,7 +95,7 @@ class Hub(Groups):
         resolved = self.resolve(ref, opset=opset, variant=variant)
 
         def bring(files: Iterable[RemoteFile]) -> Mapping[str, Path]:
-            return self._bring(resolved, list(files), progress=progress)
+            return self.bring(resolved, list(files), progress=progress)
 
         return loading.read_model(resolved, bring)
 
@@ -144,12 +144,22 @@ class Hub(Groups):
         Without `to` it is a read-only folder of the cache; with `to` the files are written there,
         over files of the same name. Raises the same errors as `load`.
         """
+        resolved = self.resolve(ref, opset=opset, variant=variant)
+        return self.download_resolved(resolved, to, progress=progress)
+
+    def download_resolved(
+        self,
+        resolved: Resolved,
+        to: str | os.PathLike[str] | None = None,
+        *,
+        progress: bool | None = None,
+    ) -> Path:
+        """Return a folder with the files that a reference was resolved to; see `download`."""
         from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)
 
-        resolved = self.resolve(ref, opset=opset, variant=variant)
         if to is None:
             return self._snapshot(resolved, progress=progress)
-        blobs = self._bring(resolved, resolved.files, progress=progress)
+        blobs = self.bring(resolved, resolved.files, progress=progress)
         return snapshots.export(resolved.files, blobs, Path(to))
 
     def fetch(
@@ -165,7 +175,7 @@ class Hub(Groups):
         All are fetched and verified as by `download`; no folder is made of them.
         """
         resolved = self.resolve(ref, opset=opset, variant=variant)
-        blobs = self._bring(resolved, resolved.files, progress=progress)
+        blobs = self.bring(resolved, resolved.files, progress=progress)
         return resolved, {file.path: blobs[file.sha256] for file in resolved.files}
 
     def info(self, ref: str) -> dict[str, Any]:
@@ -175,7 +185,7 @@ class Hub(Groups):
         of the model, newest first, each with number, state and label. Raise `NotFound`.
         """
         parsed = refs.parse(ref)
-        self.require_network(ref, "hub.info")
+        self.config.require_network(ref, "hub.info")
         address = f"/api/v1/models/{parsed.name}"
         model = self.reads.get(address)
         number = parsed.number
@@ -186,88 +196,9 @@ class Hub(Groups):
         version = None
         if number is not None:
             version = self.reads.get(f"{address}/versions/{number}")
-        rows = self.reads.get(f"{address}/versions", query={"limit": PAGE})["items"]
+        rows = self.reads.get(f"{address}/versions", query={"limit": VERSIONS})["items"]
         versions = [{name: row.get(name) for name in ("number", "state", "label")} for row in rows]
         return {**model, "version": version, "versions": versions}
-
-    def list_models(
-        self, /, query: str | None = None, *, limit: int | None = None, **filters: Any
-    ) -> Iterator[dict[str, Any]]:
-        """Iterate over models, best match first with a `query`, at most `limit` of them.
-
-        `filters` are those of `GET /models`: namespace, license, task, keyword, precision,
-        opset_max, sort, and the others. `sort="fastest"` goes by speed on a `device` with a
-        `runtime` and its `provider`; what of them is left out is the most measured one. It raises
-        `NotFound` where nothing that matches has an accepted result there. Pages are fetched as
-        the iteration reaches them.
-        """
-        self.require_network(query or "", "hub.list_models")
-        return self._pages(query, limit, filters)
-
-    def find(
-        self,
-        /,
-        query: str | None = None,
-        *,
-        on: str | None = None,
-        runtime: str | None = None,
-        task: str | None = None,
-        license: str | None = None,  # noqa: A002 - the word of the API
-        precision: str | None = None,
-        passes_on: str | None = None,
-        predicted: bool = False,
-        min: Measured = None,  # noqa: A002 - the word of the API
-        max: Measured = None,  # noqa: A002 - the word of the API
-        limit: int = 20,
-        **limits: str | float | None,
-    ) -> list[dict[str, Any]]:
-        """Models that keep every limit, the best first, at most `limit` of them.
-
-        `limits` are `max_p50` (milliseconds, or "20ms") of an accepted result `on` a class of
-        devices ("this machine" for that of this one) with a `runtime`, `max_memory` and `max_size`
-        (bytes, or "500MB"), `max_macs` and `max_parameters` (a number, or "1G"). `min` is the
-        least accuracy that the hub measured of the main variant: "accuracy=0.9",
-        "accuracy@digits:test=90%", a list of these, or {"accuracy@digits": 0.9}; `max` the same
-        for metrics of which less is better, such as rmse. Latency, else accuracy, else the only
-        limit decides the order; with several others the newest come first. Models without the
-        figure that a limit needs are left out; with `predicted` a prediction counts where nothing
-        was measured. `fits` of each model has its values.
-
-        Raises InvalidRequest for a limit that is none or names a metric or data set that the hub
-        does not have, and NotFound where nothing that matches has
-        an accepted result on the device that is named without a limit, or nothing at all was
-        measured on machines like this one.
-        """
-        from hub.client import find, speeds  # noqa: PLC0415  (each verb imports what it needs)
-
-        self.require_network(query or "", "hub.find")
-        if on == speeds.THIS_MACHINE:
-            on = speeds.this_machine(self.transport.get("/api/v1/devices"))
-        asked = find.filters(limits, on, min=min, max=max) | {
-            "runtime": runtime, "task": task, "license": license, "precision": precision,
-            "passes_on": passes_on, "predicted": "true" if predicted else None,
-        }  # fmt: skip
-        return list(self._pages(query, limit, asked))
-
-    def _pages(
-        self, query: str | None, limit: int | None, filters: Mapping[str, Any]
-    ) -> Iterator[dict[str, Any]]:
-        remaining = limit
-        fields = {"q": query, "limit": min(PAGE, limit or PAGE), **filters}
-        page = self.reads.get("/api/v1/models", query=fields)
-        if filters.get("sort") == FASTEST:
-            from hub.client import speeds  # noqa: PLC0415  (each verb imports what it needs)
-
-            speeds.require(page)
-        while True:
-            for item in page["items"]:
-                if remaining is not None and remaining <= 0:
-                    return
-                yield item
-                remaining = remaining - 1 if remaining is not None else None
-            if not page.get("next") or (remaining is not None and remaining <= 0):
-                return
-            page = self.reads.get(page["next"])
 
     def push(
         self,
@@ -305,7 +236,7 @@ class Hub(Groups):
                 f"{ref!r} names a version. Push to {parsed.name!r}: the hub assigns the number, "
                 "and `label` can name it."
             )
-        self.require_network(ref, "hub.push")
+        self.config.require_network(ref, "hub.push")
         selected, folder_card = local_files.collect(paths, follow_links=follow_links)
         text = pushing.read_card(card, folder_card, follow_links=follow_links)
         files = local_files.measure(selected, progress=progress)
@@ -349,7 +280,7 @@ class Hub(Groups):
         """
         from hub.client import variants  # noqa: PLC0415  (each verb imports what it needs)
 
-        self.require_network(ref, "hub.make_variant")
+        self.config.require_network(ref, "hub.make_variant")
         resolved = self.resolve(ref, variant=variant)
         content: dict[str, Any] = {"kind": kind, "variant": resolved.variant or ""}
         if opset is not None:
@@ -384,7 +315,7 @@ class Hub(Groups):
         """
         from hub.client.training.training import Training  # noqa: PLC0415  (each verb imports what it needs)
 
-        self.require_network(ref, "hub.training")
+        self.config.require_network(ref, "hub.training")
         return Training(
             self.config,
             ref,
@@ -419,13 +350,13 @@ class Hub(Groups):
 
         if folder := snapshots.find(self.cache, resolved):
             return folder
-        blobs = self._bring(resolved, resolved.files, progress=progress)
+        blobs = self.bring(resolved, resolved.files, progress=progress)
         return snapshots.make(self.cache, resolved, blobs)
 
-    def _bring(
-        self, resolved: Resolved, files: Sequence[RemoteFile], *, progress: bool | None
+    def bring(
+        self, resolved: Resolved, files: Sequence[RemoteFile], *, progress: bool | None = None
     ) -> Mapping[str, Path]:
-        """Return the blobs of some files, fetched where the cache does not hold them."""
+        """Return the blobs of some files by SHA-256, fetched where the cache does not hold them."""
         paths = {file.sha256: self.cache.find(file.sha256, file.size) for file in files}
         present = {sha256: path for sha256, path in paths.items() if path is not None}
         missing = {file.sha256: file for file in files if file.sha256 not in present}
@@ -448,11 +379,3 @@ class Hub(Groups):
                 self.reads, self.cache, missing.values(), on_bytes=bar.advance
             )
         return present | fetched
-
-    def require_network(self, subject: str, verb: str) -> None:
-        """Raise `NotCached` where settings forbid the requests that a verb needs."""
-        if self.config.offline:
-            raise problems.NotCached(
-                f"{verb}({subject!r}) needs the hub, and HUB_OFFLINE prevents requests to it. "
-                "Run it with HUB_OFFLINE=0."
-            )

@@ -42,6 +42,21 @@ def read_model(
 
     Only the entry file and the external data it names are fetched.
     """
+    model, sources = read_graph(resolved, bring)
+    blobs = bring(list(sources.values()))
+    for tensor in _outside(model):
+        source = sources[_external_fields(tensor).get("location", "")]
+        _fill(tensor, blobs[source.sha256], source)
+    return model
+
+
+def read_graph(
+    resolved: Resolved, bring: Callable[[Iterable[RemoteFile]], Mapping[str, Path]]
+) -> tuple[onnx.ModelProto, dict[str, RemoteFile]]:
+    """Return the model without its external data, and the files of that by their locations.
+
+    A location is what the model names, relative to its own folder. Only the entry is fetched.
+    """
     import onnx  # noqa: PLC0415  (imported at first use: `import hub` stays light)
     from google.protobuf.message import DecodeError  # noqa: PLC0415
 
@@ -54,19 +69,15 @@ def read_model(
             f"{entry.path} of {resolved.ref} is not an ONNX model that the installed onnx "
             f"{onnx.__version__} can read. Use hub.download to look at its files."
         ) from None
-    external = onnx.TensorProto.EXTERNAL
-    outside = [tensor for tensor in _tensors(model) if tensor.data_location == external]
-    if outside:
-        by_path = {file.path: file for file in resolved.files}
-        sources = {
-            location: _data_file(location, entry, by_path, resolved)
-            for location in {_external_fields(tensor).get("location", "") for tensor in outside}
-        }
-        blobs = bring(list(sources.values()))
-        for tensor in outside:
-            source = sources[_external_fields(tensor).get("location", "")]
-            _fill(tensor, blobs[source.sha256], source)
-    return model
+    by_path = {file.path: file for file in resolved.files}
+    locations = {_external_fields(tensor).get("location", "") for tensor in _outside(model)}
+    return model, {
+        location: _data_file(location, entry, by_path, resolved) for location in locations
+    }
+
+
+def _outside(model: onnx.ModelProto) -> list[onnx.TensorProto]:
+    return [one for one in _tensors(model) if one.data_location == type(one).EXTERNAL]
 
 
 def _data_file(

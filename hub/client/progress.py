@@ -46,7 +46,7 @@ class Bar:
     def _note(self) -> None:
         if not self._files:
             return
-        words = f"{self._ended} of {self._files} files"
+        words = f"{self._ended} of {counting.plural(self._files, 'file')}"
         if self._bar is not None:
             self._bar.set_postfix_str(words, refresh=False)
         elif self._counter is not None:

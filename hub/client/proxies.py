@@ -47,9 +47,9 @@ class Proxy:
             host, port, parts = None, None, urlsplit("")
         scheme = parts.scheme.lower()
         if scheme not in _DEFAULT_PORTS or not host:
-            shown = whole.rpartition("@")[2]
+            name = whole.rpartition("@")[2]
             raise problems.InvalidRequest(
-                f"The proxy {shown!r} is not valid. Set HTTP_PROXY, HTTPS_PROXY or ALL_PROXY to an "
+                f"The proxy {name!r} is not valid. Set HTTP_PROXY, HTTPS_PROXY or ALL_PROXY to an "
                 "address such as http://proxy.example.org:3128 or socks5h://proxy.example.org:1080."
             )
         named = f"[{host}]" if ":" in host else host

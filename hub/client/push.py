@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import time
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hub import counting
+from hub.client import checks
 from hub.client.local_files import CARD, select
 from hub.client.progress import Bar, say
 from hub.client.retries import is_transient
@@ -37,13 +37,8 @@ if TYPE_CHECKING:
 SMALL_BYTES = 256 << 10
 BATCH_FILES, BATCH_BYTES = 100, 3 << 20
 CARD_TYPE = "text/markdown; charset=utf-8"
-WAIT_SECONDS = 3600.0
-POLL_SECONDS = 0.5
-LONGEST_POLL_SECONDS = 3.0
 
 log = logging.getLogger("hub.client")
-
-_ENDED = frozenset({"published", "yanked", "withdrawn"})
 
 
 def read_card(
@@ -292,8 +287,9 @@ class Push:
                 self._expect_stored(self._put_all(batch, with_content=False))
                 end(batch)
         sent = sum(file.size for file in firsts.values())
+        count = counting.plural(len(firsts), "file")
         say(
-            f"{self._ref.name}: {len(firsts)} files sent ({counting.size(sent)}), "
+            f"{self._ref.name}: {count} sent ({counting.size(sent)}), "
             f"{len(changed) - len(firsts)} already on the hub, "
             f"{len(unchanged)} unchanged",
             is_shown=self._progress,
@@ -360,31 +356,12 @@ class Push:
         """Return the version as it is now."""
         return self._transport.get(self._version)
 
-    def follow(self, version: dict[str, Any], *, publish: bool) -> dict[str, Any]:
-        """Wait for the checks of a version that an earlier run submitted."""
-        self._version = f"{self._model}/versions/{int(version['number'])}"
-        return self.wait(version, publish=publish)
-
     def wait(self, version: dict[str, Any], *, publish: bool) -> dict[str, Any]:
-        """Follow the checks to their end; raise `ChecksFailed` with findings when they refuse."""
-        reported: set[str] = set()
-        pause, deadline = POLL_SECONDS, time.monotonic() + WAIT_SECONDS
-        while True:
-            for line in _news(version):
-                if line not in reported:
-                    reported.add(line)
-                    say(f"{version.get('ref', self._ref.name)}: {line}", is_shown=self._progress)
-            if _is_settled(version, publish=publish):
-                return version
-            if time.monotonic() > deadline:
-                raise problems.ChecksPending(
-                    f"The checks of {version.get('ref')} have not finished after "
-                    f"{WAIT_SECONDS / 60:.0f} minutes. Is a worker running? `hub info "
-                    f"{version.get('ref')}` shows the current state."
-                )
-            self._transport.sleep(pause)
-            pause = min(LONGEST_POLL_SECONDS, pause * 1.3)
-            version = self.version()
+        """Follow the checks of a version to their end; raise `ChecksFailed` when they refuse."""
+        self._version = f"{self._model}/versions/{int(version['number'])}"
+        return checks.follow(
+            version, self.version, self._transport.sleep, publish=publish, progress=self._progress
+        )
 
 
 def _stored_key(path: Path) -> str | None:
@@ -407,66 +384,3 @@ def _batches(
         batch.append(file)
     if batch:
         yield batch
-
-
-def _news(version: dict[str, Any]) -> list[str]:
-    checks = [
-        f"check {check.get('kind')} {check.get('outcome')}"
-        for check in version.get("checks", [])
-        if check.get("outcome") != "pending"
-    ]
-    jobs = [
-        f"{job.get('kind')} {job.get('state')}"
-        for job in version.get("jobs", [])
-        if job.get("state") == "running"
-    ]
-    ended = [str(version["state"])] if version.get("state") in _ENDED else []
-    return jobs + checks + ended
-
-
-def _is_settled(version: dict[str, Any], *, publish: bool) -> bool:
-    state = version.get("state")
-    if state in _ENDED:
-        return True
-    required = [check for check in version.get("checks", []) if check.get("required")]
-    outcomes = {check.get("outcome") for check in required}
-    if state == "draft" or outcomes & {"failed", "errored"}:
-        raise _refusal(version)
-    return not publish and bool(required) and "pending" not in outcomes
-
-
-def _refusal(version: dict[str, Any]) -> problems.ChecksFailed:
-    findings: list[dict[str, Any]] = []
-    for check in version.get("checks", []):
-        if check.get("required") and check.get("outcome") in {"failed", "errored"}:
-            errors = [
-                finding | {"check": check.get("kind")}
-                for finding in _findings(check.get("report") or {})
-                if finding.get("severity") == "error"
-            ]
-            empty = {"check": check.get("kind"), "code": check.get("outcome"), "message": ""}
-            findings += errors or [empty]
-    return problems.ChecksFailed(
-        f"{version.get('ref')} did not pass its checks and was not published. "
-        "Fix the problems listed below and push again.",
-        errors=[_finding_line(finding) for finding in findings],
-        findings=findings,
-    )
-
-
-def _findings(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the findings of a report and of each file it speaks of, with the file's path."""
-    findings = [dict(finding) for finding in report.get("findings", [])]
-    for file in report.get("files", []):
-        for finding in file.get("findings", []):
-            where = ": ".join(filter(None, [file.get("path"), finding.get("where")]))
-            findings.append({**finding, "where": where})
-    return findings
-
-
-def _finding_line(finding: dict[str, Any]) -> dict[str, str]:
-    where = finding.get("where") or finding.get("check") or ""
-    return {
-        "pointer": f"{finding.get('code', '')} ({where})",
-        "detail": str(finding.get("message") or "the check ended without a reason"),
-    }

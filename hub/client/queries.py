@@ -52,7 +52,7 @@ def query(hub: Hub, sparql: str) -> Solutions | bool | str:
 
 def send(hub: Hub, sparql: str, accept: str) -> tuple[str, bytes]:
     """The answer in a format of SPARQL 1.1, as its media type and bytes; raises as `query`."""
-    hub.require_network(sparql[:40], "hub.query")
+    hub.config.require_network(sparql[:40], "hub.query")
     answer = hub.transport.request(
         "POST",
         ADDRESS,

@@ -10,7 +10,6 @@ import json
 import math
 import os
 import platform
-import re
 import threading
 import time
 from contextlib import ExitStack, contextmanager
@@ -22,6 +21,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from hub.client import certificate, proxies
 from hub.client.config import Config, origin
+from hub.client.connection_errors import as_unreachable
 from hub.client.retries import Notices, Retries, is_transient, was_processed
 from hub.protocol import problems
 from hub.protocol.version import __version__
@@ -39,7 +39,6 @@ SILENT_SECONDS = 10.0
 LARGEST_ANSWER_BYTES = 64 << 20
 BLOCK_BYTES = 1 << 20
 REDIRECTS = 5
-_TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 
 _T = TypeVar("_T")
 _REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
@@ -89,7 +88,7 @@ class Stream:
 
     def read(self, count: int = BLOCK_BYTES) -> bytes:
         """Return the next bytes, at most `count`, or none at the end of the body."""
-        with _errors(self._url):
+        with as_unreachable(self._url):
             return self._response.read(count, decode_content=False)
 
 
@@ -155,11 +154,11 @@ class Transport:
     ) -> Answer:
         """Send one request, repeat it while the failure can heal, and return the answer.
 
-        `content` is sent as JSON, `body` as it is. A POST or PATCH is repeated only where it had
-        no effect; `repeatable` says that a second one does no harm. `retries` shares the time for
-        retries with other requests, `once` forbids them. A hub that sends nothing for
-        `silence_seconds` does not answer. Raise a `Problem` for a status of 400 or more and
-        `Unreachable` when no answer came.
+        `content` is sent as JSON, `body` as it is. A POST or PATCH is repeated only where it had no
+        effect; `repeatable` says that a second one does no harm. `retries` shares the time for
+        retries with other requests, `once` forbids them. A hub that sends no complete headers in
+        `silence_seconds`, or a body more slowly than `hub.pace` allows, does not answer.
+        Raise a `Problem` for a status of 400 or more and `Unreachable` when no answer came.
         """
         address += _query(query)
         sent = {"Accept": "application/json", "Accept-Encoding": "gzip", **(headers or {})}
@@ -242,7 +241,7 @@ class Transport:
     ) -> urllib3.BaseHTTPResponse:
         for _ in range(REDIRECTS):
             proxy = proxies.proxy_of(url)
-            with _errors(url, proxy):
+            with as_unreachable(url, proxy):
                 response: urllib3.BaseHTTPResponse = self._pool(url, proxy).request(
                     method,
                     url,
@@ -290,6 +289,8 @@ class Transport:
     def _pool(self, url: str, proxy: proxies.Proxy | None) -> urllib3.PoolManager:
         import urllib3  # noqa: PLC0415  (imported at first use: `import hub` stays light)
 
+        from hub import pace  # noqa: PLC0415
+
         # A certificate is shown to the hub's own origin, and not where it redirects to.
         is_shown = bool(self.config.certificate) and origin(url) == origin(self.config.url)
         key = (proxy, is_shown)
@@ -303,7 +304,7 @@ class Transport:
                     "blocksize": BLOCK_BYTES,
                     "ssl_context": self._context(is_shown=is_shown),
                 }
-                self._pools[key] = (
+                self._pools[key] = pace.paced(
                     proxy.manager(self._context(is_shown=False), **options)
                     if proxy
                     else urllib3.PoolManager(**options)
@@ -326,7 +327,7 @@ class Transport:
     def _read(self, response: urllib3.BaseHTTPResponse, url: str) -> Answer:
         parts: list[bytes] = []
         total = 0
-        with _errors(url):
+        with as_unreachable(url):
             while part := response.read(BLOCK_BYTES, decode_content=True):
                 parts.append(part)
                 total += len(part)
@@ -373,73 +374,6 @@ def _repeated(call: Callable[[], _T], retries: Retries, *, is_repeatable: bool) 
             if not is_transient(error) or (was_processed(error) and not is_repeatable):
                 raise
             retries.pause(error)
-
-
-@contextmanager
-def _errors(url: str, proxy: proxies.Proxy | None = None) -> Iterator[None]:
-    import http.client  # noqa: PLC0415  (imported at first use: `import hub` stays light)
-
-    from urllib3 import exceptions  # noqa: PLC0415
-
-    way = f" through the proxy {proxy.address}" if proxy else ""
-    try:
-        yield
-    except (exceptions.NewConnectionError, exceptions.ConnectTimeoutError) as error:
-        # PySocks tells this apart by its words alone.
-        if proxy and proxy.is_socks and "SOCKS5 authentication" in str(error):
-            raise proxy.refusal() from None
-        raise problems.Unreachable(
-            f"No hub answers at {_host(url)}{way} ({_cause(error)}). Is it running, and is HUB_URL "
-            "correct? Set HUB_OFFLINE=1 to use cached models.",
-            reason=_cause(error),
-            is_transient=not _is_lasting(error),
-            is_unsent=True,
-        ) from None
-    except (exceptions.HTTPError, http.client.HTTPException, OSError) as error:
-        tunnel = _TUNNEL.search(str(_root(error))) if proxy else None
-        if proxy and tunnel and tunnel[1] == "407":
-            raise proxy.refusal() from None
-        raise problems.Unreachable(
-            f"The connection to {_host(url)}{way} failed ({_cause(error)}). Try again.",
-            reason=_cause(error),
-            # What a proxy refuses for good it refuses again.
-            is_transient=not (_is_lasting(error) or (tunnel and tunnel[1] in {"403", "405"})),
-        ) from None
-
-
-def _root(error: BaseException) -> BaseException:
-    """The error of the system or the proxy below those of the HTTP library."""
-    return getattr(error, "original_error", None) or error.__cause__ or error.__context__ or error
-
-
-def _host(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def _is_lasting(error: BaseException) -> bool:
-    """Whether a failure is one of names or certificates, which no repeat changes."""
-    import socket  # noqa: PLC0415  (imported at first use: `import hub` stays light)
-    import ssl  # noqa: PLC0415
-
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, socket.gaierror):
-            return cause.errno == socket.EAI_NONAME
-        if isinstance(cause, ssl.SSLError):
-            return not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError)
-        cause = cause.__cause__ or cause.__context__
-    return False
-
-
-def _cause(error: BaseException) -> str:
-    cause = _root(error)
-    if "CERTIFICATE_REQUIRED" in str(cause):
-        return "it requires a client certificate; set HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY"
-    if "CERTIFICATE_VERIFY_FAILED" in str(cause):
-        reason = getattr(cause, "verify_message", None) or "verification failed"
-        return f"its certificate is not trusted: {reason}; set HUB_CA_BUNDLE to its authority's"
-    return str(getattr(cause, "strerror", None) or cause or type(cause).__name__)
 
 
 def _retry_after(text: str | None) -> float | None:

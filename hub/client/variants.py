@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hub.client import local_files, push
+from hub.client import checks, local_files
 from hub.client.progress import Bar, say
 from hub.client.upload import Upload
 from hub.protocol import problems
@@ -37,7 +37,7 @@ def follow(transport: Transport, job: dict[str, Any], *, progress: bool | None) 
 
     Raise `ChecksPending` when it has not ended after an hour.
     """
-    last, pause = "", push.POLL_SECONDS
+    last, pause = "", checks.POLL_SECONDS
     deadline = time.monotonic() + WAIT_SECONDS
     while job["state"] not in _ENDED:
         line = str(job.get("waiting_for") or job.get("phase") or job["state"])
@@ -50,7 +50,7 @@ def follow(transport: Transport, job: dict[str, Any], *, progress: bool | None) 
                 "See its page for the current state."
             )
         transport.sleep(pause)
-        pause = min(push.LONGEST_POLL_SECONDS, pause * 1.3)
+        pause = min(checks.LONGEST_POLL_SECONDS, pause * 1.3)
         job = transport.get(f"/api/v1/jobs/{job['uuid']}")
     if job["state"] != "succeeded":
         raise _failure(job)
@@ -62,7 +62,7 @@ def made_by(transport: Transport, resolved: Resolved, job: dict[str, Any]) -> di
     ref = resolved.ref
     address = f"/api/v1/models/{ref.name}/versions/{resolved.number}/variants"
     outputs = (job.get("report") or {}).get("outputs", [])
-    deadline = time.monotonic() + push.LONGEST_POLL_SECONDS
+    deadline = time.monotonic() + checks.LONGEST_POLL_SECONDS
     while True:
         items: list[dict[str, Any]] = transport.get(address)["items"]
         for variant in items:
@@ -76,7 +76,7 @@ def made_by(transport: Transport, resolved: Resolved, job: dict[str, Any]) -> di
                 f"The job {job['url']} ended, but {ref} shows no variant of it. See its page for "
                 "details."
             )
-        transport.sleep(push.POLL_SECONDS)
+        transport.sleep(checks.POLL_SECONDS)
 
 
 def _failure(job: dict[str, Any]) -> problems.JobFailed:

@@ -125,11 +125,11 @@ class Costs:
         """Read what the engine wrote; None where it wrote none."""
         row = stored.mapping(value)
         symbols = tuple(one for one in _list(row.get("symbols")) if isinstance(one, str))
-        known = frozenset(symbols)
-        macs, traffic = (Function.read(row.get(key), known) for key in ("macs", "bytes"))
+        free = frozenset(symbols)
+        macs, traffic = (Function.read(row.get(key), free) for key in ("macs", "bytes"))
         if macs is None or traffic is None:
             return None
-        peaks = [Function.read(one, known) for one in _list(row.get("peaks"))]
+        peaks = [Function.read(one, free) for one in _list(row.get("peaks"))]
         return cls(
             symbols=symbols,
             fixed={
@@ -151,7 +151,7 @@ class Costs:
                 for one in stored.rows(row.get("unknown"))
             },
             total=stored.count(row.get("total")),
-            nodes=tuple(_node(one, known) for one in stored.rows(row.get("nodes"))[:MOST_NODES]),
+            nodes=tuple(_node(one, free) for one in stored.rows(row.get("nodes"))[:MOST_NODES]),
         )
 
     @property
@@ -162,13 +162,13 @@ class Costs:
             for name in self.symbols
         }
 
-    def sizes(self, asked: Mapping[str, str]) -> dict[str, int]:
+    def sizes(self, texts: Mapping[str, str]) -> dict[str, int]:
         """The usual sizes with those that are asked for, as texts; raises ValueError."""
         chosen = self.usual_sizes
-        for name, text in asked.items():
+        for name, text in texts.items():
             if name not in chosen:
-                known = ", ".join(self.symbols) or "none"
-                raise ValueError(f"{name!r} is no free dimension of this model ({known}).")
+                names = ", ".join(self.symbols) or "none"
+                raise ValueError(f"{name!r} is no free dimension of this model ({names}).")
             if not text.isascii() or not text.isdigit() or len(text) > 10:
                 raise ValueError(f"The size of {name} must be a whole number.")
             if int(text) > LARGEST_SIZE:

@@ -93,7 +93,7 @@ def exchanged(parts: Iterable[Part]) -> tuple[Part, ...]:
     return tuple(part for part in parts if part.role != FROZEN)
 
 
-def encoded(part: Part, encoding: str, kept: int = 0) -> list[tuple[str, str, tuple[int, ...]]]:
+def encoded(part: Part, encoding: str, values: int = 0) -> list[tuple[str, str, tuple[int, ...]]]:
     """The tensors that carry a part in an encoding, as (name, dtype, shape).
 
     Statistics always travel as F32, whatever the encoding. ``kept`` is the number of values that
@@ -106,7 +106,7 @@ def encoded(part: Part, encoding: str, kept: int = 0) -> list[tuple[str, str, tu
     if encoding == DELTA_INT8:
         blocks = -(-part.elements // BLOCK)
         return [(part.name, "I8", part.shape), (part.name + SCALE, "F32", (blocks,))]
-    return [(part.name + INDEX, "U32", (kept,)), (part.name + VALUE, "F16", (kept,))]
+    return [(part.name + INDEX, "U32", (values,)), (part.name + VALUE, "F16", (values,))]
 
 
 def expect(header: Header, parts: Iterable[Part], encoding: str) -> None:

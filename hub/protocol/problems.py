@@ -32,7 +32,8 @@ class Unreachable(HubError):
     """No usable answer came from the server: connection refused, cut, timed out, or not a hub.
 
     `reason` is the cause in a few words. `is_transient` is false where the same request cannot
-    succeed later, and `is_unsent` true where nothing of it was sent.
+    succeed later, `is_unsent` true where nothing of it was sent, and `is_slow` true where an answer
+    was given up because it came too slowly: its bytes are no progress.
     """
 
     def __init__(
@@ -42,10 +43,12 @@ class Unreachable(HubError):
         reason: str = "no answer",
         is_transient: bool = True,
         is_unsent: bool = False,
+        is_slow: bool = False,
     ) -> None:
         self.reason = reason
         self.is_transient = is_transient
         self.is_unsent = is_unsent
+        self.is_slow = is_slow
         super().__init__(detail)
 
 

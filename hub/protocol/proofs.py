@@ -11,10 +11,12 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast, get_args
 
+from hub import counting
+
 METHOD = 2
 _MOST_ROWS = 200
 _WORD_CHARACTERS = 300
-_SHOWN = 3
+_EXAMPLES = 3
 
 Strength = Literal["full", "schema", "partial", "earlier-method"]
 State = Literal["compared", "independent", "constant", "not-finite", "empty"]
@@ -199,9 +201,9 @@ class Proof:
             return self.brief
         parts = [self.brief, self._coverage(), self._difference()]
         parts.append(f"judged by {_listed([_JUDGES.get(one, one) for one in self.judges])}")
-        gaps = list(self.gaps[:_SHOWN])
-        if len(self.gaps) > _SHOWN:
-            gaps.append(f"and {len(self.gaps) - _SHOWN} more")
+        gaps = list(self.gaps[:_EXAMPLES])
+        if len(self.gaps) > _EXAMPLES:
+            gaps.append(f"and {len(self.gaps) - _EXAMPLES} more")
         return "; ".join([", ".join(filter(None, parts)), *gaps])
 
     def _inputs(self) -> str:
@@ -212,14 +214,14 @@ class Proof:
         }
         words = _listed([f"{count} {word}" for word, count in counts.items() if count])
         total = sum(counts.values())
-        return f"{words or 'no'} input{'' if total == 1 else 's'}"
+        return f"{words or 'no'} {counting.noun(total, 'input')}"
 
     def _coverage(self) -> str:
         if self.nodes is None or self.ran is None:
             return "nodes that ran not recorded"
         if self.ran >= self.nodes:
             return f"all {self.nodes} nodes ran" if self.nodes != 1 else "its one node ran"
-        return f"{self.ran} of {self.nodes} nodes ran"
+        return f"{self.ran} of {self.nodes} {counting.noun(self.nodes, 'node')} ran"
 
     def _difference(self) -> str:
         if not self.worst:

@@ -144,10 +144,10 @@ class _Place:
 
     def texts(self, noun: str, most: int) -> tuple[str, ...]:
         """Texts that differ from each other."""
-        found = tuple(one.text(noun) for one in self.items(most))
-        if len(set(found)) != len(found):
+        texts = tuple(one.text(noun) for one in self.items(most))
+        if len(set(texts)) != len(texts):
             self.error(f"Name {noun} only once.")
-        return found
+        return texts
 
     def word(self, words: tuple[Any, ...]) -> Any:
         """One of these words; the first of them after an error."""

@@ -80,10 +80,14 @@ class Rules:
         """Read rules, defaults filled in; raises `InvalidRequest` naming the field."""
         if not isinstance(data, dict):
             raise problems.InvalidRequest.at("/rules", "The rules must be a JSON object.")
-        names = {one.name for one in fields(cls)}
+        names = [one.name for one in fields(cls)]
         for name in data:
             if name not in names:
-                raise _wrong(str(name)[:80], "Unknown rule.")
+                choices = ", ".join(names)
+                raise _wrong(
+                    str(name)[:80],
+                    f"The rules have no field {str(name)[:80]!r}. Fields: {choices}.",
+                )
         values = {**data, "encodings": _encodings(data.get("encodings", federated.ENCODINGS))}
         rule = values.get("rule", FEDAVG)
         if not isinstance(rule, str) or rule not in RULES:

@@ -8,5 +8,7 @@ class ServerConfig(AppConfig):
     label = "server"
 
     def ready(self) -> None:
-        """Register the checks: commands list them before they import any address."""
-        from hub.server import checks  # noqa: F401, PLC0415 - they register themselves
+        """Register the checks, which commands list before they import any address."""
+        from hub.server import checks, requests  # noqa: F401, PLC0415 - they register themselves
+
+        requests.watch_queries()

@@ -1,4 +1,4 @@
-"""What `manage.py check --deploy` refuses by name before the hub meets the internet."""
+"""Settings that `manage.py check` refuses by name; some only with `--deploy`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from django.db import connection
 
 from runners.engine.benchmark import power
 
+# The tag of what `hub serve` checks at each start.
+STORAGE = "storage"
 LOCAL = {"127.0.0.1", "localhost", "::1"}
+# What S3 accepts of a multipart upload: the smallest part but the last in bytes, the largest, and
+# how many there may be. Source: Amazon S3 User Guide, "multipart upload limits".
+LEAST_PART_BYTES, MOST_PART_BYTES, MOST_PARTS = 5 * 2**20, 5 * 2**30, 10_000
 
 
 @register(Tags.security, deploy=True)
 def check_production(**_: Any) -> list[CheckMessage]:
     """Each unsafe setting, with its variable and what to set it to."""
     public = urlsplit(settings.HUB_PUBLIC_URL)
+    is_own_folder = (settings.HUB_HOME / "storage").as_uri() == settings.HUB_STORAGE_URL
     faults: list[tuple[bool, type[Error | Warning], str, str, str]] = [
         (
             settings.DEBUG,
@@ -99,7 +105,45 @@ def check_production(**_: Any) -> list[CheckMessage]:
             ),
             "hub.W003",
         ),
+        (
+            connection.vendor == "postgresql" and (settings.HUB_HOME / "secret-key").exists(),
+            Warning,
+            "The key that signs sessions is in HUB_HOME: other machines of this hub have another.",
+            "If the hub has several machines, set the same HUB_SECRET_KEY on all of them.",
+            "hub.W004",
+        ),
+        (
+            connection.vendor == "postgresql" and is_own_folder,
+            Warning,
+            "Files are stored in HUB_HOME: other machines of this hub do not have them.",
+            "If the hub has several machines, set HUB_STORAGE_URL to a bucket or a shared folder.",
+            "hub.W005",
+        ),
     ]
     return [
         kind(text, hint=hint, id=name) for is_wrong, kind, text, hint, name in faults if is_wrong
+    ]
+
+
+@register(STORAGE)
+def check_parts(**_: Any) -> list[CheckMessage]:
+    """The size of the parts that a bucket is sent, where the files are stored in one."""
+    if not settings.HUB_STORAGE_URL.startswith("s3:"):
+        return []
+    part = settings.HUB_LIMITS_PUT_BYTES
+    least = max(LEAST_PART_BYTES, -(-settings.HUB_LIMITS_FILE_BYTES // MOST_PARTS))
+    if least <= part <= MOST_PART_BYTES:
+        return []
+    return [
+        Error(
+            f"HUB_LIMITS_PUT_BYTES={part} does not suit S3: an object has at most {MOST_PARTS:,} "
+            f"parts of {LEAST_PART_BYTES:,} to {MOST_PART_BYTES:,} bytes, so uploads in parts "
+            "would fail.",
+            hint=(
+                f"Set HUB_LIMITS_PUT_BYTES to {least} or more, which allows files of "
+                f"HUB_LIMITS_FILE_BYTES={settings.HUB_LIMITS_FILE_BYTES}, and at most "
+                f"{MOST_PART_BYTES}."
+            ),
+            id="hub.E006",
+        )
     ]

@@ -48,8 +48,8 @@ def plant() -> None:
     if admin is None or zoo is None:
         return
     for data_set in samples.DATA_SETS:
-        known = Q(slug=data_set.slug) | Q(iri__iexact=data_set.iri)
-        if not Dataset.objects.filter(known).exists():
+        same = Q(slug=data_set.slug) | Q(iri__iexact=data_set.iri)
+        if not Dataset.objects.filter(same).exists():
             _publish(admin, zoo, data_set)
             log.info("sample_dataset_published", dataset=data_set.slug)
     for sample in samples.SAMPLES:

@@ -1,7 +1,8 @@
 """`hub graphs`: the process that delivers events and keeps the store of graphs.
 
-`hub serve` has one. Exactly one writes at a time: another one waits for it to end. Outages of the
-database or of an external SPARQL server are waited out.
+`hub serve` has one. Every machine with web processes needs one: each keeps a store of its own, or
+one of them, by a lease, an external server. In one folder, the second waits for the first to end.
+Outages of the database or of an external SPARQL server are waited out.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
 
+    from metadata.sparql.leading import LeadingFollower
     from metadata.sparql.replication import Follower
+
+    AnyFollower = Follower | LeadingFollower
 
 TURN_SECONDS = 0.25
 # After a failure the next try waits longer each time, up to this.
@@ -90,7 +94,7 @@ class Keeper:
             self._pause(1.0)
         return 0
 
-    def _rebuild(self, follower: Follower) -> None:
+    def _rebuild(self, follower: AnyFollower) -> None:
         from hub.counting import Counter  # noqa: PLC0415 - after Django is set up
         from metadata.models import NamedGraph  # noqa: PLC0415
 
@@ -98,7 +102,7 @@ class Keeper:
             follower.rebuild(counter.advance)
         follower.close()
 
-    def _keep(self, follower: Follower) -> None:
+    def _keep(self, follower: AnyFollower) -> None:
         from metadata import nightly  # noqa: PLC0415 - after Django is set up
         from registry.core import changes  # noqa: PLC0415
 

@@ -12,6 +12,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpResponse, JsonResponse
 
 from hub.protocol import problems
+from hub.server.front import draining
 from metadata.sparql import service
 from registry.api.authentication import TokenAuthentication
 from registry.storage import verification
@@ -33,14 +34,17 @@ def alive(_request: HttpRequest) -> HttpResponse:
 
 
 def ready(request: HttpRequest) -> HttpResponse:
-    """Each part by name; 503 where one that is needed does not answer.
+    """Each part by name; 503 where one that is needed does not answer, or this process ends.
 
     Anyone learns which part works, administrators the details too.
     """
     parts = report() | {"blobs": _blobs()}
     needed = ("database", "storage", "cache")
     status = 200 if all(parts[name]["ok"] for name in needed) else 503
-    if not _is_administrator(request):
+    if draining.has_begun():
+        parts["process"] = {"ok": False, "state": "draining"}
+        status = 503
+    if not is_administrator(request):
         parts = {name: {"ok": part["ok"]} for name, part in parts.items()}
     return JsonResponse(parts, status=status, headers={"Cache-Control": "no-store"})
 
@@ -56,7 +60,7 @@ def report() -> dict[str, dict[str, Any]]:
     }
 
 
-def _is_administrator(request: HttpRequest) -> bool:
+def is_administrator(request: HttpRequest) -> bool:
     """Whether an administrator asks, by token or session; False while the database is away."""
     try:
         credentials = TokenAuthentication().authenticate(request)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from django.shortcuts import render
 
 from hub.protocol import problems
 from hub.protocol.version import __version__
+from hub.server import requests
 from registry.api import parameters
 from registry.api.problems import respond, translate
 from registry.versions import moves
@@ -35,12 +37,13 @@ def request_id_of(header: str) -> str:
 
 
 class RequestIdMiddleware:
-    """Names each request, in its answer and in every log line and event that it causes."""
+    """Names each request, in its answer and in every log line and event, and counts it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        start = time.perf_counter()
         request_id = request_id_of(request.headers.get("X-Request-Id", ""))
         request.request_id = request_id  # type: ignore[attr-defined]
         structlog.contextvars.clear_contextvars()
@@ -51,7 +54,23 @@ class RequestIdMiddleware:
             response.headers.setdefault("Content-Length", str(len(response.content)))
             response.content = b""
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
+        match = request.resolver_match
+        requests.ended(
+            request.method or "",
+            match.route if match else "",
+            response.status_code,
+            time.perf_counter() - start,
+            request_id=request_id,
+            user=requests.user_of(request),
+        )
         return response
+
+    def process_view(
+        self, request: HttpRequest, _view: Callable[..., Any], _arguments: Any, _named: Any
+    ) -> None:
+        """Name the route in the log lines of a request, now that it is known."""
+        if request.resolver_match:
+            structlog.contextvars.bind_contextvars(route=request.resolver_match.route)
 
 
 class CompressionMiddleware(GZipMiddleware):

@@ -8,6 +8,7 @@ database in each request, so nothing is ever remembered that was withdrawn, hidd
 from __future__ import annotations
 
 import re
+import time
 from functools import lru_cache
 from http import HTTPStatus
 from io import BytesIO
@@ -22,8 +23,10 @@ from django.http import HttpResponse
 from django.http.request import split_domain_port, validate_host
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.security import SecurityMiddleware
+from django.urls import resolve
 
 from hub.protocol import problems
+from hub.server import requests
 from hub.server.front.direct import DirectAnswer
 from hub.server.middleware import PERMISSIONS, request_id_of
 from registry.api import downloads
@@ -97,7 +100,27 @@ class PublicFiles:
 
     def direct(self, environ: Environment) -> DirectAnswer | None:
         """The answer to a plain read; None, with nothing begun, where it is for the application."""
-        return _answer(environ) if store().has_files and _is_plain(environ) else None
+        if not (store().has_files and _is_plain(environ)):
+            return None
+        start = time.perf_counter()
+        answer = _answer(environ)
+        if answer is not None:
+            requests.ended(
+                environ["REQUEST_METHOD"],
+                _route_of(is_api=environ["PATH_INFO"].startswith("/api/")),
+                answer.status.value,
+                time.perf_counter() - start,
+                request_id=answer.headers["X-Request-Id"],
+                user=None,
+            )
+        return answer
+
+
+@lru_cache(maxsize=2)
+def _route_of(*, is_api: bool) -> str:
+    """The route of the view that answers in the same way."""
+    path = "/api/v1/models/a/b/versions/1/files/c" if is_api else "/a/b/resolve/main/c"
+    return str(resolve(path).route)
 
 
 def _answer(environ: Environment) -> DirectAnswer | None:

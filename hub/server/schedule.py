@@ -1,4 +1,7 @@
-"""Periodic work, one list: Celery beat reads it; the embedded worker does the same by itself."""
+"""Periodic work, one list: Celery beat reads it; the embedded worker does the same by itself.
+
+Several schedulers do no harm: a task does nothing where another has had the turn.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "runners.predict_latencies",
         "schedule": 300.0,
         "options": {"queue": "light", "expires": 300.0},
+    },
+    "mirrors": {
+        "task": "runners.mirror",
+        "schedule": 5.0,
+        "options": {"queue": "light", "expires": 5.0},
     },
     "tidy": {"task": "runners.tidy", "schedule": 3600.0, "options": {"queue": "light"}},
     "scrub": {

@@ -27,9 +27,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
+from django.conf import settings
 from django.db import DatabaseError, connections
 
 from hub.protocol.devices import usable_cores
+from hub.server.console import print_line
 from runners.queue.parent_death import die_with_parent
 
 if TYPE_CHECKING:
@@ -41,6 +43,12 @@ RESTART_SECONDS = 1.0
 READY_SECONDS = 180.0
 SAMPLES_SECONDS = 60.0
 MOST_WORKERS = 8
+# The key of PostgreSQL's advisory lock around the preparation of a database.
+_START_LOCK = 0x4855_4253_5441_5254
+
+
+class SettingsError(Exception):
+    """A hub must not start with these settings; the message says why, and what to set."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -68,6 +76,9 @@ def main(argv: Sequence[str]) -> int:
             f"hub: another `hub serve` is using {home}. Stop it, or choose another --home.",
             file=sys.stderr,
         )
+        return 1
+    except SettingsError as error:
+        print(f"hub: {error}", file=sys.stderr)
         return 1
 
 
@@ -150,29 +161,54 @@ def make_locale(home: Path) -> None:
 
 
 def _set_up(*, samples: bool) -> str | None:
-    """Bring the home folder up to date; returns the admin's password when it was made just now."""
+    """Bring the home folder up to date; returns the admin's password when it was made just now.
+
+    Raises SettingsError.
+    """
     import django  # noqa: PLC0415 - after the environment is set
 
     django.setup()
+    from django.core.checks import run_checks  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415
 
     import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
-    from hub.server import first_run  # noqa: PLC0415
+    from hub.server import checks, first_run  # noqa: PLC0415
     from registry.models import User  # noqa: PLC0415
 
-    _print("Preparing the database.")
-    call_command("migrate", verbosity=0, interactive=False)
+    if errors := [str(each) for each in run_checks(tags=[checks.STORAGE]) if each.is_serious()]:
+        raise SettingsError("\n".join(errors))
+    print_line("Preparing the database.")
     call_command("collectstatic", verbosity=0, interactive=False)
     password = None
-    if not User.objects.filter(is_superuser=True).exists():
-        password = secrets.token_urlsafe(12)
-        first_run.make_admin(password)
-        # At once: if this start fails, the password cannot be read anywhere later.
-        _tell(password)
-    if samples:
-        first_run.plant()
+    with _first_start():
+        call_command("migrate", verbosity=0, interactive=False)
+        if not User.objects.filter(is_superuser=True).exists():
+            password = secrets.token_urlsafe(12)
+            first_run.make_admin(password)
+            # At once: if this start fails, the password cannot be read anywhere later.
+            _tell(password)
+        if samples:
+            first_run.plant()
     connections.close_all()
     return password
+
+
+@contextmanager
+def _first_start() -> Iterator[None]:
+    """Let one machine of several prepare their database at a time, by a lock of PostgreSQL.
+
+    It is a connection's own, so that it ends with this process.
+    """
+    if connections["default"].vendor != "postgresql":
+        yield
+        return
+    locking = connections.create_connection("default")
+    try:
+        with locking.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [_START_LOCK])
+        yield
+    finally:
+        locking.close()
 
 
 class Supervisor:
@@ -198,7 +234,7 @@ class Supervisor:
         """
         signal.signal(signal.SIGINT, self._stop)
         signal.signal(signal.SIGTERM, self._stop)
-        _print("Starting the web process.")
+        print_line("Starting the web process.")
         for name in self._commands:
             self._start(name)
         if not self._wait_until_ready():
@@ -218,9 +254,7 @@ class Supervisor:
         time.sleep(0.2)
         for name, child in list(self._children.items()):
             if child.poll() is not None and not self._stopping:
-                print(
-                    f"hub: {name} exited with status {child.returncode}; restarting it", flush=True
-                )
+                print_line(f"hub: {name} exited with status {child.returncode}; restarting it")
                 time.sleep(RESTART_SECONDS)
                 self._start(name)
 
@@ -240,7 +274,7 @@ class Supervisor:
         while pending and not self._stopping and time.monotonic() < until:
             line = f"Checking {pending[0]} ({len(first) - len(pending) + 1} of {len(first)})."
             if line != last:
-                _print(line)
+                print_line(line)
                 last = line
             self._restart_ended()
             try:
@@ -283,7 +317,7 @@ class Supervisor:
         for child in self._children.values():
             if child.poll() is None:
                 child.terminate()
-        until = time.monotonic() + STOP_SECONDS
+        until = time.monotonic() + STOP_SECONDS + settings.HUB_DRAIN_SECONDS
         for child in self._children.values():
             try:
                 child.wait(max(0.1, until - time.monotonic()))
@@ -303,23 +337,19 @@ def _web(descriptor: int, threads: int) -> list[str]:
 
 
 def _greet(address: str, password: str | None, notes: Sequence[str]) -> None:
-    _print(f"address: {address}")
+    print_line(f"address: {address}")
     if password:
         _tell(password)
     for note in notes:
-        _print(note)
-    _print("Press Ctrl-C to stop the hub.")
+        print_line(note)
+    print_line("Press Ctrl-C to stop the hub.")
 
 
 def _tell(password: str) -> None:
-    _print("admin user: admin")
-    _print(f"admin password: {password}")
-    _print("(shown only once; change it under Account)")
+    print_line("admin user: admin")
+    print_line(f"admin password: {password}")
+    print_line("(shown only once; change it under Account)")
 
 
 def _samples(names: Sequence[str]) -> str:
     return "1 sample is" if len(names) == 1 else f"{len(names)} samples are"
-
-
-def _print(line: str) -> None:
-    print(line, flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import include, path
 from drf_spectacular.views import SpectacularJSONAPIView
 
-from hub.server import health
+from hub.server import health, metrics
 from metadata.api import sparql
 
 handler400 = "hub.server.middleware.bad_request"
@@ -22,7 +22,9 @@ urlpatterns = [
     path("sparql", sparql.endpoint, name="sparql"),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
+    path("metrics", metrics.show, name="metrics"),
     path("", include("registry.protocols.onnx_hub.urls")),
+    path("", include("registry.protocols.oci.urls")),
     path("", include("registry.protocols.git.urls")),
     path("", include("registry.protocols.huggingface.urls")),
     path("", include("frontend.urls")),

@@ -1,12 +1,18 @@
 """How gunicorn serves the hub, wherever it is started: `gunicorn --config python:hub.server.web`.
 
-Workers, threads and the address are options of the command.
+Workers, threads and the address are options of the command. All workers of one gunicorn count their
+requests in one folder, in memory, so that each of them answers ``/metrics`` for all.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
+import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, TextIO
 
 wsgi_app = "hub.server.wsgi:application"
 worker_class = "hub.server.front.worker.FrontWorker"
@@ -15,6 +21,8 @@ worker_connections = 20_000
 # The kernel cuts it to net.core.somaxconn.
 backlog = 4096
 timeout = 120
+# After the drain, requests that began are finished.
+graceful_timeout = 30 + int(float(os.environ.get("HUB_DRAIN_SECONDS") or 0))
 keepalive = 15
 # A query in an address may be long.
 limit_request_line = 8190
@@ -22,3 +30,38 @@ loglevel = "warning"
 control_socket_disable = True
 # gunicorn's heartbeat file must not wait for a disk.
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else tempfile.gettempdir()  # noqa: S108 - its own place
+
+
+def _counts() -> TextIO:
+    """Make the folder in which workers count, and remove those of servers that were killed.
+
+    Returns its lock, which this process and its workers hold as long as they live.
+    """
+    for old in Path(worker_tmp_dir).glob("hub-metrics-*"):
+        with suppress(OSError), (old / "lock").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(old)
+    # It gets the name that others look for once it is locked.
+    new = Path(tempfile.mkdtemp(prefix="hub-new-metrics-", dir=worker_tmp_dir))
+    held = (new / "lock").open("w", encoding="utf-8")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    folder = new.rename(new.with_name(new.name.replace("-new", "")))
+    # Read when the library is imported, by the workers.
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+    return held
+
+
+if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+    _lock = _counts()
+
+
+def child_exit(_server: Any, worker: Any) -> None:
+    """Called by gunicorn when a worker has ended: its counts stay."""
+    from prometheus_client import multiprocess  # noqa: PLC0415 - after the folder is named
+
+    multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+
+
+def on_exit(_server: Any) -> None:
+    """Called by gunicorn when it ends."""
+    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)

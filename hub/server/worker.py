@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from hub.server.console import print_line
 from hub.server.serve import make_locale
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    environments.prepare(args.runtime, lambda words: print(f"hub: {words}", flush=True))
+    environments.prepare(args.runtime, lambda words: print_line(f"hub: {words}"))
     if args.prepare:
         return 0
     names = args.pools or (["cpu"] if args.runtime in pools.BUILDS else ["cpu", "light"])
@@ -86,7 +87,7 @@ def _poll(names: Sequence[str], runtime: str) -> int:
 
     worker = Worker(names, runtime=runtime)
     queues = ", ".join(worker.queues)
-    print(f"hub: starting a worker for {queues}; press Ctrl-C to stop it", flush=True)
+    print_line(f"hub: starting a worker for {queues}; press Ctrl-C to stop it")
     worker.run()
     return 0
 
@@ -103,5 +104,5 @@ def _listen(queues: Sequence[str], args: argparse.Namespace) -> NoReturn:
     ]  # fmt: skip
     if args.beat:
         command += ["--beat", "--schedule", str(Path(os.environ["HUB_HOME"]) / "celerybeat")]
-    print(f"hub: starting a worker for {', '.join(queues)}; press Ctrl-C to stop it", flush=True)
+    print_line(f"hub: starting a worker for {', '.join(queues)}; press Ctrl-C to stop it")
     os.execv(sys.executable, command)  # noqa: S606 - our own interpreter and words

@@ -11,7 +11,8 @@ from rest_framework.views import APIView
 
 from hub.protocol import problems
 from metadata.exports import annotated_files
-from registry.api.serializers import Digest, api_url
+from registry.api.addresses import api_url
+from registry.api.serializers import Digest
 from registry.versions import selectors
 from runners.api.serializers import JobOutput
 from runners.api.variants import accepted
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CopyOutput(serializers.Serializer[Any]):
-    """A copy of a variant's file that differs from it in metadata_props alone."""
+    """A copy of a variant's file with other metadata_props; everything else is equal."""
 
     path = serializers.CharField(source="file.path")
     sha256 = Digest(source="file.blob_id")
@@ -39,7 +40,10 @@ class CopyDetail(APIView):
     def get(
         self, request: Request, namespace: str, name: str, number: int, variant: str
     ) -> Response:
-        """Read where the copy is that carries what the hub says now; 404 before it was made."""
+        """Read the address of the variant's copy with current embedded metadata.
+
+        Returns 404 if none exists.
+        """
         copy = self._find(request, namespace, name, number, variant)
         if copy is None or copy.file is None:
             raise problems.NotFound(
@@ -55,7 +59,10 @@ class CopyDetail(APIView):
     def post(
         self, request: Request, namespace: str, name: str, number: int, variant: str
     ) -> Response:
-        """Have the copy made: the answer is its job, or the copy where nothing changed since."""
+        """Create a copy with current embedded metadata.
+
+        Returns the job, or the copy if it is up to date.
+        """
         version = selectors.version(request.user, namespace, name, number)
         job = annotated_files.request(request.user, version, variant)
         copy = self._find(request, namespace, name, number, variant)

@@ -29,7 +29,7 @@ class RoundProvenance(APIView):
     def get(
         self, request: Request, namespace: str, name: str, number: int, round_number: int
     ) -> StreamingHttpResponse:
-        """The digest, signature and pseudonym of each contribution, as N-Quads."""
+        """Read the digest, signature and pseudonym of each contribution as N-Quads."""
         training = selectors.training(Seeker(request.user), namespace, name, number)
         of = selectors.round_(training, round_number)
         rows = selectors.every_contribution(request.user, of)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ShapeFinding(serializers.Serializer[object]):
-    """One kind of thing that the graph lacks or should not have."""
+    """One kind of violation of a shape."""
 
     code = serializers.CharField()
     severity = serializers.CharField()
@@ -54,7 +54,7 @@ class ShapeReportDetail(APIView):
 
     @extend_schema(operation_id="shape_report_read", responses=ShapeReportOutput)
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Read what MLDCAT-AP's shapes say of a published version's graph."""
+        """Read the validation of a published version's graph against the MLDCAT-AP shapes."""
         version = selectors.version(request.user, namespace, name, number)
         report = reports.of_version(version)
         if report is None:

@@ -141,7 +141,7 @@ def _benchmarks(version: Version, main: Variant | None) -> Iterator[facts.Benchm
     rows = selectors.of_version(version)
     listed = {speed.result for speed in speed_index.of_main(main)} if main and rows else set()
     for row in sorted(rows, key=lambda row: row.pk):
-        if row.status in Measurement.SHOWN and row.is_trusted:
+        if row.status in Measurement.PUBLIC and row.is_trusted:
             yield _fill(
                 facts.BenchmarkFacts,
                 row,

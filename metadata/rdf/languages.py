@@ -4,7 +4,7 @@ from __future__ import annotations
 
 AUTHORITY = "http://publications.europa.eu/resource/authority/language/"
 # ISO 639-1 code and the ISO 639-3 one of the same language.
-_CODES = """
+_PAIRS = """
 aa aar ab abk ae ave af afr ak aka am amh an arg ar ara as asm av ava ay aym az aze ba bak be bel
 bg bul bh bih bi bis bm bam bn ben bo bod br bre bs bos ca cat ce che ch cha co cos cr cre cs ces
 cu chu cv chv cy cym da dan de deu dv div dz dzo ee ewe el ell en eng eo epo es spa et est eu eus
@@ -20,18 +20,18 @@ sw swa ta tam te tel tg tgk th tha ti tir tk tuk tl tgl tn tsn to ton tr tur ts 
 ty tah ug uig uk ukr ur urd uz uzb ve ven vi vie vo vol wa wln wo wol xh xho yi yid yo yor za zha
 zh zho zu zul
 """
-_WORDS = _CODES.split()
+_WORDS = _PAIRS.split()
 THREE = dict(zip(_WORDS[::2], _WORDS[1::2], strict=True)) | {"multilingual": "mul"}
-_KNOWN = frozenset(THREE.values())
+_ISO_CODES = frozenset(THREE.values())
 
 
 def iri(code: str) -> str:
     """The authority's IRI for a language code such as en, en-GB or eng; empty for others."""
     primary = code.strip().lower().partition("-")[0]
-    iso = THREE.get(primary, primary if primary in _KNOWN else "")
+    iso = THREE.get(primary, primary if primary in _ISO_CODES else "")
     return f"{AUTHORITY}{iso.upper()}" if iso else ""
 
 
 def every() -> list[str]:
     """The IRIs of all languages that cards can name in this way, sorted."""
-    return sorted(f"{AUTHORITY}{code.upper()}" for code in _KNOWN)
+    return sorted(f"{AUTHORITY}{code.upper()}" for code in _ISO_CODES)

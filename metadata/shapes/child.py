@@ -88,12 +88,12 @@ def _result(report: rdflib.Graph, node: Any, shapes: rdflib.Graph) -> dict[str, 
         "wanted": {
             _last(predicate): str(value)[:_LONGEST]
             for predicate, value in source.predicate_objects(shape)
-            if predicate in _WANTED
+            if predicate in _CONSTRAINTS
         },
     }
 
 
-_WANTED = (SH.minCount, SH.maxCount, SH["class"], SH.datatype, SH.nodeKind, SH.pattern)
+_CONSTRAINTS = (SH.minCount, SH.maxCount, SH["class"], SH.datatype, SH.nodeKind, SH.pattern)
 
 
 def _path(report: rdflib.Graph, path: Any) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 300.0
 _CHUNK = 1 << 16
 _MOST_BYTES = 64 << 20
-_KEPT = 4
+_MOST_GRAPHS = 4
 
 
 def serve() -> NoReturn:
@@ -68,7 +68,7 @@ def _graph(turtle: str, graphs: dict[str, Graph]) -> Graph:
     """A graph that the operator or the hub wrote, read once; the oldest ones are forgotten."""
     if turtle not in graphs:
         graphs[turtle] = child.read(turtle)
-        while len(graphs) > _KEPT:
+        while len(graphs) > _MOST_GRAPHS:
             graphs.pop(next(iter(graphs)))
     return graphs[turtle]
 

@@ -91,6 +91,10 @@ class EmbeddedStore:
         self._opened().backup(self._snapshots / name)
         return name
 
+    def has(self, snapshot: str) -> bool:
+        """Whether a copy that was published is still there."""
+        return (self._snapshots / snapshot).is_dir()
+
     def tidy(self, snapshot: str) -> None:
         """Remove every copy but the newest that no reader holds."""
         for lock in self._snapshots.glob("*.lock"):

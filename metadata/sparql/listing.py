@@ -84,7 +84,7 @@ class Listing:
 def of(
     query: Query,
     home: str,
-    known: Mapping[str, Iterable[str]] | None = None,
+    spellings: Mapping[str, Iterable[str]] | None = None,
     *,
     own: bool = False,
     collated: bool = False,
@@ -99,7 +99,7 @@ def of(
         query = replace(query, sort="updated")
     places = Places(home)
     conditions, notes = _conditions(places, query)
-    notes += _merged(places, query, known or {})
+    notes += _merged(places, query, spellings or {})
     if own:
         notes.append("Private models are not in the graphs, so the query leaves them out.")
     if collated and query.sort == "name":
@@ -110,7 +110,7 @@ def of(
     lines = [
         f"<{places.catalogue}> dcat:resource ?model .",
         "?model dcterms:identifier ?name ; dcterms:created ?created .",
-        *_shown(query, any("?version" in line or line == _NOTHING for line in conditions)),
+        *_newest(query, any("?version" in line or line == _NOTHING for line in conditions)),
         *conditions,
         *(_speed(places, query) if query.sort == "fastest" else []),
     ]
@@ -141,7 +141,7 @@ def literal(text: str) -> str:
     return quads.string(text) or '""'
 
 
-def _shown(query: Query, narrowed: bool) -> list[str]:  # noqa: FBT001 - the value is the argument
+def _newest(query: Query, narrowed: bool) -> list[str]:  # noqa: FBT001 - the value is the argument
     """The newest version; of a list of everything also models that have none any more."""
     if query.sort == "size":
         return ["?model dcat:hasCurrentVersion ?version .", _SIZE]
@@ -290,7 +290,7 @@ def _bounds(query: Query) -> list[str]:
     return lines
 
 
-def _merged(places: Places, query: Query, known: Mapping[str, Iterable[str]]) -> list[str]:
+def _merged(places: Places, query: Query, spellings: Mapping[str, Iterable[str]]) -> list[str]:
     """Notes on values that the list tells apart and the graphs do not."""
     notes = []
     for group, noun, iri in (
@@ -300,7 +300,9 @@ def _merged(places: Places, query: Query, known: Mapping[str, Iterable[str]]) ->
         values = {value.lower() if group == "license" else value for value in getattr(query, group)}
         iris = {iri(value) for value in values}
         others = sorted(
-            value for value in known.get(group, ()) if value not in values and iri(value) in iris
+            value
+            for value in spellings.get(group, ())
+            if value not in values and iri(value) in iris
         )
         if others:
             notes.append(f"The graphs use one {noun} for this and {', '.join(others)}.")

@@ -102,6 +102,10 @@ class RemoteStore:
         """Nothing to do: readers see what was put."""
         return ""
 
+    def has(self, snapshot: str) -> bool:
+        """There are no copies to lose."""
+        return True
+
     def tidy(self, snapshot: str) -> None:
         """Nothing to do."""
 

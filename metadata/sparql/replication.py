@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 from django.conf import settings
 
-from metadata.models import NamedGraph, Revision
+from metadata.models import NamedGraph, Revision, StoreState
 from metadata.rdf import parsing
 from metadata.store.files import replace_text
 
@@ -68,6 +68,9 @@ class Store(Protocol):
     def publish(self, revision: int) -> str:
         """Keep what was put and let readers have it; the name of the copy where there is one."""
 
+    def has(self, snapshot: str) -> bool:
+        """Whether a copy that was published is still there."""
+
     def tidy(self, snapshot: str) -> None:
         """Remove what readers no longer use; ``snapshot`` is the newest copy."""
 
@@ -75,13 +78,48 @@ class Store(Protocol):
         """Let go of everything."""
 
 
-def read_state(folder: Path) -> State | None:
-    """What the store last published; None where it never did, or cannot be read."""
-    try:
-        values = json.loads((folder / _STATE).read_text(encoding="utf-8"))
-        return State(**values | {"refused": tuple(values.get("refused", ()))})
-    except (OSError, ValueError, TypeError, AttributeError):
-        return None
+class States(Protocol):
+    """Where a store's state is kept for its readers."""
+
+    def read(self) -> State | None:
+        """What the store last published; None where it never did, or cannot be read."""
+
+    def write(self, state: State) -> None:
+        """Replace the state in one step."""
+
+
+class FileStates:
+    """The state of a store in a folder of this machine, beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _STATE
+
+    def read(self) -> State | None:
+        try:
+            values = json.loads(self._path.read_text(encoding="utf-8"))
+            return State(**values | {"refused": tuple(values.get("refused", ()))})
+        except (OSError, ValueError, TypeError, AttributeError):
+            return None
+
+    def write(self, state: State) -> None:
+        replace_text(self._path, json.dumps(asdict(state)))
+
+
+class RowStates:
+    """The state of a server that every machine of the hub asks, in the database."""
+
+    def __init__(self, store: str) -> None:
+        self._store = store
+
+    def read(self) -> State | None:
+        row = StoreState.objects.filter(pk=self._store).first()
+        if row is None:
+            return None
+        return State(row.home, row.store, row.revision, refused=tuple(row.refused))
+
+    def write(self, state: State) -> None:
+        values = {"home": state.home, "revision": state.revision, "refused": list(state.refused)}
+        StoreState.objects.update_or_create(pk=self._store, defaults=values)
 
 
 class Follower:
@@ -90,9 +128,13 @@ class Follower:
     A graph that is malformed, or that the store refuses, is left out and named in the state.
     """
 
-    def __init__(self, store: Store, folder: Path) -> None:
+    def __init__(
+        self, store: Store, states: States, may_write: Callable[[], bool] = lambda: True
+    ) -> None:
+        """``may_write`` is asked before each write: False once another process writes here."""
         self._store = store
-        self._folder = folder
+        self._states = states
+        self._may_write = may_write
         self._ready = False
         self._applied = 0
         self._refused: set[str] = set()
@@ -116,6 +158,11 @@ class Follower:
             self._publish()
         return bool(applied)
 
+    def abandon(self) -> None:
+        """Let go of the store as it is: another process writes to it now."""
+        self._ready, self._applied, self._published = False, 0, None
+        self._store.close()
+
     def close(self) -> None:
         """Publish what is left and let go of the store."""
         if self._ready and (self._published is None or self._published.revision != self._applied):
@@ -135,13 +182,13 @@ class Follower:
         log.info("graphs_rebuild_ended", graphs=count, revision=newest)
 
     def _begin(self, newest: int) -> None:
-        state = read_state(self._folder)
+        state = self._states.read()
         if not self._store.open() or state is None or self._is_wrong(state, newest):
             self.rebuild()
             return
         self._applied, self._published, self._ready = state.revision, state, True
         self._refused = set(state.refused)
-        if state.snapshot and not (self._folder / "snapshots" / state.snapshot).is_dir():
+        if not self._store.has(state.snapshot):
             self._published = None
 
     def _is_wrong(self, state: State, newest: int) -> bool:
@@ -167,6 +214,7 @@ class Follower:
 
     def _replace(self, iri: str, nquads: str) -> None:
         """Replace a graph; one that is refused is removed, since what it was may be hidden now."""
+        self._expect_lead()
         try:
             self._store.put(iri, parsing.parse(iri, nquads))
         except parsing.RefusedGraphError as error:
@@ -188,16 +236,22 @@ class Follower:
             except parsing.RefusedGraphError as error:
                 self._refuse(iri, error)
             else:
+                self._expect_lead()
                 yield iri, quads
             tell()
             if number % 5000 == 0:
                 log.info("graphs_rebuilding", done=number, of=count)
 
+    def _expect_lead(self) -> None:
+        if not self._may_write():
+            raise OSError("another process writes to the graph store now")
+
     def _publish(self) -> None:
+        self._expect_lead()
         snapshot = self._store.publish(self._applied)
         home, refused = settings.HUB_PUBLIC_URL, tuple(sorted(self._refused))
         state = State(home, self._store.name, self._applied, snapshot, refused)
-        replace_text(self._folder / _STATE, json.dumps(asdict(state)))
+        self._states.write(state)
         self._published, self._published_at = state, time.monotonic()
         self._store.tidy(snapshot)
 

@@ -23,12 +23,13 @@ from redis.exceptions import RedisError
 from hub.protocol import problems
 from metadata.models import NamedGraph, Revision
 from metadata.sparql import guard, limits, protocol, stores
-from metadata.sparql.replication import State, read_state
 from metadata.sparql.tasks import SnapshotGoneError, Task
 from registry.models import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from metadata.sparql.replication import State
 
 log = structlog.get_logger(__name__)
 
@@ -140,7 +141,7 @@ def ask(
 def store_status() -> StoreStatus:
     """How far the store follows the rows."""
     newest = Revision.objects.values_list("number", flat=True).first() or 0
-    state = read_state(settings.HUB_GRAPHS)
+    state = stores.states().read()
     ours = state is not None and (state.home, state.store) == (
         settings.HUB_PUBLIC_URL,
         stores.name(),

@@ -10,24 +10,36 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from metadata.sparql.embedded import SNAPSHOTS, EmbeddedStore
+from metadata.sparql.leading import LeadingFollower
 from metadata.sparql.pool import Pool
 from metadata.sparql.remote import RemoteEngine, RemoteStore, plain
-from metadata.sparql.replication import Follower
+from metadata.sparql.replication import FileStates, Follower, RowStates
 
 if TYPE_CHECKING:
-    from metadata.sparql.replication import Store
+    from metadata.sparql.replication import States
     from metadata.sparql.tasks import Engine
 
 _lock = threading.Lock()
 _pools: dict[tuple[int, str], Pool] = {}
 
 
-def follower() -> Follower:
-    """What keeps the store equal to the rows; for one process alone."""
-    store: Store = EmbeddedStore(settings.HUB_GRAPHS)
+def follower() -> Follower | LeadingFollower:
+    """What keeps the store equal to the rows; for one process of this machine alone.
+
+    Each machine has an embedded store of its own. An external server is every machine's, and one
+    process at a time writes to it.
+    """
+    if not settings.HUB_SPARQL_URL:
+        return Follower(EmbeddedStore(settings.HUB_GRAPHS), states())
+    store = RemoteStore(settings.HUB_SPARQL_URL, graph_store_url())
+    return LeadingFollower(lambda leads: Follower(store, states(), leads))
+
+
+def states() -> States:
+    """Where the state of the store lies: beside it, or in the database for an external server."""
     if settings.HUB_SPARQL_URL:
-        store = RemoteStore(settings.HUB_SPARQL_URL, graph_store_url())
-    return Follower(store, settings.HUB_GRAPHS)
+        return RowStates(plain(settings.HUB_SPARQL_URL))
+    return FileStates(settings.HUB_GRAPHS)
 
 
 def engine() -> Engine:

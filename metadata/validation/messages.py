@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from metadata.shapes.validator import Finding
 
-_SHOWN = 80
+_LONGEST = 80
 _KINDS = {
     "Literal": "text or a number",
     "IRI": "the address (IRI) of a thing",
@@ -42,7 +42,7 @@ FIELDS = {
 
 def sentence(finding: Finding) -> str:
     """What is wrong, as the shape says it, and with which value; made up where it says nothing."""
-    value = finding.value if len(finding.value) <= _SHOWN else f"{finding.value[: _SHOWN - 1]}…"
+    value = finding.value if len(finding.value) <= _LONGEST else f"{finding.value[: _LONGEST - 1]}…"
     if finding.message:
         has_value = bool(value) and not value.startswith(finding.focus)
         return f"{finding.message} It is {value} now." if has_value else finding.message

@@ -85,7 +85,7 @@ def renew(version: Version) -> bool:
     return True
 
 
-def shown() -> QuerySet[Version]:
+def versions() -> QuerySet[Version]:
     """The versions that have a report."""
     return maintenance.versions().filter(state__in=Version.SERVED).order_by("pk")
 
@@ -93,10 +93,10 @@ def shown() -> QuerySet[Version]:
 def renew_all(tell: Callable[[], None] = lambda: None) -> int:
     """Make the reports that are missing or of other graphs or shapes; returns how many.
 
-    ``tell`` is called after each of the versions `shown`.
+    ``tell`` is called after each of the `versions`.
     """
     count = 0
-    for version in shown().iterator():
+    for version in versions().iterator():
         count += selectors.is_public(version) and renew(version)
         tell()
     return count

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry.api import etags, pagination
 from registry.api import serializers as shapes
+from registry.api.addresses import api_url
 from registry.api.inputs import Input, parse
 from registry.api.models import fresh_model_data
 from registry.api.parameters import PAGED, asks
@@ -38,7 +39,7 @@ class AccessInput(Input):
 
 
 class DecisionInput(Input):
-    """The answer to a request; `pending` takes an earlier one back."""
+    """The decision on a request; `pending` revokes an earlier decision."""
 
     status = serializers.ChoiceField(AccessRequest.Status.choices)
     reason = serializers.CharField(
@@ -62,7 +63,7 @@ class AccessRequestOutput(serializers.Serializer[AccessRequest]):
 
 
 class OwnAccessOutput(serializers.Serializer[Any]):
-    """Whether the caller may have the files of a model, and what they asked."""
+    """Your access to the files of a model, and your request."""
 
     gate = serializers.ChoiceField(RegisteredModel.Gate.choices)
     may_download = serializers.BooleanField()
@@ -82,7 +83,7 @@ class ModelMove(APIView):
             request.user, model=model, namespace=space, name=data["name"]
         )
         response = etags.respond(request, fresh_model_data(request.user, model))
-        response["Location"] = shapes.api_url("models", model.ref)
+        response["Location"] = api_url("models", model.ref)
         return response
 
 
@@ -91,7 +92,7 @@ class OwnAccess(APIView):
 
     @extend_schema(operation_id="access_read", responses=OwnAccessOutput)
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """Whether the caller may download, and where their request stands."""
+        """Read whether you can download files, and the status of your access request."""
         model = selectors.model(request.user, namespace, name)
         return Response(_own(request, model))
 
@@ -104,7 +105,7 @@ class OwnAccess(APIView):
 
     @extend_schema(operation_id="access_withdraw", responses={204: None})
     def delete(self, request: Request, namespace: str, name: str) -> Response:
-        """Withdraw your own request, and the access granted by it."""
+        """Withdraw your access request and any access granted by it."""
         access.withdraw(request.user, model=selectors.model(request.user, namespace, name))
         return Response(status=204)
 

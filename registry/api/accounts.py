@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class WhoamiOutput(serializers.Serializer[Any]):
-    """The caller of a request."""
+    """The user of the request."""
 
     username = serializers.CharField()
     namespaces = MembershipOutput(many=True)
@@ -32,7 +32,7 @@ class WhoamiOutput(serializers.Serializer[Any]):
 
 
 class TokenInput(Input):
-    """A token to be made."""
+    """A new token."""
 
     name = serializers.CharField(max_length=100)
     scopes = Items(child=serializers.CharField(), min_length=1, max_length=len(SCOPES))
@@ -54,7 +54,7 @@ class TokenOutput(serializers.Serializer[AccessToken]):
 
 
 class NewTokenOutput(TokenOutput):
-    """A token with its secret, shown this once."""
+    """A new token; only this response contains its secret."""
 
     token = serializers.CharField()
 
@@ -64,7 +64,7 @@ class Whoami(APIView):
 
     @extend_schema(operation_id="whoami", responses=WhoamiOutput)
     def get(self, request: Request) -> Response:
-        """Name, namespaces and scopes of the caller; 401 for a guest."""
+        """Read your name, namespaces and scopes. Returns 401 without a login."""
         user = require_user(request.user, any_namespace=True)
         data = {
             "username": user.username,

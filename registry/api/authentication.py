@@ -61,16 +61,19 @@ class BasicTokenAuthentication(TokenAuthentication):
 
     def authenticate(self, request: Request) -> tuple[User, AccessToken] | None:
         """The user of the token; raises NotAuthenticated for a token that is wrong or over."""
-        scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "basic":
-            return None
-        try:
-            _, _, secret = base64.b64decode(credentials, validate=True).decode().partition(":")
-        except (binascii.Error, UnicodeDecodeError) as error:
-            raise problems.NotAuthenticated(
-                "The Basic credentials are not valid base64."
-            ) from error
-        return self.sign_in(secret)
+        secret = password(request)
+        return None if secret is None else self.sign_in(secret)
 
     def authenticate_header(self, request: Request) -> str:
         return 'Basic realm="hub"'
+
+
+def password(request: Request) -> str | None:
+    """The password of Basic credentials; None without any, raises NotAuthenticated."""
+    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        return base64.b64decode(credentials, validate=True).decode().partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise problems.NotAuthenticated("The Basic credentials are not valid base64.") from error

@@ -113,7 +113,7 @@ class CardCheck(APIView):
         responses=CardCheckOutput,
     )
     def post(self, request: Request) -> Response:
-        """Everything that is wrong with a card, by line and field; nothing is stored."""
+        """Check a card: returns its errors and warnings by line and field. Nothing is stored."""
         content = cast("bytes", request.data or b"")
         try:
             text = content.decode("utf-8")
@@ -147,7 +147,10 @@ class CardImport(APIView):
         responses=CardImportOutput,
     )
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """The card with what the file says; written only with `apply`, and then with If-Match."""
+        """Merge a file into the card and return the result.
+
+        With `apply` and If-Match, the card is replaced.
+        """
         version = selectors.version(request.user, namespace, name, number)
         require(request.user, "version.edit", version.model)
         query = parse(CardImportQuery, request.query_params.dict())

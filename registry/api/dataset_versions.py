@@ -12,9 +12,10 @@ from rest_framework.views import APIView
 from hub.protocol import splits
 from hub.protocol.inputs import POLARITIES
 from registry.api import downloads, etags, pagination
+from registry.api.addresses import api_url
 from registry.api.inputs import FilesParser, Input, parse
 from registry.api.parameters import PAGED, asks
-from registry.api.serializers import Digest, api_url
+from registry.api.serializers import Digest
 from registry.datasets import selectors, services
 from registry.models import DatasetFile, DatasetVersion
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SplitInputOutput(serializers.Serializer[Any]):
-    """What a model gets of a row."""
+    """The input that a model gets from a row."""
 
     name = serializers.CharField(help_text="name of a model's input")
     columns = serializers.ListField(child=serializers.CharField())
@@ -35,7 +36,7 @@ class SplitInputOutput(serializers.Serializer[Any]):
 
 
 class TargetOutput(serializers.Serializer[Any]):
-    """What a model should answer."""
+    """The expected output of a model."""
 
     column = serializers.CharField(allow_blank=True)
     labels = serializers.ListField(
@@ -115,7 +116,7 @@ class SplitsField(serializers.JSONField):
 
 
 class DatasetVersionInput(Input):
-    """A version to be published."""
+    """A new version of a data set."""
 
     files = serializers.DictField(
         child=serializers.CharField(max_length=71),
@@ -123,6 +124,13 @@ class DatasetVersionInput(Input):
     )
     splits = SplitsField(default=None)
     message = serializers.CharField(max_length=500, allow_blank=True, default="")
+    sizes = serializers.DictField(
+        child=serializers.IntegerField(min_value=0, max_value=2**63 - 1),
+        allow_null=True,
+        default=None,
+        help_text="path of each file -> its size in bytes: quotas are checked before files are "
+        "uploaded",
+    )
 
 
 def version_url(version: DatasetVersion) -> str:
@@ -157,7 +165,7 @@ class DatasetVersionList(APIView):
         responses={200: DatasetVersionOutput, 201: DatasetVersionOutput},
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Publish a version of files that you uploaded; 200 where the same version exists."""
+        """Publish a version from uploaded files. Returns 200 if an equal version exists."""
         version, is_new = services.publish_version(
             request.user,
             dataset=selectors.dataset(slug),

@@ -10,9 +10,10 @@ from rest_framework import serializers
 from rest_framework.views import APIView
 
 from registry.api import etags, pagination
+from registry.api.addresses import api_url
 from registry.api.inputs import Input, Items, parse
 from registry.api.parameters import PAGED, asks
-from registry.api.serializers import ReasonInput, api_url
+from registry.api.serializers import ReasonInput
 from registry.cards.personal_data import CATEGORIES, LEGAL_BASES
 from registry.datasets import selectors, services
 from registry.models import Dataset
@@ -57,7 +58,7 @@ class DatasetUseOutput(serializers.Serializer[Any]):
 
 
 class DatasetDetailOutput(DatasetOutput):
-    """A data set with the models that name it: their newest version that does."""
+    """A data set with the newest version of each model that names it."""
 
     used_by = DatasetUseOutput(many=True, source="shown_uses")
 
@@ -87,7 +88,7 @@ class DatasetEdit(Input):
 
 
 class DatasetInput(DatasetEdit):
-    """A data set to be described."""
+    """A new data set."""
 
     namespace = serializers.CharField()
     slug = serializers.CharField(max_length=96)
@@ -142,7 +143,7 @@ class DatasetDetail(APIView):
 
     @extend_schema(operation_id="datasets_read", responses=DatasetDetailOutput)
     def get(self, request: Request, slug: str) -> Response:
-        """Read a data set with the models that name it, as far as the caller may see them."""
+        """Read a data set, with the models that name it and that you can see."""
         return etags.respond(request, detail(request, selectors.dataset(slug)))
 
     @extend_schema(operation_id="datasets_edit", request=DatasetEdit, responses=DatasetDetailOutput)

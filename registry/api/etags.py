@@ -27,15 +27,20 @@ def of(data: Any) -> str:
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
-def respond(request: Request, data: Any, *, status: int = 200) -> Response:
-    """An answer with its tag; 304 where the caller has it already."""
-    tag = of(data)
-    condition = request.headers.get("If-None-Match", "")
-    unchanged = request.method in ("GET", "HEAD") and tag in condition
+def respond(request: Request, data: Any, *, status: int = 200, tag: str | None = None) -> Response:
+    """An answer with its tag, made of the data where none is given; 304 to whoever has it."""
+    tag = tag or of(data)
+    unchanged = is_current(request, tag)
     response = Response(status=304) if unchanged else Response(data, status=status)
     response["ETag"] = tag
     response["Cache-Control"] = "private, no-cache"
     return response
+
+
+def is_current(request: Request, tag: str) -> bool:
+    """Whether the caller reads and has the representation with that tag already."""
+    condition = request.headers.get("If-None-Match", "")
+    return request.method in ("GET", "HEAD") and tag in condition
 
 
 def require(request: Request, tag: str) -> None:

@@ -36,7 +36,7 @@ class FileList(APIView):
         operation_id="files_put_all", request=shapes.FilesInput, responses=shapes.FilesOutput
     )
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Set the blobs of many paths, all or none; small files may bring their content."""
+        """Set many files of a draft at once: all or none. Small files can be sent inline."""
         version = selectors.version(request.user, namespace, name, number)
         rows = parse(shapes.FilesInput, request.data)["files"]
         named = {row["path"]: row["blob"] for row in rows}
@@ -91,7 +91,7 @@ class FileDetail(APIView):
         operation_id="files_put", request=shapes.FileInput, responses={201: shapes.FileOutput}
     )
     def put(self, request: Request, namespace: str, name: str, number: int, path: str) -> Response:
-        """Set the blob for a path of a draft."""
+        """Set a file of a draft to an uploaded blob."""
         version = selectors.version(request.user, namespace, name, number)
         data = parse(shapes.FileInput, request.data)
         file, created = files.put(request.user, version=version, path=path, digest=data["blob"])
@@ -129,7 +129,7 @@ class CardDetail(APIView):
 
     @extend_schema(operation_id="card_read", responses={(200, "text/markdown"): OpenApiTypes.STR})
     def get(self, request: Request, namespace: str, name: str, number: int) -> HttpResponse:
-        """The card as Markdown."""
+        """Read the card as Markdown."""
         version = selectors.version(request.user, namespace, name, number)
         response = HttpResponse(version.readme, content_type="text/markdown; charset=utf-8")
         response["ETag"] = etags.of(version.readme)
@@ -141,7 +141,7 @@ class CardDetail(APIView):
         responses=shapes.VersionOutput,
     )
     def put(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Write the card of a draft; needs If-Match where there is one already."""
+        """Write the card of a draft. Replacing a card needs If-Match."""
         version = selectors.version(request.user, namespace, name, number)
         if version.readme:
             etags.require(request, etags.of(version.readme))
@@ -157,7 +157,7 @@ class BlobDetail(APIView):
 
     @extend_schema(operation_id="blobs_read", responses={(200, "application/octet-stream"): bytes})
     def get(self, request: Request, sha256: str) -> HttpResponseBase:
-        """The content; supports ranges and conditional requests."""
+        """Download the file. Supports ranges and conditional requests."""
         blob = selectors.readable_blob(request.user, sha256)
         return downloads.send(request._request, blob, sha256, immutable=False)  # noqa: SLF001
 

@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers as fields
 
 from registry.api import serializers
+from registry.api.addresses import api_url
 from registry.catalogue import accuracies, fits, predictions, speeds
 from registry.models import DocumentSpeed, PredictedSpeed
 
@@ -56,7 +57,7 @@ class NumberOrText(fields.Field[Any, Any, Any, Any]):
 
 
 class EvaluatedOutput(fields.Serializer[Any]):
-    """What a measured accuracy is of; `GET …/evaluations` of the version has all of it."""
+    """What was evaluated; see `GET …/evaluations` of the version for details."""
 
     metric = fields.CharField()
     dataset = fields.CharField()
@@ -66,7 +67,7 @@ class EvaluatedOutput(fields.Serializer[Any]):
 
 
 class FitOutput(fields.Serializer[Any]):
-    """A constraint of the request and the value with which a model keeps it."""
+    """A constraint of the request, and the model's value for it."""
 
     constraint = fields.CharField(help_text="name of the parameter")
     limit = NumberOrText()
@@ -79,7 +80,7 @@ class FitOutput(fields.Serializer[Any]):
 
 
 class ListedModelOutput(serializers.ModelSummaryOutput):
-    """A model of a list, with its speed where a setup was asked for, and why it fits."""
+    """A listed model, with its speed if a setup was requested, and how it meets the constraints."""
 
     speed = SpeedOutput(required=False, allow_null=True)
     fits = FitOutput(many=True, required=False, help_text="only with constraints")
@@ -117,9 +118,9 @@ def _speed(row: DocumentSpeed | PredictedSpeed, of: Summary) -> dict[str, Any]:
     low_ms, high_ms = row.interval
     figures = {"device": row.device, "p50_ms": row.p50_ms, "low_ms": low_ms, "high_ms": high_ms}
     if isinstance(row, PredictedSpeed):
-        told = {"status": PREDICTED, "predicted": True, **figures}
-        return told | {"models_measured": row.models_measured, "url": None}
+        speed = {"status": PREDICTED, "predicted": True, **figures}
+        return speed | {"models_measured": row.models_measured, "url": None}
     number = (of.latest or {})["number"]
-    url = serializers.api_url("models", f"{of.title}/versions/{number}/benchmarks/{row.result}")
-    told = {"status": str(row.status), "predicted": False, **figures}
-    return told | {"models_measured": None, "url": url}
+    url = api_url("models", f"{of.title}/versions/{number}/benchmarks/{row.result}")
+    speed = {"status": str(row.status), "predicted": False, **figures}
+    return speed | {"models_measured": None, "url": url}

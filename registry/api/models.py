@@ -10,11 +10,12 @@ from rest_framework import serializers as fields
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry.api import etags, listed_models, pagination, queries
+from registry.api import etags, listed_models, pagination, queries, questions
 from registry.api import serializers as shapes
+from registry.api.addresses import api_url
 from registry.api.inputs import parse
 from registry.api.parameters import PAGED, asks
-from registry.catalogue import accuracies, conditions, search, speeds, summaries
+from registry.catalogue import accuracies, conditions, search, speeds, summaries, wording
 from registry.catalogue import facets as facet_counts
 from registry.catalogue.query import Query
 from registry.people import selectors as people_selectors
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 LISTS = ("namespace", "license", "task", "keyword", "precision", "domain", *conditions.FACTS)
 MEASURED = ("min", "max")
 PLAIN = (
-    "opset_max", "max_bytes", "max_parameters", "max_macs", "max_memory", "max_p50",
+    "opset", "opset_max", "max_bytes", "max_parameters", "max_macs", "max_memory", "max_p50",
     "predicted", "contains", *speeds.Setup._fields,
 )  # fmt: skip
 
@@ -62,6 +63,23 @@ def _facets(actor: Actor, query: Query, groups: list[str]) -> dict[str, Any]:
     return {"facets": data, "facets_capped": facets.capped}
 
 
+def _read(request: Request) -> tuple[dict[str, Any], wording.Reading | None]:
+    """What a list is asked for, and how its text was read where that was asked for."""
+    query = request.query_params
+    lists = {key: query.getlist(key) for key in (*LISTS, *MEASURED, "facets")}
+    plain = {key: query[key] for key in ("q", "sort", "understand", *PLAIN) if key in query}
+    data = parse(queries.ModelsQuery, plain | lists)
+    if not data["understand"]:
+        return data, None
+    devices = speeds.names(speeds.offers(request.user))
+    reading = wording.read(data["q"], devices=devices)
+    if not reading.parts:
+        return data, reading
+    merged = reading.beside({key: query.getlist(key) for key in (*lists, *plain)})
+    fields = {key: row if key in lists else row[0] for key, row in merged.items() if row}
+    return parse(queries.ModelsQuery, fields), reading
+
+
 class ModelList(APIView):
     """Every model the caller may see."""
 
@@ -84,6 +102,9 @@ class ModelList(APIView):
             facets_capped=fields.BooleanField(
                 required=False, help_text="whether only the first matches were counted"
             ),
+            understood=questions.UnderstoodOutput(
+                required=False, help_text="only with `understand`: how `q` was read"
+            ),
         ),
     )
     @asks(queries.ModelsQuery, *PAGED)
@@ -95,10 +116,7 @@ class ModelList(APIView):
         its own input; that is no ranking (see /benchmarks). Models without a result there may have
         a prediction. If constraints are given, `fits` has each model's value for them.
         """
-        lists = {key: request.query_params.getlist(key) for key in (*LISTS, *MEASURED, "facets")}
-        given = request.query_params
-        plain = {key: given[key] for key in ("q", "sort", *PLAIN) if key in given}
-        data = parse(queries.ModelsQuery, plain | lists)
+        data, reading = _read(request)
         chosen: dict[str, Any] = {key: data[key] for key in PLAIN}
         chosen |= {key: tuple(data[key]) for key in LISTS}
         chosen["accuracy"] = accuracies.limits(*(data[key] for key in MEASURED))
@@ -123,6 +141,7 @@ class ModelList(APIView):
             count=page.count,
             count_capped=page.capped,
             **({"setup": query.setup._asdict() if query.device else None} if timed else {}),
+            **({"understood": questions.UnderstoodOutput(reading).data} if reading else {}),
             **_facets(request.user, query, data["facets"]),
         )
 
@@ -136,7 +155,7 @@ class ModelList(APIView):
         model = registered_models.create(request.user, namespace=namespace, **body)
         data = fresh_model_data(request.user, model)
         response = etags.respond(request, data, status=201)
-        response["Location"] = shapes.api_url("models", model.ref)
+        response["Location"] = api_url("models", model.ref)
         return response
 
 
@@ -145,7 +164,7 @@ class ModelDetail(APIView):
 
     @extend_schema(operation_id="models_read", responses=shapes.ModelOutput)
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """Read a model with its refs and the caller's role."""
+        """Read a model with its refs and your role."""
         data = model_data(request.user, f"{namespace}/{name}")
         if data is None:  # written in another case, not listed yet, or not there
             model = selectors.model(request.user, namespace, name)

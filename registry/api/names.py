@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class NameOutput(serializers.Serializer[names.Name]):
-    """A name in the cards of a model, and the entry of this hub that it means."""
+    """A name in the cards of a model, and the entry of this hub that it refers to."""
 
     kind = serializers.ChoiceField(Mention.Kind.choices)
     name = serializers.CharField(help_text="in lower case")
@@ -66,12 +66,12 @@ class NameList(APIView):
     @asks()
     @extend_schema(operation_id="names_list", responses=NamesOutput)
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """What each name of a data set or base model means, and what it may mean."""
+        """List the data sets and base models that the cards name, and the entries they may mean."""
         return _respond(request, selectors.model(request.user, namespace, name))
 
     @extend_schema(operation_id="names_confirm", request=NameInput, responses=NamesOutput)
     def put(self, request: Request, namespace: str, name: str) -> Response:
-        """Confirm which entry a name refers to."""
+        """Confirm the entry that a name refers to."""
         model = selectors.model(request.user, namespace, name)
         data = parse(NameInput, request.data)
         data["kind"] = Mention.Kind(data["kind"])
@@ -80,7 +80,7 @@ class NameList(APIView):
 
     @extend_schema(operation_id="names_withdraw", parameters=[NameQuery], responses={204: None})
     def delete(self, request: Request, namespace: str, name: str) -> Response:
-        """Remove a confirmation."""
+        """Remove the confirmation of a name."""
         model = selectors.model(request.user, namespace, name)
         data = parse(NameQuery, request.query_params.dict())
         services.withdraw(

@@ -28,7 +28,7 @@ PAGED = (
     OpenApiParameter("limit", int, description="maximum number of results per page, 1 to 100"),
     OpenApiParameter("cursor", str, description="cursor of the next page, taken from `next`"),
 )
-_SHOWN = 20
+_MOST_NAMES = 20
 _LONGEST = 60
 
 
@@ -83,7 +83,7 @@ def check(names: Iterable[str], accepted: frozenset[str]) -> None:
     unknown = [name for name in names if name not in accepted]
     if not unknown:
         return
-    near = {name[:_LONGEST]: _near(name, accepted) for name in unknown[:_SHOWN]}
+    near = {name[:_LONGEST]: _near(name, accepted) for name in unknown[:_MOST_NAMES]}
     all_of = (
         f"Known: {', '.join(sorted(accepted))}." if accepted else "This endpoint has no parameters."
     )

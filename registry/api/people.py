@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class MembershipOutput(serializers.Serializer[Any]):
-    """A namespace and the caller's role there."""
+    """A namespace with your role."""
 
     slug = serializers.CharField()
     role = serializers.ChoiceField(Membership.Role.choices)
@@ -61,7 +61,7 @@ def _detail(namespace: Namespace) -> Response:
 
 
 class NamespaceChange(Input):
-    """What may change; the quota by administrators, null for the hub's preset."""
+    """The changeable fields; only administrators set the quota, null restores the default."""
 
     display_name = serializers.CharField(max_length=200, allow_blank=True, required=False)
     quota_bytes = serializers.IntegerField(
@@ -107,7 +107,7 @@ class UserOutput(serializers.Serializer[User]):
 
 
 class NewPasswordOutput(serializers.Serializer[Any]):
-    """A password that is in this answer and nowhere else."""
+    """A new password; only this response contains it."""
 
     username = serializers.CharField()
     password = serializers.CharField()
@@ -118,7 +118,7 @@ class NamespaceList(APIView):
 
     @extend_schema(operation_id="namespaces_list", responses=MembershipOutput(many=True))
     def get(self, request: Request) -> Response:
-        """Every namespace that the caller belongs to, with their role."""
+        """List your namespaces with your role in each."""
         mine = people_selectors.namespaces_of(require_user(request.user, any_namespace=True))
         rows = [{"slug": namespace.slug, "role": role} for namespace, role in mine]
         return Response(MembershipOutput(rows, many=True).data)
@@ -127,7 +127,7 @@ class NamespaceList(APIView):
         operation_id="namespaces_create", request=NamespaceInput, responses={201: NamespaceOutput}
     )
     def post(self, request: Request) -> Response:
-        """Create an organisation owned by the caller."""
+        """Create an organisation that you own."""
         namespace = namespaces.create(request.user, **parse(NamespaceInput, request.data))
         return Response(NamespaceOutput(namespace).data, status=201)
 
@@ -157,7 +157,7 @@ class MemberList(APIView):
 
     @extend_schema(operation_id="members_list", responses=MemberOutput(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        """Every member by name, for members."""
+        """List members by name; for members."""
         space = people_selectors.own_namespace(request.user, slug)
         return Response([MemberOutput(row).data for row in people_selectors.members(space)])
 
@@ -201,7 +201,7 @@ class UserList(APIView):
         operation_id="users_create", request=UserInput, responses={201: NewPasswordOutput}
     )
     def post(self, request: Request) -> Response:
-        """Make an account and its namespace; the first password is in this answer alone."""
+        """Create an account and its namespace. Only this response contains the first password."""
         user, password = users.invite(request.user, **parse(UserInput, request.data))
         return Response({"username": user.username, "password": password}, status=201)
 
@@ -211,7 +211,7 @@ class UserDetail(APIView):
 
     @extend_schema(operation_id="users_edit", request=UserChange, responses=UserOutput)
     def patch(self, request: Request, username: str) -> Response:
-        """Open or close an account; its published models stay."""
+        """Close or reopen an account. Published models remain."""
         require_admin(request.user)
         active = parse(UserChange, request.data)["is_active"]
         user = users.set_active(request.user, user=people_selectors.user(username), active=active)
@@ -223,7 +223,7 @@ class UserPassword(APIView):
 
     @extend_schema(operation_id="users_password", request=None, responses=NewPasswordOutput)
     def post(self, request: Request, username: str) -> Response:
-        """Reset a password. The new one is in this answer alone.
+        """Reset a password. Only this response contains the new one.
 
         All sessions of the account end and its tokens are revoked.
         """

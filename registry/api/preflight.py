@@ -38,7 +38,7 @@ class PreflightInput(Input):
 
 
 class PreflightOutput(serializers.Serializer[Any]):
-    """What the push would do."""
+    """The effects of a push."""
 
     creates = serializers.BooleanField(help_text="whether the model does not exist yet")
     missing = serializers.ListField(
@@ -60,7 +60,7 @@ class PreflightDetail(APIView):
         operation_id="models_preflight", request=PreflightInput, responses=PreflightOutput
     )
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Check names, permission, card and quota of a push; nothing is stored."""
+        """Check the names, permissions, card and quota of a push. Nothing is stored."""
         body = parse(PreflightInput, request.data)
         checked = preflight.check(
             request.user,

@@ -53,6 +53,12 @@ class ModelsQuery(serializers.Serializer[Any]):
     """What a list of models is asked for; repeat a group for alternatives."""
 
     q = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
+    understand = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="read `q` as a question, such as fast image classifier under 20 MB: "
+        "its filters are applied beside those given, what is left is searched for as text",
+    )
     sort = serializers.ChoiceField(
         [*SORTS, FASTEST, ACCURACY],
         required=False,

@@ -13,7 +13,8 @@ from registry.api import etags, queries
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
 from registry.api.parameters import asks
-from registry.versions import selectors
+from registry.mirrors.services import pull_through
+from registry.versions import current, selectors
 from registry.versions.services import refs as ref_services
 
 if TYPE_CHECKING:
@@ -53,7 +54,14 @@ class Resolve(APIView):
         """Resolve a reference to a version and variant."""
         query = parse(queries.ResolveQuery, request.query_params)
         ref = refs.parse(query["ref"])
-        model = selectors.model(request.user, ref.namespace, ref.model)
+        is_bare = str(ref) == ref.name and not (
+            query["variant"] or query["opset"] or query["precision"]
+        )
+        if is_bare and "If-None-Match" in request.headers:
+            tag = current.resolution_tag(request.user, ref.namespace, ref.model)
+            if tag and etags.is_current(request, tag):
+                return etags.respond(request, None, tag=tag)
+        model = pull_through.model(request.user, ref.namespace, ref.model)
         version = selectors.find_version(request.user, model, ref)
         variant = selectors.variant(
             version, query["variant"] or ref.variant, query["opset"], query["precision"]
@@ -79,7 +87,8 @@ class Resolve(APIView):
                 "warning": warning,
             }
         ).data
-        response = etags.respond(request, dict(data))
+        tag = current.tag_of(model, version, variant) if is_bare else None
+        response = etags.respond(request, dict(data), tag=tag)
         if warning:
             response["Warning"] = f'299 - "{warning[:200]}"'.encode("latin-1", "replace").decode(
                 "latin-1"

@@ -34,14 +34,14 @@ class RefusedCardOutput(serializers.Serializer[RefusedCard]):
 
 
 class RefusedCardDetailOutput(RefusedCardOutput):
-    """A card that was refused, whole, with what is wrong with it by the rules of now."""
+    """A refused card with its text and its findings under the current rules."""
 
     text = serializers.CharField()
     findings = CardFindingOutput(many=True)
 
 
 class RefusedCardsOutput(serializers.Serializer[Any]):
-    """The rejected cards of a model, newest first."""
+    """The refused cards of a model, newest first."""
 
     items = RefusedCardOutput(many=True)
 
@@ -52,7 +52,7 @@ class RefusedCardList(APIView):
     @asks()
     @extend_schema(operation_id="refused_cards_list", responses=RefusedCardsOutput)
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """List them, newest first."""
+        """List refused cards, newest first."""
         model = selectors.model(request.user, namespace, name)
         rows = refused_cards.of_model(request.user, model)
         return _private(Response({"items": [RefusedCardOutput(row).data for row in rows]}))
@@ -63,7 +63,7 @@ class RefusedCardDetail(APIView):
 
     @extend_schema(operation_id="refused_cards_read", responses=RefusedCardDetailOutput)
     def get(self, request: Request, namespace: str, name: str, card_id: int) -> Response:
-        """The text that was sent, with its findings."""
+        """Read a refused card with its findings."""
         model = selectors.model(request.user, namespace, name)
         row = refused_cards.one(request.user, model, card_id)
         data = dict(RefusedCardOutput(row).data)
@@ -73,7 +73,7 @@ class RefusedCardDetail(APIView):
 
     @extend_schema(operation_id="refused_cards_delete", responses={204: None})
     def delete(self, request: Request, namespace: str, name: str, card_id: int) -> Response:
-        """Delete a rejected card."""
+        """Delete a refused card."""
         model = selectors.model(request.user, namespace, name)
         refused_cards.one(request.user, model, card_id).delete()
         return Response(status=204)

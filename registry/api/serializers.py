@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from registry.api import origins
+from registry.api.addresses import file_url, page_url
 from registry.api.inputs import Input, Items
 from registry.models import (
     Check,
@@ -31,28 +31,6 @@ PARAMETERS = (
     "number of stored weights (elements) by scope, and of those in attributes; null if they "
     "were not counted"
 )
-
-
-def page_url(*parts: str) -> str:
-    """The address of a page."""
-    return "/".join([settings.HUB_PUBLIC_URL, "models", *parts])
-
-
-def api_url(*parts: str) -> str:
-    """The address of a resource of the API."""
-    return "/".join([settings.HUB_PUBLIC_URL, "api/v1", *parts])
-
-
-def file_url(version: Version, path: str) -> str:
-    """The address of a file's bytes."""
-    model = version.model
-    return (
-        api_url(
-            "models", model.namespace.slug, model.name, "versions", str(version.number), "files"
-        )
-        + "/"
-        + quote(path)
-    )
 
 
 class Digest(serializers.CharField):
@@ -146,7 +124,7 @@ class RefOutput(serializers.Serializer[Ref]):
 
 
 class ModelOutput(ModelSummaryOutput):
-    """A model with its refs and what the caller is there."""
+    """A model with its refs and your role."""
 
     refs = RefOutput(many=True, source="shown_refs")
     role = serializers.ChoiceField(Membership.Role.choices, allow_null=True, source="shown_role")
@@ -164,7 +142,7 @@ def model_detail(detail: Detail) -> dict[str, Any]:
 
 
 class ModelInput(Input):
-    """A model to be made."""
+    """A new model."""
 
     namespace = serializers.CharField()
     name = serializers.CharField()
@@ -232,7 +210,7 @@ class FilesInput(Input):
 
 
 class FilesOutput(serializers.Serializer[Any]):
-    """What a draft holds now of the files that were named."""
+    """The named files of the draft after the request."""
 
     missing = serializers.ListField(
         child=serializers.CharField(),
@@ -240,31 +218,24 @@ class FilesOutput(serializers.Serializer[Any]):
     )
 
 
-class ProofOutput(serializers.Serializer[Any]):
+class ProofOutput(serializers.Serializer[Variant]):
     """The proof that an upgraded variant equals its original."""
 
-    strength = serializers.ChoiceField(Variant.Strength.choices)
-    sentence = serializers.CharField(help_text="the proof as one sentence")
+    strength = serializers.ChoiceField(Variant.Strength.choices, source="proof_strength")
+    sentence = serializers.CharField(source="proof_sentence", help_text="the proof as one sentence")
     chosen = serializers.BooleanField(
-        help_text="whether this variant is loaded when its opset is requested"
+        source="is_chosen", help_text="whether this variant is loaded when its opset is requested"
     )
     evidence = serializers.DictField(
         allow_null=True,
+        source="proof",
         help_text="inputs, nodes and branches that ran, outputs, differences and noise, judges; "
         "null if recorded by an older method",
     )
 
-
-def proof_of(variant: Variant) -> dict[str, Any] | None:
-    """The proof of an upgraded variant, as `ProofOutput`; None for others."""
-    if variant.origin != Variant.Origin.UPGRADED:
-        return None
-    return {
-        "strength": variant.proof_strength,
-        "sentence": variant.proof_sentence,
-        "chosen": variant.is_chosen,
-        "evidence": variant.proof,
-    }
+    def to_representation(self, instance: Variant) -> Any:
+        is_upgraded = instance.origin == Variant.Origin.UPGRADED
+        return super().to_representation(instance) if is_upgraded else None
 
 
 class VariantOutput(serializers.Serializer[Variant]):
@@ -279,18 +250,13 @@ class VariantOutput(serializers.Serializer[Variant]):
     macs = serializers.IntegerField(allow_null=True, default=None, help_text=MACS)
     memory_bytes = serializers.IntegerField(allow_null=True, default=None, help_text=MEMORY)
     origin = serializers.ChoiceField(Variant.Origin.choices)
-    proof = serializers.SerializerMethodField()
+    proof = ProofOutput(source="*", read_only=True, allow_null=True)
     derived_from = serializers.CharField(source="derived_from.name", default=None, allow_null=True)
     facts = serializers.JSONField()
 
-    @extend_schema_field(ProofOutput(allow_null=True))
-    def get_proof(self, variant: Variant) -> dict[str, Any] | None:
-        """How far an upgraded variant was shown to equal its original; null for others."""
-        return proof_of(variant)
-
 
 class CheckOutput(serializers.Serializer[Check]):
-    """A gate before publishing, and what it found."""
+    """A check before publication, with its findings."""
 
     kind = serializers.CharField()
     required = serializers.BooleanField()
@@ -342,6 +308,14 @@ class VersionOutput(VersionSummaryOutput):
     )
     checks = CheckOutput(many=True)
     jobs = JobSummaryOutput(many=True)
+    mirrored_from = serializers.SerializerMethodField(
+        help_text="where the version was mirrored from; null if it was made here"
+    )
+
+    @extend_schema_field(origins.MirroredFromOutput(allow_null=True))
+    def get_mirrored_from(self, version: Version) -> dict[str, Any] | None:
+        row = getattr(version, "mirrored_from", None)
+        return origins.mirrored_from(row) if row else None
 
     @extend_schema_field(serializers.DictField(child=serializers.DictField()))
     def get_inputs(self, version: Version) -> dict[str, Any]:
@@ -357,7 +331,7 @@ class VersionOutput(VersionSummaryOutput):
 
 
 class VersionInput(Input):
-    """A draft to be made."""
+    """A new draft."""
 
     message = serializers.CharField(max_length=500, allow_blank=True, default="")
     label = serializers.CharField(max_length=64, allow_blank=True, default="")
@@ -389,12 +363,7 @@ class ResolvedVariantOutput(serializers.Serializer[Variant]):
     entry = serializers.CharField(source="entry.path")
     opset = serializers.IntegerField(allow_null=True)
     precision = serializers.CharField()
-    proof = serializers.SerializerMethodField()
-
-    @extend_schema_field(ProofOutput(allow_null=True))
-    def get_proof(self, variant: Variant) -> dict[str, Any] | None:
-        """How far an upgraded variant was shown to equal its original; null for others."""
-        return proof_of(variant)
+    proof = ProofOutput(source="*", read_only=True, allow_null=True)
 
 
 class ResolutionOutput(serializers.Serializer[Any]):
@@ -414,7 +383,7 @@ class ResolutionOutput(serializers.Serializer[Any]):
 
 
 class FacetOutput(serializers.Serializer[Any]):
-    """A value of a group, and how many models a list would have with it; null: those without."""
+    """A value of a facet group and its number of models; null counts models without a value."""
 
     value = serializers.CharField(allow_null=True)
     count = serializers.IntegerField()

@@ -15,8 +15,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
+from registry.api.addresses import api_url
 from registry.api.inputs import IDEMPOTENCY_KEY, idempotency_key
-from registry.api.serializers import Digest, api_url
+from registry.api.serializers import Digest
 from registry.storage.services import uploads
 from registry.versions import selectors
 
@@ -32,7 +33,7 @@ BODY = "application/offset+octet-stream"
 
 
 class UploadOutput(serializers.Serializer[Any]):
-    """The progress of an upload."""
+    """Read the progress of an upload."""
 
     uuid = serializers.UUIDField()
     offset = serializers.IntegerField()
@@ -119,7 +120,7 @@ class UploadList(TusView):
         responses={201: None},
     )
     def post(self, request: Request) -> Response:
-        """Begin an upload; Upload-Metadata may claim `sha256` and name the file."""
+        """Create an upload. Upload-Metadata can declare `sha256` and the file name."""
         metadata = _metadata(request)
         upload = uploads.create(
             request.user,
@@ -140,7 +141,7 @@ class UploadDetail(TusView):
 
     @extend_schema(operation_id="uploads_read", responses=UploadOutput)
     def get(self, request: Request, uuid: UUID) -> Response:
-        """The progress of an upload, and its blob."""
+        """Read the progress of an upload, and its blob when complete."""
         upload = uploads.refresh(selectors.upload(request.user, uuid))
         return Response(UploadOutput(upload).data)
 
@@ -152,7 +153,7 @@ class UploadDetail(TusView):
 
     @extend_schema(operation_id="uploads_append", request={BODY: bytes}, responses={204: None})
     def patch(self, request: Request, uuid: UUID) -> Response:
-        """Add bytes at Upload-Offset."""
+        """Append bytes at Upload-Offset."""
         if request.content_type != BODY:
             raise problems.UnsupportedMediaType(f"Send Content-Type: {BODY}.")
         upload = uploads.append(
@@ -165,6 +166,6 @@ class UploadDetail(TusView):
 
     @extend_schema(operation_id="uploads_delete", responses={204: None})
     def delete(self, request: Request, uuid: UUID) -> Response:
-        """Forget an upload."""
+        """Delete an upload and its bytes."""
         uploads.abandon(request.user, upload=selectors.upload(request.user, uuid))
         return Response(status=204)

@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from registry.api import etags, pagination
 from registry.api import serializers as shapes
+from registry.api.addresses import api_url
 from registry.api.inputs import IDEMPOTENCY_KEY, Input, idempotency_key, parse
 from registry.api.parameters import PAGED, asks
 from registry.models import File, Variant, Version
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def version_data(version: Version) -> dict[str, Any]:
     """A version as the API gives it, in a fixed number of queries."""
     full = (
-        Version.objects.select_related("model__namespace", "created_by", "parent")
+        Version.objects.select_related("model__namespace", "created_by", "parent", "mirrored_from")
         .prefetch_related(
             Prefetch("files", File.objects.select_related("blob")),
             Prefetch("variants", Variant.objects.select_related("entry", "derived_from")),
@@ -59,7 +60,7 @@ class VersionList(APIView):
         responses={201: shapes.VersionOutput},
     )
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Open a draft under the next number."""
+        """Create a draft with the next version number."""
         model = selectors.model(request.user, namespace, name)
         version = versions.draft(
             request.user,
@@ -68,7 +69,7 @@ class VersionList(APIView):
             **parse(shapes.VersionInput, request.data),
         )
         response = etags.respond(request, version_data(version), status=201)
-        response["Location"] = shapes.api_url("models", model.ref, "versions", str(version.number))
+        response["Location"] = api_url("models", model.ref, "versions", str(version.number))
         return response
 
 

@@ -31,6 +31,8 @@ _NOT_PROSE = re.compile(r"#|>|\||`{3}|<|!\[|[-*] |\d+\. ")
 _TARGET = r"\((?:[^()]|\([^()]*\))*\)"
 _PICTURE = re.compile(rf"!\[[^\[\]]*\]{_TARGET}")
 _LINK = re.compile(rf"\[([^\[\]]*)\](?:{_TARGET}|\[[^\[\]]*\])?")
+# A formula between dollar signs, as GitHub and KaTeX read it.
+_FORMULA = re.compile(r"\$[^$]+\$")
 _EMPHASIS = re.compile(r"[*`]|(?<!\w)_|_(?!\w)")
 
 
@@ -118,11 +120,15 @@ def accept(text: str) -> Checked:
 
 
 def summary(declared: str, body: str) -> str:
-    """A card's declared summary, else the first sentence of its prose; at most 300 characters."""
+    """A card's declared summary, else the first sentence of its prose; at most 300 characters.
+
+    Prose with formulas is taken only where there is no other.
+    """
     if not declared:
-        blocks = (block.strip() for block in re.split(r"\n\s*\n", body))
-        prose = (block for block in blocks if block and not _NOT_PROSE.match(block))
-        text = _LINK.sub(r"\1", _PICTURE.sub("", next(prose, "")[:_BEGINNING]))
+        blocks = (block.strip()[:_BEGINNING] for block in re.split(r"\n\s*\n", body))
+        prose = [block for block in blocks if block and not _NOT_PROSE.match(block)]
+        first = next((block for block in prose if not _FORMULA.search(block)), "".join(prose[:1]))
+        text = _LINK.sub(r"\1", _PICTURE.sub("", first))
         declared = _EMPHASIS.sub("", text)
     text = " ".join(declared.split())
     sentence = re.match(r".{20,}?[.!?](?= |$)", text)

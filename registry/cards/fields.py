@@ -84,13 +84,13 @@ FIELDS: dict[str, Check] = {
     "date": date,
 }
 # Hugging Face's own, kept as they are: they steer its pages, not this hub's.
-_KEPT = """
+_PLAIN = """
     annotations_creators arxiv extra_gated_button_content
     extra_gated_description extra_gated_eu_disallowed extra_gated_fields extra_gated_heading
     extra_gated_prompt inference inference_parameters instance_prompt mask_token model_creator
     model_name model_type modelscope pretty_name quantized_by thumbnail title viewer widget
 """
-KEPT = frozenset(_KEPT.split())
+PLAIN = frozenset(_PLAIN.split())
 # What people write -> the field they mean.
 MEANT = {
     "author": "creators",
@@ -120,7 +120,7 @@ def check(notes: Notes, front: dict[str, Any]) -> None:
         if name in FIELDS:
             if value is not None:
                 FIELDS[name](notes, pointer, value)
-        elif name not in KEPT:
+        elif name not in PLAIN:
             _unknown(notes, pointer, name, front)
     _together(notes, front)
     results.scales(notes, front)

@@ -47,7 +47,7 @@ class Notes:
     """Collects findings; ``lines`` says on which line of the README each pointer stands."""
 
     lines: dict[str, int] = field(default_factory=dict)
-    found: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     guesses: int = 0
 
     def guess(self, word: str, words: Iterable[str], likeness: float = 0.75) -> str:
@@ -65,11 +65,11 @@ class Notes:
         self, severity: Severity, pointer: str, message: str, cure: str, line: int | None
     ) -> None:
         line = line or nearest(self.lines, pointer)
-        self.found.append(Finding(severity, pointer, line, message, cure))
+        self.findings.append(Finding(severity, pointer, line, message, cure))
 
     def in_order(self) -> tuple[Finding, ...]:
         """By line, errors first on a line; at most 100."""
-        rows = sorted(self.found, key=lambda one: (one.line or 0, one.severity))
+        rows = sorted(self.findings, key=lambda one: (one.line or 0, one.severity))
         return tuple(rows[:LISTED])
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from registry.cards.cards import Checked
     from registry.core.permissions import Actor
 
-KEPT = 10
+MOST_CARDS = 10
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def _keep(
         with transaction.atomic():
             quotas.lock(model.namespace)
             own = RefusedCard.objects.filter(model=model, author=actor.pk)
-            oldest = own.exclude(sha256=sha256).values_list("pk", flat=True)[KEPT - 1 :]
+            oldest = own.exclude(sha256=sha256).values_list("pk", flat=True)[MOST_CARDS - 1 :]
             own.filter(pk__in=list(oldest)).delete()
             if not own.filter(sha256=sha256).exists():
                 quotas.expect(model.namespace, adding=len(content))

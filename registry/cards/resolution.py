@@ -154,8 +154,8 @@ def _namesakes(names: Iterable[str], *, before: datetime) -> set[str]:
     rows = public.alias(space=Lower("namespace__slug"), own=Lower("name"))
     here = rows.filter(space__in=spaces, own__in=own).values_list("namespace__slug", "name")
     former = public.filter(former_names__name__in=keys).values_list("former_names__name")
-    taken = {f"{space}/{name}".lower() for space, name in here} | {name for (name,) in former}
-    return taken & keys
+    names = {f"{space}/{name}".lower() for space, name in here} | {name for (name,) in former}
+    return names & keys
 
 
 def elsewhere(written: str, *, dataset: bool = False) -> str:

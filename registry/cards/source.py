@@ -279,16 +279,16 @@ def _take(front: Front, node: yaml.Node | None, above: int) -> None:
 
 def _salvage(front: Front, whole: Exception) -> None:
     """Read each field of YAML that is broken somewhere, and say of each what is wrong."""
-    before = len(front.notes.found)
+    before = len(front.notes.findings)
     for first, source in islice(_pieces(front.parts.front), _PIECES):
-        if len(front.notes.found) - before >= _ERRORS:
+        if len(front.notes.findings) - before >= _ERRORS:
             break
         above = front.parts.first_line - 1 + first
         try:
             _take(front, compose(source), above)
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             _tell(front.notes, error, source, above)
-    if len(front.notes.found) == before:
+    if len(front.notes.findings) == before:
         _tell(front.notes, whole, front.parts.front, front.parts.first_line - 1)
     front.fields.clear()
 

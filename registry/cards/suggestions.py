@@ -98,7 +98,7 @@ def _good_fields(head: str) -> dict[str, Any]:
         return {}
     notes = Notes()
     fields.check(notes, front.values)
-    wrong = {one.pointer.split("/")[1] for one in notes.found if one.severity == "error"}
+    wrong = {one.pointer.split("/")[1] for one in notes.findings if one.severity == "error"}
     return {
         name: value
         for name, value in front.values.items()

@@ -126,9 +126,9 @@ def _unknown(slug: str) -> str:
     entries = Dataset.objects.filter(withdrawn_at=None, versions__isnull=False).distinct()
     slugs = list(entries.order_by("slug").values_list("slug", flat=True)[:NAMES])
     close = get_close_matches(slug, slugs, n=3, cutoff=0.6)
-    known = close or slugs[:20]
-    words = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(known)}."
-    if not known:
+    available = close or slugs[:20]
+    words = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(available)}."
+    if not available:
         words = "No data set of this hub has a version."
     return f"No data set {slug!r} with a version on this hub. {words} See /datasets."
 
@@ -146,12 +146,12 @@ def ranked(rows: QuerySet[SearchDocument], limit: Limit) -> QuerySet[SearchDocum
 
 
 def of_documents(
-    pks: Iterable[int], asked: Sequence[Limit]
+    pks: Iterable[int], limits: Sequence[Limit]
 ) -> dict[int, list[tuple[Limit, DocumentAccuracy]]]:
     """For each limit the best figure of each of these documents, which the actor may see."""
     rows = list(pks)
     figures: dict[int, list[tuple[Limit, DocumentAccuracy]]] = {}
-    for limit in asked:
+    for limit in limits:
         sign = 1 if limit.is_maximum else -1
         best: dict[int, DocumentAccuracy] = {}
         own = within(limit).filter(document__in=rows).order_by()

@@ -76,7 +76,8 @@ def _newest(model: RegisteredModel) -> tuple[Version | None, Variant | None]:
         .prefetch_related("variants__entry")
         .first()
     )
-    return version, version.variants.order_by("pk").first() if version else None
+    variants = version.variants.all() if version else ()
+    return version, min(variants, key=lambda variant: variant.pk, default=None)
 
 
 def _columns(
@@ -120,17 +121,16 @@ def refresh(model_id: int) -> None:
         return
     version, main = _newest(model)
     columns = _columns(model, version, main)
-    words = columns["keywords"]
-    document, _ = SearchDocument.objects.update_or_create(model=model, defaults=columns)
-    document.words.exclude(word__in=words).delete()
-    existing = set(document.words.values_list("word", flat=True))
-    DocumentKeyword.objects.bulk_create(
-        [DocumentKeyword(document=document, word=word) for word in words if word not in existing]
-    )
+    document = SearchDocument(model=model, **columns)
+    # The lock on the model's row keeps others from writing its document meanwhile.
+    if not SearchDocument.objects.filter(pk=model.pk).update(**columns):
+        document.save(force_insert=True)
+    _keep_words(document, set(document.keywords))
     facts = searchable.facts_of(version, main) if version else set()
     _keep(document, facts)
     counted = facets.pairs(document, facts)
-    DocumentFacets.objects.update_or_create(document=document, defaults={"pairs": counted})
+    if not DocumentFacets.objects.filter(document=document).update(pairs=counted):
+        DocumentFacets.objects.create(document=document, pairs=counted)
     speeds.keep(document, main)
     accuracies.keep(document, main)
 
@@ -157,11 +157,23 @@ def _declared(model: RegisteredModel, version: Version | None) -> _Declared:
     return _Declared()  # the declarations were of versions that are no longer published
 
 
+def _keep_words(document: SearchDocument, words: set[str]) -> None:
+    """Make the stored keywords of a document these."""
+    stored = set(document.words.order_by().values_list("word", flat=True))
+    if gone := stored - words:
+        document.words.filter(word__in=gone).delete()
+    DocumentKeyword.objects.bulk_create(
+        [DocumentKeyword(document=document, word=word) for word in sorted(words - stored)]
+    )
+
+
 def _keep(document: SearchDocument, facts: set[searchable.Fact]) -> None:
     """Make the stored facts of a document these."""
-    stored = {(row.group, row.value): row.pk for row in document.facts.all()}
+    rows = document.facts.order_by().values_list("group", "value", "pk")
+    stored = {(group, value): pk for group, value, pk in rows}
     gone = [pk for fact, pk in stored.items() if fact not in facts]
-    DocumentFact.objects.filter(pk__in=gone).delete()
+    if gone:
+        DocumentFact.objects.filter(pk__in=gone).delete()
     DocumentFact.objects.bulk_create(
         [
             DocumentFact(document=document, group=group, value=value)

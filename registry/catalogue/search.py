@@ -108,7 +108,7 @@ def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
         popular = rows.order_by("-downloads", "-pk").values_list("downloads", "pk", "title")
         candidates += popular[: CANDIDATES + 1]
     candidates.sort(reverse=True)
-    text = query.text.strip().lower()
+    text = query.text.strip('" ').lower()
     terms = full_text.terms(query.text)
 
     def rank(title: str) -> int:
@@ -275,6 +275,8 @@ def _key(row: Any, column: str) -> Any:
 def _keyset(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
     """The rows after the cursor's key, of each part as many as a page holds, in one order."""
     column, down = ORDERS[query.sort]
+    if columns and column not in columns and not ("latest" in columns and column in _IN_LATEST):
+        columns = (*columns, column)
     # Only the database knows the order of names (its collation), so their parts are not merged.
     parts = conditions.matching(actor, query, apart=column != "title")
     after = cursors.after(column, cursor, down=down) if cursor else None

@@ -120,6 +120,15 @@ def offers(actor: Actor) -> list[Offer]:
     return _most_first(by_setup.values())
 
 
+def names(offered: Iterable[Offer]) -> dict[str, str]:
+    """Device classes by what people call them, in lower case: their slugs and their titles."""
+    return {
+        name.lower(): offer.setup.device
+        for offer in offered
+        for name in (offer.device_title, offer.setup.device.replace("-", " "), offer.setup.device)
+    }
+
+
 def settled(offered: Sequence[Offer], partial: Setup, devices: Sequence[str] = ()) -> Setup:
     """The setup that is meant where it is given in part, or not at all: the most measured such one.
 

@@ -53,6 +53,7 @@ ACTIONS = {
     "training.manage": Need("maintainer", "write"),
     "namespace.read": Need("reader", "read"),
     "namespace.edit": Need("owner", "admin"),
+    "mirror.edit": Need("owner", "admin"),
     "member.edit": Need("owner", "admin"),
 }
 

@@ -86,18 +86,21 @@ def file(of: Dataset, number: int, path: str) -> DatasetFile:
     return row
 
 
-def expect_linkable(actor: Actor, sha256s: Collection[str]) -> None:
-    """Raise BlobUnknown where bytes are neither an upload of the actor's nor public here already.
+def missing(actor: Actor, sha256s: Collection[str]) -> set[str]:
+    """Digests whose bytes are neither an upload of the actor's nor public here already.
 
-    Its member ``missing`` names all of them. What a model holds does not count: its files may be
-    private, and those of a data set are public.
+    What a model holds does not count: its files may be private, and those of a data set are public.
     """
     user = require_user(actor, any_namespace=True)
     uploaded = Upload.objects.of(user).filter(blob__in=sha256s, state=Upload.State.STORED)
-    missing = set(sha256s).difference(
+    return set(sha256s).difference(
         uploaded.values_list("blob", flat=True),
         public_files(sha256s).values_list("blob", flat=True),
     )
+
+
+def expect_linkable(missing: Collection[str]) -> None:
+    """Raise BlobUnknown where bytes are missing; its member ``missing`` names all of them."""
     if missing:
         raise problems.BlobUnknown(
             f"You have not uploaded sha256:{min(missing)}. Upload it first (POST /api/v1/uploads).",

@@ -21,13 +21,13 @@ from registry.core.permissions import require
 from registry.datasets import selectors
 from registry.models import Blob, Dataset, DatasetFile, DatasetVersion
 from registry.models.datasets import DATASET_SLUG, WEB_ADDRESS, PersonalData
-from registry.storage.services import blobs, quotas
+from registry.storage.services import blobs, quotas, uploads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from registry.core.permissions import Actor
-    from registry.models import Namespace
+    from registry.models import Namespace, User
 
 EDITABLE = (
     "title",
@@ -118,13 +118,15 @@ def publish_version(
     files: Mapping[str, str],
     splits: Any,
     message: str = "",
+    sizes: Mapping[str, int] | None = None,
 ) -> tuple[DatasetVersion, bool]:
     """Publish ``files`` (path -> `sha256:<hex>`) as the next version; says whether it is new.
 
     ``splits`` are a document as hub.protocol.splits parses it. Files and splits that a version has
     already are that version. A digest is no right: its bytes must be an upload of the actor's, or
-    in a public data set. Raises InvalidRequest, PathInvalid, BlobUnknown, QuotaExceeded,
-    StateConflict.
+    in a public data set. With ``sizes`` (path -> bytes) of files that are yet to be sent, what they
+    would run into comes before BlobUnknown. Raises InvalidRequest, PathInvalid, BlobUnknown,
+    TooLarge, QuotaExceeded, StateConflict.
     """
     user = require(actor, "dataset.edit", dataset.namespace)
     sha256s = _check_files(files)
@@ -139,7 +141,10 @@ def publish_version(
         return same, False
     namespace = quotas.lock(dataset.namespace)
     named = set(sha256s.values())
-    selectors.expect_linkable(actor, named)
+    missing = selectors.missing(actor, named)
+    if missing and sizes:
+        _expect_room(user, namespace, files=sha256s, missing=missing, sizes=sizes)
+    selectors.expect_linkable(missing)
     held = blobs.hold(named)
     quotas.expect(namespace, adding=selectors.bytes_to_add(namespace, held.values()))
     newest = dataset.versions.aggregate(newest=Max("number"))["newest"] or 0
@@ -161,6 +166,25 @@ def publish_version(
         "dataset.published", dataset, actor=actor, number=version.number, sha256=version.sha256
     )
     return version, True
+
+
+def _expect_room(
+    user: User,
+    namespace: Namespace,
+    *,
+    files: Mapping[str, str],
+    missing: Collection[str],
+    sizes: Mapping[str, int],
+) -> None:
+    """Raise TooLarge or QuotaExceeded where the files that are yet to be sent cannot be."""
+    coming = {
+        sha256: (path, sizes.get(path, 0)) for path, sha256 in files.items() if sha256 in missing
+    }
+    for path, size in coming.values():
+        uploads.expect_length(path, size)
+    stored = Blob.objects.filter(pk__in=set(files.values()).difference(missing))
+    adding = sum(size for _, size in coming.values())
+    quotas.check(user, namespace, adding + selectors.bytes_to_add(namespace, stored))
 
 
 def _check_files(files: Mapping[str, str]) -> dict[str, str]:

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING, Any
 
+from hub import counting
 from hub.protocol import privacy
 from hub.protocol.privacy import Term
 from registry.federated.models import Round, Training
 from registry.federated.models.trainings import BaseData
 
 if TYPE_CHECKING:
+    from hub.protocol.training_rules import Rules
     from registry.models import Version
 
 # Why there is no guarantee.
@@ -94,6 +96,31 @@ def of_training(training: Training) -> Statement:
     return _compose(training, None)
 
 
+def forecast(version: Version, *, rules: Rules, base_data: BaseData, rounds: int) -> Statement:
+    """The statement of what a training of a version would have after so many rounds."""
+    before = of_version(version)
+    noise = rules.noise_multiplier
+    own = () if noise is None else (Term(rounds, noise),)
+    cause, culprit = (before.cause, before.culprit) if before else ("", "")
+    if not before and base_data == BaseData.UNKNOWN:
+        cause, culprit = UNKNOWN_BASE, _unknown(version)
+    if noise is None:
+        cause, culprit = NO_NOISE, "this training adds no noise"
+    return Statement(
+        delta=rules.delta or privacy.DEFAULT_DELTA,
+        terms=(*(before.terms if before else ()), *own),
+        trainings=before.trainings if before else (),
+        root=before.root if before else version.number,
+        root_data=before.root_data if before else base_data,
+        cause=cause,
+        culprit=culprit,
+    )
+
+
+def _unknown(root: Version) -> str:
+    return f"version {root.number} was uploaded, and its training data are unknown"
+
+
 def _compose(training: Training, number: int | None) -> Statement:
     """Walk from the newest training to the version that no round of this hub made."""
     rules = training.typed_rules
@@ -115,8 +142,7 @@ def _compose(training: Training, number: int | None) -> Statement:
             break
         training, number = ancestor.training, ancestor.number
     if not cause and training.base_data == BaseData.UNKNOWN:
-        cause = UNKNOWN_BASE
-        culprit = f"version {training.base.number} was uploaded, and its training data are unknown"
+        cause, culprit = UNKNOWN_BASE, _unknown(training.base)
     return Statement(
         delta=rules.delta or privacy.DEFAULT_DELTA,
         terms=tuple(reversed(terms)),
@@ -153,12 +179,13 @@ def words(of: Statement) -> str:
         for term in of.terms
         if term.rounds
     )
+    rounds = counting.plural(of.rounds, "round")
     return (
-        f"Central differential privacy with Gaussian noise: (ε = {_upwards(of.epsilon)}, "
-        f"δ = {of.delta:.3g}) for one participant over {of.rounds} rounds of {names} ({noise}), "
+        f"Central differential privacy with Gaussian noise: (ε = {upwards(of.epsilon)}, "
+        f"δ = {of.delta:.3g}) for one participant over {rounds} of {names} ({noise}), "
         "composed along the versions by Rényi differential privacy. All contributions of one "
         "participant are added or removed; how many there were in each round is public. Where "
-        f"one participant is replaced by another, ε = {_upwards(of.epsilon_replace_one)}. Version "
+        f"one participant is replaced by another, ε = {upwards(of.epsilon_replace_one)}. Version "
         f"{of.root}, where the rounds begin, is declared {_ROOTS[of.root_data]} by its "
         "maintainers. Participants are not sampled in secret, so nothing is amplified."
     )
@@ -170,7 +197,7 @@ _ROOTS = {
 }
 
 
-def _upwards(bound: float | None) -> str:
+def upwards(bound: float | None) -> str:
     """A bound to four digits, rounded up: rounded down, it would promise too much."""
     return f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal(bound or 0.0):f}"
 

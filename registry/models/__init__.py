@@ -1,13 +1,17 @@
 """Rows that say who owns what, which bytes, and in which state."""
 
 from registry.models.access import AccessRequest
+from registry.models.backups import Backup
 from registry.models.blobs import Blob, BlobCheck
 from registry.models.commits import Branch, Commit, CommitFile
 from registry.models.datasets import Dataset, DatasetFile, DatasetVersion
 from registry.models.events import Delivery, Event
 from registry.models.files import File, Variant
+from registry.models.interest import Like, Watch
 from registry.models.mentions import Mention, NameConfirmation
+from registry.models.mirrors import Mirror, MirroredModel, MirroredVersion
 from registry.models.namespaces import Membership, Namespace
+from registry.models.operations import Lease, PeriodicTask, WorkTotal
 from registry.models.refs import Ref
 from registry.models.refused_cards import RefusedCard
 from registry.models.registered_models import RegisteredModel, RetiredName
@@ -30,6 +34,7 @@ from registry.models.xet import XetStore, Xorb, XorbPart
 __all__ = [
     "AccessRequest",
     "AccessToken",
+    "Backup",
     "Blob",
     "BlobCheck",
     "Branch",
@@ -49,10 +54,16 @@ __all__ = [
     "DraftKey",
     "Event",
     "File",
+    "Lease",
+    "Like",
     "Membership",
     "Mention",
+    "Mirror",
+    "MirroredModel",
+    "MirroredVersion",
     "NameConfirmation",
     "Namespace",
+    "PeriodicTask",
     "PredictedSpeed",
     "Ref",
     "RefusedCard",
@@ -64,6 +75,8 @@ __all__ = [
     "User",
     "Variant",
     "Version",
+    "Watch",
+    "WorkTotal",
     "XetStore",
     "Xorb",
     "XorbPart",

@@ -3,6 +3,7 @@
 A blob is needed while a file of a version that is not withdrawn, of a model that is not deleted, a
 commit to such a version, a training, or an upload names it. Bytes without any file go with their
 row; where a withdrawn page still names them, the row stays and says that the bytes are gone.
+While a backup runs, nothing with a row is freed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from django.utils import timezone
 
 from registry.models import Blob, CommitFile, File, Upload, Version, XetStore
 from registry.storage import chunks, holders
+from registry.storage.backups import hold
 from registry.storage.files import store
 from registry.storage.services import blobs
 
@@ -51,18 +53,24 @@ def unneeded() -> QuerySet[Blob]:
     )
 
 
-def collect(tell: Callable[[], None] = lambda: None) -> int:
-    """Free the bytes of unneeded blobs; returns how many. ``tell`` is called before each."""
-    freed = 0
+def collect(
+    tell: Callable[[], None] = lambda: None, *, freed: Callable[[int], None] = lambda _: None
+) -> int:
+    """Free the bytes of unneeded blobs; returns how many.
+
+    ``tell`` is called before each, and ``freed`` with the size of each that went.
+    """
+    count = 0
     try:
-        for sha256 in list(unneeded().values_list("pk", flat=True)):
+        for sha256, size in list(unneeded().values_list("pk", "size")):
             tell()
             if _free(sha256):
-                freed += 1
-                log.info("blob_freed", sha256=sha256)
+                count += 1
+                freed(size)
+                log.info("blob_freed", sha256=sha256, bytes=size)
     finally:
         blobs.empty_trash()
-    return freed
+    return count
 
 
 def collect_orphans(prefixes: Iterable[str] = ()) -> int:
@@ -78,6 +86,8 @@ def collect_orphans(prefixes: Iterable[str] = ()) -> int:
 @transaction.atomic
 def _free(sha256: str) -> bool:
     """Free a blob unless something needs it after all, which is looked at once its row is ours."""
+    if not hold.may_free():
+        return False
     blob = Blob.objects.select_for_update().filter(pk=sha256).first()
     if blob is None or not unneeded().filter(pk=sha256).exists() or not _forget_chunks(blob):
         return False

@@ -26,8 +26,10 @@ def copy_to(target: BlobStore, tell: Callable[[int], None]) -> Iterator[tuple[st
     Raises Unavailable where one of the stores does not respond, StorageFull.
     """
     for blob in Blob.objects.filter(erased_at=None).order_by("pk").iterator():
-        if not _has(target, blob) and (problem := _copy(blob, target)):
-            yield f"sha256:{blob.pk}", problem
+        if not _has(target, blob) and (problem := copy_blob(blob.pk, store(), target)):
+            is_there = Blob.objects.filter(pk=blob.pk, erased_at=None).exists()
+            if is_there:  # else it was freed meanwhile
+                yield f"sha256:{blob.pk}", problem
         tell(blob.size)
     for xorb in Xorb.objects.filter(is_kept=True).select_related("store").iterator():
         if problem := _copy_xorb(xorb, target):
@@ -41,14 +43,16 @@ def _has(target: BlobStore, blob: Blob) -> bool:
         return size_of(reader) == blob.size
 
 
-def _copy(blob: Blob, target: BlobStore) -> str:
-    """Copy a blob; returns what is wrong with it, or nothing."""
-    if not store().holds(blob.pk):
-        is_there = Blob.objects.filter(pk=blob.pk, erased_at=None).exists()
-        return "is missing" if is_there else ""
-    with store().open(blob.pk) as reader:
+def copy_blob(sha256: str, source: BlobStore, target: BlobStore) -> str:
+    """Copy a blob, hashed on its way; returns what is wrong with it, or nothing.
+
+    Raises Unavailable where one of the stores does not respond, StorageFull.
+    """
+    if not source.holds(sha256):
+        return "is missing"
+    with source.open(sha256) as reader:
         staged = target.stage(reader)
-    if staged.sha256 != blob.pk:
+    if staged.sha256 != sha256:
         target.discard(staged.name)
         return "has other bytes than its digest names"
     target.prepare(staged.name, staged.sha256)

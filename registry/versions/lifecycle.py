@@ -44,14 +44,23 @@ def expect(version: Version, *states: str) -> None:
 
 
 def draft(
-    model: RegisteredModel, user: User, *, message: str = "", label: str = "", branch: str = BRANCH
+    model: RegisteredModel,
+    user: User,
+    *,
+    message: str = "",
+    label: str = "",
+    branch: str = BRANCH,
+    number: int | None = None,
 ) -> Version:
-    """Open a new version under the next number of a locked model; raises NameTaken."""
+    """Open a new version of a locked model; raises NameTaken.
+
+    It gets the next number, or a free ``number`` that it has elsewhere.
+    """
     try:
         with transaction.atomic():
             version = Version.objects.create(
                 model=model,
-                number=model.next_number,
+                number=number or model.next_number,
                 message=message,
                 label=label,
                 branch=branch,
@@ -61,7 +70,7 @@ def draft(
         raise problems.NameTaken.at(
             "/label", f"{model.ref} already has a version {label!r}."
         ) from error
-    model.next_number += 1
+    model.next_number = max(model.next_number, version.number + 1)
     model.save(update_fields=["next_number"])
     events.record("version.drafted", version, actor=user, model=model)
     return version

@@ -19,17 +19,15 @@ from registry.api.parameters import asks
 from registry.versions import selectors
 from runners.api.measurements import (
     ChallengeOutput,
-    ComparisonOutput,
-    EnrolledWorkerOutput,
     MeasurementDetailOutput,
     MeasurementOutput,
     SamplesOutput,
 )
+from runners.api.responses import jobs_response
 from runners.api.serializers import JobOutput
 from runners.benchmarks import (
     challenges,
     contributions,
-    enrolment,
     samples,
     scheduling,
 )
@@ -66,7 +64,7 @@ class RecordParser(BaseParser):
 
 
 class RunInput(Input):
-    """What to benchmark; by default the first variant, on everything that workers offer."""
+    """What to benchmark (default: the first variant, on every runtime and provider)."""
 
     variant = serializers.CharField(required=False, default="", allow_blank=True)
     runtime = serializers.CharField(required=False, default="", allow_blank=True)
@@ -119,16 +117,6 @@ class RunInput(Input):
     )
 
 
-class ComparisonInput(Input):
-    """The earlier side of a comparison; the later one is of the address."""
-
-    baseline = serializers.IntegerField(help_text="the number of a version of the same model")
-    baseline_variant = serializers.CharField(required=False, default="", allow_blank=True)
-    variant = serializers.CharField(required=False, default="", allow_blank=True)
-    runtime = serializers.CharField(required=False, default="", allow_blank=True)
-    provider = serializers.CharField(required=False, default="", allow_blank=True)
-
-
 class BenchmarkList(APIView):
     """The benchmark results of a version."""
 
@@ -144,7 +132,7 @@ class BenchmarkList(APIView):
         OpenApiParameter("history", bool, description="include older results"),
     )
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """List the results that count: of each variant and comparability key the newest one."""
+        """List the newest result of each variant and comparability key."""
         version = selectors.version(request.user, namespace, name, number)
         query = request.query_params
         filters = benchmark_selectors.Filters(
@@ -170,10 +158,11 @@ class BenchmarkList(APIView):
         responses={201: pagination.paged(MeasurementOutput)},
     )
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Contribute a record of your own machine, as `hub bench --contribute` writes it.
+        """Contribute a benchmark record of your own machine, as `hub bench --contribute` does.
 
-        It holds a challenge that you were given. Without the signature of an enrolled worker it is
-        unverified: shown apart, under your name, and never ranked.
+        The record contains a challenge from `/benchmarks/challenges`. Without the
+        signature of an enrolled worker, it is listed as unverified under your name and
+        never ranked.
         """
         version = selectors.version(request.user, namespace, name, number)
         variant = request.query_params.get("variant", "")
@@ -199,55 +188,14 @@ class BenchmarkChallenges(APIView):
         operation_id="benchmarks_challenge", request=None, responses={201: ChallengeOutput}
     )
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Get a challenge for one record of this version; it can be used once, until it expires."""
+        """Create a challenge for one record of this version.
+
+        It can be used once before it expires.
+        """
         version = selectors.version(request.user, namespace, name, number)
         return Response(
             ChallengeOutput(challenges.issue(request.user, version=version)).data, status=201
         )
-
-
-class EnrolmentInput(Input):
-    """A machine to be enrolled."""
-
-    name = serializers.CharField(max_length=64)
-    owner = serializers.CharField(
-        max_length=150, help_text="user who contributes the records it signs"
-    )
-    public_key = serializers.CharField(max_length=43, help_text="Ed25519, base64url")
-
-
-class EnrolledWorkerList(APIView):
-    """The enrolled workers."""
-
-    @extend_schema(
-        operation_id="enrolled_workers_list", responses=pagination.paged(EnrolledWorkerOutput)
-    )
-    @asks()
-    def get(self, request: Request) -> Response:
-        """List the enrolled workers, revoked ones included; for administrators."""
-        rows = list(enrolment.every(request.user))
-        return pagination.respond(request, EnrolledWorkerOutput, rows, None)
-
-    @extend_schema(
-        operation_id="enrolled_workers_enrol",
-        request=EnrolmentInput,
-        responses={201: EnrolledWorkerOutput},
-    )
-    def post(self, request: Request) -> Response:
-        """Enrol a machine by its public key; for administrators. What it signs is trusted."""
-        fields = parse(EnrolmentInput, request.data)
-        worker = enrolment.enrol(request.user, **fields)
-        return Response(EnrolledWorkerOutput(worker).data, status=201)
-
-
-class EnrolledWorkerDetail(APIView):
-    """One enrolled worker."""
-
-    @extend_schema(operation_id="enrolled_workers_revoke", responses={204: None})
-    def delete(self, request: Request, name: str) -> Response:
-        """Revoke a worker; for administrators. What it signed before is trusted no longer."""
-        enrolment.revoke(request.user, name=name)
-        return Response(status=204)
 
 
 class BenchmarkRuns(APIView):
@@ -259,10 +207,10 @@ class BenchmarkRuns(APIView):
         responses={202: pagination.paged(JobOutput)},
     )
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Have benchmarks run, for maintainers; the answer is the jobs that will."""
+        """Run benchmarks again; for maintainers. Returns the jobs."""
         version = selectors.version(request.user, namespace, name, number)
         jobs = scheduling.ask(request.user, version=version, **parse(RunInput, request.data))
-        return _jobs(request, jobs)
+        return jobs_response(request, jobs)
 
 
 class BenchmarkDetail(APIView):
@@ -270,13 +218,13 @@ class BenchmarkDetail(APIView):
 
     @extend_schema(operation_id="benchmarks_read", responses=MeasurementDetailOutput)
     def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
-        """Read a result with its complete record except the samples."""
+        """Read a benchmark result with its record, without the samples."""
         row = _one(request, namespace, name, number, pk)
         return Response(MeasurementDetailOutput(row).data)
 
     @extend_schema(operation_id="benchmarks_remove", responses={204: None})
     def delete(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
-        """Remove a contributed result: its contributor may, and maintainers."""
+        """Delete a contributed result; for its contributor and maintainers."""
         row = _one(request, namespace, name, number, pk)
         contributions.remove(request.user, version=row.variant.version, row=row)
         return Response(status=204)
@@ -291,7 +239,7 @@ class BenchmarkRecord(APIView):
     def get(
         self, request: Request, namespace: str, name: str, number: int, pk: int
     ) -> FileResponse:
-        """The record with every sample, as it was written; `hub bench verify` checks its sums."""
+        """Download the original record with every sample. `hub bench verify` checks its figures."""
         row = _whole(request, namespace, name, number, pk)
         file = samples.open_record(row)
         return FileResponse(file, content_type="application/json", filename=f"benchmark-{pk}.json")
@@ -302,7 +250,7 @@ class BenchmarkSamples(APIView):
 
     @extend_schema(operation_id="benchmarks_samples", responses=SamplesOutput)
     def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
-        """The samples of each process in nanoseconds."""
+        """Download the samples of each process, in nanoseconds."""
         row = _whole(request, namespace, name, number, pk)
         processes = [
             {
@@ -326,53 +274,12 @@ class BenchmarkTable(APIView):
     def get(
         self, request: Request, namespace: str, name: str, number: int, pk: int
     ) -> StreamingHttpResponse:
-        """The samples as CSV: process, place, and nanoseconds."""
+        """Download the samples as CSV: process, sample, kept_every, rejected, nanoseconds."""
         row = _whole(request, namespace, name, number, pk)
         samples.of(row)
         response = StreamingHttpResponse(samples.csv(row), content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="benchmark-{pk}.csv"'
         return response
-
-
-class ComparisonList(APIView):
-    """Comparisons of a version with earlier ones."""
-
-    @extend_schema(operation_id="comparisons_list", responses=pagination.paged(ComparisonOutput))
-    @asks()
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """List the newest comparison with each earlier variant on each runtime."""
-        version = selectors.version(request.user, namespace, name, number)
-        rows = benchmark_selectors.comparisons_of(version)
-        return pagination.respond(request, ComparisonOutput, rows, None)
-
-    @extend_schema(
-        operation_id="comparisons_run",
-        request=ComparisonInput,
-        responses={202: pagination.paged(JobOutput)},
-    )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Compare the speed of this version with another one; for maintainers."""
-        version = selectors.version(request.user, namespace, name, number)
-        given = parse(ComparisonInput, request.data)
-        before = selectors.version(request.user, namespace, name, given["baseline"])
-        jobs = scheduling.ask_comparison(
-            request.user,
-            baseline=selectors.variant(before, given["baseline_variant"] or None, None, None),
-            candidate=selectors.variant(version, given["variant"] or None, None, None),
-            runtime=given["runtime"],
-            provider=given["provider"],
-        )
-        return _jobs(request, jobs)
-
-
-class ComparisonDetail(APIView):
-    """One comparison."""
-
-    @extend_schema(operation_id="comparisons_read", responses=ComparisonOutput)
-    def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
-        """Read a comparison."""
-        version = selectors.version(request.user, namespace, name, number)
-        return Response(ComparisonOutput(benchmark_selectors.comparison(version, pk)).data)
 
 
 def _one(request: Request, namespace: str, name: str, number: int, pk: int) -> Measurement:
@@ -398,12 +305,6 @@ def _signature(request: Request) -> contributions.Signature | None:
             f"{SIGNATURE} must contain a worker's name and its signature."
         )
     return contributions.Signature(worker, value.strip())
-
-
-def _jobs(request: Request, jobs: list[Any]) -> Response:
-    response = pagination.respond(request, JobOutput, jobs, None)
-    response.status_code = 202
-    return response
 
 
 def whole(query: Any, name: str) -> int | None:

@@ -10,10 +10,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry.api import pagination
+from registry.api.addresses import file_url, page_url
 from registry.api.inputs import Input, parse
 from registry.api.parameters import asks
-from registry.api.serializers import Digest, file_url, page_url
+from registry.api.serializers import Digest
 from registry.versions import selectors
+from runners.api.responses import jobs_response
 from runners.api.serializers import JobOutput
 from runners.models import ConformanceResult, ConformanceVerdict
 from runners.proofs import selectors as proof_selectors
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ConformanceOutput(serializers.Serializer[ConformanceResult]):
-    """What one check said of one variant on one version of a runtime (outcomes: EARL 1.0)."""
+    """The result of one check of a variant on a version of a runtime; outcomes as in EARL 1.0."""
 
     id = serializers.IntegerField(source="pk")
     variant = serializers.CharField(source="variant.name")
@@ -84,7 +86,7 @@ class ConformanceDetailOutput(ConformanceOutput):
 
 
 class ConformanceInput(Input):
-    """What shall be run again; everything unless named."""
+    """Which conformance checks to run again (default: all)."""
 
     variant = serializers.CharField(required=False, default="", allow_blank=True)
     runtime = serializers.CharField(required=False, default="", allow_blank=True)
@@ -103,7 +105,7 @@ class ConformanceList(APIView):
         OpenApiParameter("runtime", str),
     )
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """List the newest result of each check on each runtime."""
+        """List conformance results: the newest of each check on each runtime."""
         version = selectors.version(request.user, namespace, name, number)
         with_history = request.query_params.get("history", "") in ("1", "true")
         rows = proof_selectors.results_of(version, with_history=with_history)
@@ -123,14 +125,12 @@ class ConformanceList(APIView):
         responses={202: pagination.paged(JobOutput)},
     )
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Run the checks again; returns the jobs."""
+        """Run the conformance checks again. Returns the jobs."""
         version = selectors.version(request.user, namespace, name, number)
         jobs = verification.again(
             request.user, version=version, **parse(ConformanceInput, request.data)
         )
-        response = pagination.respond(request, JobOutput, list(jobs), None)
-        response.status_code = 202
-        return response
+        return jobs_response(request, list(jobs))
 
 
 class ConformanceDetail(APIView):
@@ -138,7 +138,7 @@ class ConformanceDetail(APIView):
 
     @extend_schema(operation_id="conformance_read", responses=ConformanceDetailOutput)
     def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
-        """Read a result with its figures."""
+        """Read a conformance result with its figures."""
         version = selectors.version(request.user, namespace, name, number)
         result = proof_selectors.result(version, pk)
         result.variant.version = version

@@ -74,7 +74,7 @@ class CostsDetail(APIView):
         ),
     )
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Read multiply-accumulate operations, bytes and memory for chosen sizes."""
+        """Read the multiply-accumulate operations, bytes and memory of a run for given sizes."""
         version = selectors.version(request.user, namespace, name, number)
         variant = selectors.variant(version, request.GET.get("variant") or None, None, None)
         costs = networks.costs(networks.of(version, variant))

@@ -73,7 +73,7 @@ class EvaluationOutput(serializers.Serializer[Any]):
 
 
 class EvaluationInput(Input):
-    """The evaluation to be made."""
+    """An evaluation to run."""
 
     dataset = serializers.CharField(max_length=96, help_text="name of a data set of this hub")
     split = serializers.CharField(max_length=200)
@@ -95,7 +95,7 @@ class EvaluationList(APIView):
     @extend_schema(operation_id="evaluations_list", responses=pagination.paged(EvaluationOutput))
     @asks()
     def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """List the newest measurement of each variant, split and metric."""
+        """List measured accuracies: the newest of each variant, split and metric."""
         version = selectors.version(request.user, namespace, name, number)
         rows = evaluations.measured(version)
         return pagination.respond(request, EvaluationOutput, rows, None)

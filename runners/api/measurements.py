@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from registry.api.serializers import PARAMETERS, Digest, api_url, page_url
+from registry.api.addresses import api_url, page_url
+from registry.api.serializers import PARAMETERS, Digest
 from runners.engine.benchmark import record as form
 from runners.models import Challenge, Comparison, EnrolledWorker, Measurement
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MeasurementOutput(serializers.Serializer[Measurement]):
-    """One result: a variant, a configuration, an environment, and what came of it."""
+    """A benchmark result of one variant, configuration and environment."""
 
     id = serializers.IntegerField(source="pk")
     model = serializers.CharField(source="variant.version.model.ref")
@@ -113,13 +114,13 @@ class MeasurementOutput(serializers.Serializer[Measurement]):
 
 
 class MeasurementDetailOutput(MeasurementOutput):
-    """A result with everything but its samples."""
+    """A benchmark result with its record, without samples."""
 
     told = serializers.JSONField(source="record", help_text="the record without its samples")
 
 
 class StandingOutput(serializers.Serializer[Any]):
-    """A result and its place inside its comparability key."""
+    """A result and its rank within its comparability key."""
 
     rank = serializers.IntegerField(
         allow_null=True,
@@ -132,7 +133,7 @@ class StandingOutput(serializers.Serializer[Any]):
 
 
 class ChallengeOutput(serializers.Serializer[Challenge]):
-    """A challenge for one record of one version, of the person who asked for it."""
+    """A challenge for one record of one version; only for the user who requested it."""
 
     challenge = serializers.CharField(source="nonce", help_text="included in the record")
     seed = serializers.SerializerMethodField(help_text="seed of the record's inputs")
@@ -144,7 +145,7 @@ class ChallengeOutput(serializers.Serializer[Challenge]):
 
 
 class EnrolledWorkerOutput(serializers.Serializer[EnrolledWorker]):
-    """A machine whose key signs what its owner contributes."""
+    """A machine whose key signs its owner's contributed records."""
 
     name = serializers.CharField()
     owner = serializers.CharField(source="owner.username")
@@ -154,7 +155,7 @@ class EnrolledWorkerOutput(serializers.Serializer[EnrolledWorker]):
 
 
 class KeyOutput(serializers.Serializer[Any]):
-    """A comparability key, and what its results share."""
+    """A comparability key, and the settings that its results share."""
 
     key = serializers.CharField()
     device = serializers.CharField()
@@ -169,7 +170,7 @@ class KeyOutput(serializers.Serializer[Any]):
 
 
 class DeviceOutput(serializers.Serializer[Any]):
-    """A class of machines on which something was measured."""
+    """A class of machines with benchmark results."""
 
     name = serializers.CharField()
     title = serializers.CharField()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RuntimeOutput(serializers.Serializer[Runtime]):
-    """A version of a runtime that workers offer, or offered until lately."""
+    """A version of a runtime that workers offer, or recently offered."""
 
     name = serializers.CharField()
     version = serializers.CharField()
@@ -58,7 +58,7 @@ class TallyOutput(serializers.Serializer[Any]):
 
 
 class ChangeOutput(serializers.Serializer[Any]):
-    """A case that ends otherwise in another run."""
+    """A test case whose outcome differs in the other run."""
 
     operator = serializers.CharField()
     case = serializers.CharField()
@@ -67,7 +67,7 @@ class ChangeOutput(serializers.Serializer[Any]):
 
 
 class ScoreDetailOutput(ScoreOutput):
-    """The same with every operator, every opset, and what changed against another run."""
+    """A run by operator and opset, with the differences from another run."""
 
     operators = TallyOutput(many=True)
     opsets = TallyOutput(many=True)
@@ -80,7 +80,7 @@ class RuntimeList(APIView):
     @extend_schema(operation_id="runtimes_list", responses=pagination.paged(RuntimeOutput))
     @asks()
     def get(self, request: Request) -> Response:
-        """List runtimes, each in its newest version."""
+        """List runtimes, each with its newest version."""
         return pagination.respond(request, RuntimeOutput, verification.current(), None)
 
 
@@ -90,7 +90,7 @@ class Scoreboard(APIView):
     @extend_schema(operation_id="scoreboard", responses=pagination.paged(ScoreOutput))
     @asks()
     def get(self, request: Request) -> Response:
-        """List the runs of the suite."""
+        """List the runs of the ONNX operator test suite."""
         return pagination.respond(request, ScoreOutput, selectors.scores(), None)
 
 
@@ -136,7 +136,7 @@ class CaseList(APIView):
         *PAGED,
     )
     def get(self, request: Request, runtime: str, version: str) -> Response:
-        """List cases in the order of their operators; `operator` and `outcome` narrow."""
+        """List test cases by operator; filter with `operator` and `outcome`."""
         rows = selectors.suite_cases(
             selectors.score(runtime, version).run,
             operator=request.query_params.get("operator", ""),

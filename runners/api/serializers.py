@@ -48,7 +48,7 @@ def _sees_names(context: Mapping[str, Any]) -> bool:
 
 
 class SourceOutput(serializers.Serializer[Job]):
-    """The job whose result another one has, because both work on the same content."""
+    """The job whose result is shared, because both jobs have the same content."""
 
     uuid = serializers.UUIDField()
     model = serializers.CharField(source="version.model.ref")
@@ -56,7 +56,7 @@ class SourceOutput(serializers.Serializer[Job]):
 
 
 class JobOutput(serializers.Serializer[Job]):
-    """A job: what it is about, how far it is, and what it found."""
+    """A job with its progress and findings."""
 
     uuid = serializers.UUIDField()
     kind = serializers.CharField()
@@ -122,7 +122,7 @@ class AttemptOutput(serializers.Serializer[Attempt]):
 
 
 class JobDetailOutput(JobOutput):
-    """A job with every try of it, and why it waits."""
+    """A job with its attempts, and what it waits for."""
 
     attempts = AttemptOutput(many=True, source="attempts.all")
     waiting_for = serializers.SerializerMethodField(help_text="empty unless the job is queued")
@@ -138,7 +138,7 @@ class JobDetailOutput(JobOutput):
 
 
 class WorkerOutput(serializers.Serializer[Worker]):
-    """A worker seen of late, and what passed its own tests."""
+    """An active worker, with the runtimes and providers that passed its tests."""
 
     name = WorkerField()
     host = HostField()
@@ -161,13 +161,13 @@ class WorkerOutput(serializers.Serializer[Worker]):
     seen_at = serializers.DateTimeField()
 
     def get_runtimes(self, worker: Any) -> dict[str, Any]:
-        return dict(worker.capabilities.get("runtimes", {}))
+        return dict(worker.typed_capabilities.runtimes)
 
     def get_providers(self, worker: Any) -> list[str]:
-        return list(worker.capabilities.get("providers", []))
+        return list(worker.typed_capabilities.providers)
 
     def get_unavailable(self, worker: Any) -> dict[str, str]:
-        failed = worker.capabilities.get("failed", {})
+        failed = worker.typed_capabilities.failed
         return {name: failed[name] if _sees_names(self.context) else "" for name in sorted(failed)}
 
     @extend_schema_field(serializers.DictField(child=serializers.DictField()))
@@ -176,7 +176,7 @@ class WorkerOutput(serializers.Serializer[Worker]):
         return {name: {"code": cause.code, "cure": cause.cure} for name, cause in rows}
 
     def get_isolation(self, worker: Any) -> str:
-        return str(worker.capabilities.get("isolation", {}).get("name", "none"))
+        return str(worker.typed_capabilities.isolation.get("name", "none"))
 
     def get_versions(self, worker: Any) -> dict[str, str]:
-        return dict(worker.capabilities.get("versions", {}))
+        return dict(worker.typed_capabilities.versions)

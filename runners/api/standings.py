@@ -43,7 +43,7 @@ class Standings(APIView):
     def get(self, request: Request) -> Response:
         """Accepted results of each model's newest version, ranked inside their comparability key.
 
-        One key after the other; `keys` tells which there are, and `key` chooses one.
+        Results are grouped by comparability key. `keys` lists the keys; `key` selects one.
         """
         query = request.query_params
         texts = {name: query.get(name, "") for name in TEXTS}
@@ -84,7 +84,7 @@ class EnvironmentDetail(APIView):
 
     @extend_schema(operation_id="environments_read", responses=EnvironmentOutput)
     def get(self, request: Request, digest: str) -> Response:
-        """Read an environment of results that you can see."""
+        """Read the environment of results that you can see."""
         row = selectors.environment(request.user, digest)
         return Response(EnvironmentOutput(row).data)
 
@@ -95,6 +95,6 @@ class EnvironmentList(APIView):
     @extend_schema(operation_id="environments_list", responses=pagination.paged(EnvironmentOutput))
     @asks()
     def get(self, request: Request) -> Response:
-        """List the newest environments of the results that you can see."""
+        """List the environments of results that you can see, newest first."""
         rows = selectors.environments(request.user)[: pagination.LONGEST]
         return pagination.respond(request, EnvironmentOutput, list(rows), None)

@@ -10,17 +10,29 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry.api import pagination
+from registry.api.addresses import api_url
 from registry.api.inputs import Input, parse
 from registry.api.parameters import asks
-from registry.api.serializers import Digest, VariantOutput, api_url
+from registry.api.serializers import Digest, VariantOutput
 from registry.versions import selectors
 from runners.api.serializers import JobOutput
+from runners.benchmarks import unmeasured
 from runners.proofs import derivations
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
     from registry.models import Variant
+
+
+class BenchmarkStandingOutput(serializers.Serializer[Any]):
+    """The state of a variant's benchmark."""
+
+    state = serializers.ChoiceField(unmeasured.STATES)
+    reason = serializers.CharField(help_text="why it is not measured; otherwise empty")
+    job = serializers.UUIDField(
+        source="job.pk", default=None, allow_null=True, help_text="the newest benchmark job"
+    )
 
 
 class VariantListOutput(VariantOutput):
@@ -32,15 +44,22 @@ class VariantListOutput(VariantOutput):
     derivation = serializers.SerializerMethodField(
         help_text="how the variant was made, and how it compares with its source"
     )
+    benchmark = serializers.SerializerMethodField(
+        help_text="whether the hub measured its speed; if not, why"
+    )
 
     @extend_schema_field(serializers.DictField())
     def get_derivation(self, variant: Variant) -> dict[str, Any]:
         """Everything but the single figures, which may be hundreds."""
         return {key: value for key, value in variant.derivation.items() if key != "figures"}
 
+    @extend_schema_field(BenchmarkStandingOutput)
+    def get_benchmark(self, variant: Variant) -> dict[str, Any]:
+        return dict(BenchmarkStandingOutput(unmeasured.of(variant)).data)
+
 
 class VariantDetailOutput(VariantListOutput):
-    """A variant with every figure of how it was made."""
+    """A variant with the details of its derivation."""
 
     @extend_schema_field(serializers.DictField())
     def get_derivation(self, variant: Variant) -> dict[str, Any]:
@@ -48,7 +67,7 @@ class VariantDetailOutput(VariantListOutput):
 
 
 class VariantInput(Input):
-    """The variant to be made: an upgrade to another opset, or a recipe for another precision."""
+    """A variant to create: an upgrade to another opset, or a recipe for another precision."""
 
     kind = serializers.ChoiceField(derivations.KINDS)
     variant = serializers.CharField(
@@ -81,7 +100,7 @@ class VariantList(APIView):
 
     @extend_schema(operation_id="variants_create", request=VariantInput, responses={202: JobOutput})
     def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Request a variant; returns the job."""
+        """Create a variant. Returns the job."""
         version = selectors.version(request.user, namespace, name, number)
         job = derivations.request(
             request.user, version=version, **parse(VariantInput, request.data)
@@ -96,7 +115,7 @@ class VariantDetail(APIView):
     def get(
         self, request: Request, namespace: str, name: str, number: int, variant: str
     ) -> Response:
-        """Read a variant with the figures of its creation."""
+        """Read a variant, and how it was created."""
         version = selectors.version(request.user, namespace, name, number)
         row = selectors.variant(version, variant, None, None)
         return Response(VariantDetailOutput(row).data)

@@ -48,7 +48,7 @@ class JobDetail(APIView):
 
     @extend_schema(operation_id="jobs_read", responses=JobDetailOutput)
     def get(self, request: Request, uuid: UUID) -> Response:
-        """Read a job; ask again with If-None-Match and get 304 while nothing changed."""
+        """Read a job. With If-None-Match, an unchanged job returns 304."""
         job = selectors.job(request.user, uuid)
         output = JobDetailOutput(job, context={"request": request})
         return etags.respond(request, dict(output.data))
@@ -59,7 +59,7 @@ class JobCancel(APIView):
 
     @extend_schema(operation_id="jobs_cancel", request=None, responses=JobOutput)
     def post(self, request: Request, uuid: UUID) -> Response:
-        """Cancel a job: at once while it waits, within seconds while it runs."""
+        """Cancel a job. A queued job stops at once, a running one within seconds."""
         job = services.cancel(request.user, job=selectors.job(request.user, uuid))
         return Response(JobOutput(job, context={"request": request}).data)
 
@@ -69,7 +69,10 @@ class JobLift(APIView):
 
     @extend_schema(operation_id="jobs_lift", request=None, responses=JobDetailOutput)
     def post(self, request: Request, uuid: UUID) -> Response:
-        """Lift the quarantine of this job's file; for administrators. Jobs can then run again."""
+        """Release the file of this job from quarantine; for administrators.
+
+        Jobs can then run on it again.
+        """
         job = selectors.job(request.user, uuid)
         services.lift(request.user, job=job)
         return Response(JobDetailOutput(job, context={"request": request}).data)
@@ -81,5 +84,5 @@ class WorkerList(APIView):
     @extend_schema(operation_id="workers_list", responses=pagination.paged(WorkerOutput))
     @asks()
     def get(self, request: Request) -> Response:
-        """Workers seen of late, each with its queues, runtimes and execution providers."""
+        """List active workers with their queues, runtimes and execution providers."""
         return pagination.respond(request, WorkerOutput, selectors.live_workers(), None)

@@ -121,10 +121,10 @@ def _expect_release(record: Record) -> None:
     releases = RELEASES.get(runtime, frozenset())
     if runtime_version in releases:
         return
-    offered = {
-        str(worker.capabilities.get("versions", {}).get(runtime)) for worker in live_workers()
-    }
-    if runtime_version not in offered:
+    if not any(
+        worker.typed_capabilities.versions.get(runtime) == runtime_version
+        for worker in live_workers()
+    ):
         raise record_consistency.refusal(
             "environment.runtime_version",
             f"{runtime} has no release {runtime_version[:40]!r} that this hub knows",

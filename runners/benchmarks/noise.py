@@ -7,7 +7,7 @@ from datetime import timedelta
 from django.db.models import F
 from django.utils import timezone
 
-from runners.benchmarks import scheduling
+from runners.benchmarks.timing_jobs import BENCHMARK, IDLE, REQUESTED
 from runners.models import Job, Measurement
 from runners.queue import order, services
 
@@ -26,21 +26,21 @@ def repeat_later(job: Job) -> Job | None:
     None for any other benchmark, and after the last repetition.
     """
     tries = Job.objects.filter(
-        kind=scheduling.KIND, version=job.version, entry=job.entry, pool=job.pool, input=job.input
+        kind=BENCHMARK, version=job.version, entry=job.entry, pool=job.pool, input=job.input
     )
-    repeated = tries.filter(priority=scheduling.IDLE, again=True).count()
+    repeated = tries.filter(priority=IDLE, again=True).count()
     is_first = tries.filter(priority=order.FIRST).exists()
-    if job.priority == scheduling.ASKED or not is_first or repeated == len(_QUIETER):
+    if job.priority == REQUESTED or not is_first or repeated == len(_QUIETER):
         return None
     return services.enqueue(
-        kind=scheduling.KIND,
+        kind=BENCHMARK,
         version=job.version,
         entry=job.entry,
-        given={name: value for name, value in job.input.items() if name != "manifest_sha256"},
+        job_input={name: value for name, value in job.input.items() if name != "manifest_sha256"},
         requires=job.requires,
         pool=job.pool,
         exclusive=job.exclusive,
-        priority=scheduling.IDLE,
+        priority=IDLE,
         not_before=timezone.now() + _QUIETER[repeated],
         again=True,
     )
@@ -53,13 +53,13 @@ def give_way(job: Job) -> int:
     how many were put off.
     """
     ended = Job.objects.filter(
-        kind=scheduling.KIND, host=job.host, state=Job.State.SUCCEEDED, shared_from=None
+        kind=BENCHMARK, host=job.host, state=Job.State.SUCCEEDED, shared_from=None
     ).order_by("-finished_at")[:_NOISY_IN_A_ROW]
     jobs = [one.pk for one in ended.only("pk")]
     quiet = Measurement.objects.filter(job__in=jobs).exclude(status=Measurement.Status.NOISY)
     if len(jobs) < _NOISY_IN_A_ROW or quiet.exists():
         return 0
     waiting = Job.objects.filter(
-        kind=scheduling.KIND, pool=job.pool, state=Job.State.QUEUED, priority=order.FIRST
+        kind=BENCHMARK, pool=job.pool, state=Job.State.QUEUED, priority=order.FIRST
     )
     return waiting.update(due_at=F("queued_at") + order.FIRST * order.STEP + _GIVES_WAY)

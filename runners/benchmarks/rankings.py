@@ -205,7 +205,7 @@ def _chosen(actor: Actor, selection: Selection) -> QuerySet[Measurement]:
 def _matching(
     actor: Actor, selection: Selection, *, status: str = Measurement.Status.ACCEPTED
 ) -> QuerySet[Measurement]:
-    rows = selectors.of_newest(actor).filter(status__in=[status] if status else Measurement.SHOWN)
+    rows = selectors.of_newest(actor).filter(status__in=[status] if status else Measurement.PUBLIC)
     if not selection.contributed:
         rows = rows.filter(Measurement.TRUSTED)
     conditions: tuple[tuple[str, Any], ...] = (

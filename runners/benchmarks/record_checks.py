@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from registry.storage.files import store
+from runners.benchmarks import timing_jobs
 from runners.benchmarks.record_consistency import UnbelievableError, checked
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import verdicts
@@ -23,10 +24,9 @@ if TYPE_CHECKING:
     from runners.engine.reports import Report
     from runners.models import Job
 
-KIND = "benchmark"
 RECORD, COMPARISON = "record.json", "comparison.json"
 RECORD_BYTES = 64 << 20
-_OUTPUTS = {KIND: RECORD, "compare-speed": COMPARISON}
+_OUTPUTS = {timing_jobs.BENCHMARK: RECORD, timing_jobs.COMPARISON: COMPARISON}
 _SLACK_SECONDS = 1.0
 
 
@@ -46,7 +46,7 @@ def vetted(job: Job, report: Report) -> Report:
         )
     try:
         data = _read(report.files[name])
-        vet = _vet_record if job.kind == KIND else _vet_comparison
+        vet = _vet_record if job.kind == timing_jobs.BENCHMARK else _vet_comparison
         facts = vet(job, data, report)
     except (UnbelievableError, OSError, ValueError, RecursionError) as error:
         return _refused(report, f"The record of the run is not valid: {error}.")

@@ -14,8 +14,8 @@ from runners.engine.benchmark import record as form
 from runners.engine.benchmark import verification
 from runners.engine.benchmark.typed_record import Record
 
-# Of what statuses a figure is shown.
-SHOWN = ("accepted", "noisy")
+# Statuses of records whose figures are published.
+_PUBLIC = (form.ACCEPTED, form.NOISY)
 _ENVIRONMENT_BYTES = 64 << 10
 _ROW_BYTES = 2 << 20
 _MOST_COUNT = 1_000_000
@@ -72,7 +72,7 @@ def read(text: str) -> tuple[dict[str, Any], str]:
         record = checked(data)
     except UnbelievableError as error:
         raise refusal(error.where, str(error), rule=error.rule, cure=error.cure) from None
-    if record.status not in SHOWN:
+    if record.status not in _PUBLIC:
         raise refusal("status", f"it is {record.status} and has no figures", rule="status")
     if record.format_version != form.FORMAT_VERSION:
         raise refusal(
@@ -102,7 +102,7 @@ def _fits(record: Record) -> None:
     ):
         if not least <= value <= _MOST_COUNT:
             raise UnbelievableError(f"config.{name}", "it is out of range")
-    if record.status in SHOWN and record.median_ms <= 0:
+    if record.status in _PUBLIC and record.median_ms <= 0:
         raise UnbelievableError("stats.p50_of_processes_ms", "a run takes longer than 0 s")
     if len(form.canonical(record.environment)) > _ENVIRONMENT_BYTES:
         raise UnbelievableError("environment", "it is too large")

@@ -5,7 +5,6 @@ Only vetted records come here (`vetting`); one of a person carries that person's
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -14,10 +13,10 @@ from django.utils import timezone
 from registry.core import events
 from registry.models import File, Variant, Version
 from registry.versions.services import derivatives
-from runners.benchmarks import noise, record_checks
-from runners.benchmarks.record_checks import COMPARISON, KIND, RECORD
+from runners.benchmarks import noise, record_checks, timing_jobs
+from runners.benchmarks.record_checks import COMPARISON, RECORD
 from runners.engine.benchmark import verdicts
-from runners.models import Comparison, Environment, Host, Job, Measurement
+from runners.models import Comparison, Environment, Job, Measurement
 
 if TYPE_CHECKING:
     from runners.engine.benchmark import typed_record
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 FOLDER = "benchmarks"
 SAMPLES = "samples.csv"
-_CALIBRATION_BYTES = 20_000
 
 
 @transaction.atomic
@@ -101,28 +99,16 @@ def take_comparison(job: Job) -> Comparison | None:
 
 
 @transaction.atomic
-def take_calibration(job: Job) -> None:
-    """Keep a host's limits, measured by running one file against itself, on its row."""
-    calibration = job.typed_report.facts
-    limits = calibration.get("limits")
-    if isinstance(limits, dict) and len(json.dumps(calibration)) <= _CALIBRATION_BYTES:
-        Host.objects.filter(name=job.requires.get("host", "")).update(
-            calibration=calibration, calibrated_at=job.finished_at or timezone.now()
-        )
-
-
-@transaction.atomic
 def forget(version: Version) -> int:
     """Drop what was measured of a withdrawn version: records tell of its graph's nodes."""
-    mine = Job.objects.filter(kind__in=(KIND, "compare-speed"), version=version)
-    against = Job.objects.filter(
-        kind="compare-speed",
+    ended = Job.objects.exclude(state=Job.State.RUNNING)
+    mine = ended.filter(kind__in=(timing_jobs.BENCHMARK, timing_jobs.COMPARISON), version=version)
+    against = ended.filter(
+        kind=timing_jobs.COMPARISON,
         version__model=version.model_id,
         input__against_version=version.number,
     )
-    deleted = 0
-    for jobs in (mine, against):
-        deleted += jobs.exclude(state=Job.State.RUNNING).delete()[0]
+    deleted = mine.delete()[0] + against.delete()[0]
     return deleted + Measurement.objects.filter(variant__version=version).delete()[0]
 
 

@@ -32,6 +32,8 @@ RESULTS, CONTRIBUTED = 2000, 500
 _HEAVY = ("variant__facts", "variant__derivation", "record")
 # What a result is counted by: versions with the same content share one measurement.
 EVIDENCE = Concat("record_sha256", Value("-"), "ordinal", output_field=CharField())
+_RESULTS = Count(EVIDENCE, distinct=True)
+_MODELS = Count("variant__version__model", distinct=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def listing_of(version: Version, *, with_history: bool = False) -> Listing:
     rows = Measurement.objects.filter(variant__version=version)
     if not with_history:
         rows = Measurement.objects.filter(pk__in=counting(visible_of(version)))
-    listing = bounded(_shown(rows), most=RESULTS, most_contributed=CONTRIBUTED)
+    listing = bounded(_with_details(rows), most=RESULTS, most_contributed=CONTRIBUTED)
     listing.rows.sort(key=lambda row: (row.at, row.pk), reverse=True)
     for row in listing.rows:
         row.variant.version = version
@@ -229,7 +231,7 @@ def history_of(row: Measurement) -> list[Measurement]:
     rows = Measurement.objects.filter(
         variant=row.variant_id, comparability_key=row.comparability_key
     )
-    return list(_shown(rows).order_by("-at", "-pk")[:50])
+    return list(_with_details(rows).order_by("-at", "-pk")[:50])
 
 
 def visible(actor: Actor) -> QuerySet[Measurement]:
@@ -242,7 +244,7 @@ def visible(actor: Actor) -> QuerySet[Measurement]:
 
 def trusted(actor: Actor) -> QuerySet[Measurement]:
     """What lists count and rank of what the actor may see: trusted, and with a figure."""
-    return visible(actor).filter(Measurement.TRUSTED, status__in=Measurement.SHOWN)
+    return visible(actor).filter(Measurement.TRUSTED, status__in=Measurement.PUBLIC)
 
 
 def visible_of(version: Version) -> QuerySet[Measurement]:
@@ -271,7 +273,7 @@ def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
         variant__version__state__in=Version.SERVED,
         entry_sha256=F("variant__entry__blob"),
         trust=Measurement.Trust.HUB,
-        status__in=Measurement.SHOWN,
+        status__in=Measurement.PUBLIC,
         job__shared_from=None,
     )
     rows = rows.select_related("variant__version__model__namespace", "environment")
@@ -281,25 +283,12 @@ def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
 def devices(actor: Actor) -> list[Device]:
     """The device classes of the trusted results that the actor may see, the most measured first."""
     rows = trusted(actor)
-    counts = (
-        rows.values("device", "device_kind")
-        .annotate(
-            title=Min("device_title"),
-            results=Count(EVIDENCE, distinct=True),
-            models=Count("variant__version__model", distinct=True),
-        )
-        .order_by("-results", "device")
+    counts: Any = (
+        rows.values(name=F("device"), kind=F("device_kind"))
+        .annotate(title=Min("device_title"), measurements=_RESULTS, models=_MODELS)
+        .order_by("-measurements", "name")
     )
-    return [
-        Device(
-            row["device"],
-            row["title"],
-            row["device_kind"],
-            row["results"],
-            row["models"],
-        )
-        for row in counts
-    ]
+    return [Device(**row) for row in counts]
 
 
 def device(actor: Actor, name: str) -> Device:
@@ -307,7 +296,7 @@ def device(actor: Actor, name: str) -> Device:
     for row in devices(actor):
         if row.name == name:
             return row
-    unverified = visible(actor).filter(device=name, status__in=Measurement.SHOWN).first()
+    unverified = visible(actor).filter(device=name, status__in=Measurement.PUBLIC).first()
     if unverified is not None:
         return Device(name, unverified.device_title, unverified.device_kind, 0, 0)
     raise problems.NotFound(f"No results found for a device {name}.")
@@ -316,21 +305,12 @@ def device(actor: Actor, name: str) -> Device:
 def runtimes(actor: Actor) -> list[MeasuredRuntime]:
     """The runtimes of the trusted results that the actor may see, by name, the newest first."""
     rows = trusted(actor)
-    counts = (
-        rows.values("runtime", "runtime_version")
-        .annotate(
-            results=Count(EVIDENCE, distinct=True),
-            models=Count("variant__version__model", distinct=True),
-            newest=Max("at"),
-        )
-        .order_by("runtime", "-newest")
+    counts: Any = (
+        rows.values(name=F("runtime"), version=F("runtime_version"))
+        .annotate(measurements=_RESULTS, models=_MODELS, newest=Max("at"))
+        .order_by("name", "-newest")
     )
-    return [
-        MeasuredRuntime(
-            row["runtime"], row["runtime_version"], row["results"], row["models"], row["newest"]
-        )
-        for row in counts
-    ]
+    return [MeasuredRuntime(**row) for row in counts]
 
 
 def environment(actor: Actor, digest: str) -> Environment:
@@ -399,7 +379,7 @@ def _newest_comparisons(rows: QuerySet[Comparison]) -> list[Comparison]:
 _LONG = ("facts", "derivation")
 
 
-def _shown(rows: QuerySet[Measurement]) -> QuerySet[Measurement]:
+def _with_details(rows: QuerySet[Measurement]) -> QuerySet[Measurement]:
     whose = ("contributor", "enrolled_worker", "record_file", "samples_file")
     return rows.select_related("variant__entry", "environment", *whose).defer(
         *_HEAVY, "environment__parts"

@@ -28,7 +28,7 @@ def connect() -> None:
 def of(version: Version) -> set[Fact]:
     """The device classes on which some variant was timed, noisily or not, by whom one trusts."""
     rows = selectors.visible_of(version)
-    measured = rows.filter(Measurement.TRUSTED, status__in=Measurement.SHOWN)
+    measured = rows.filter(Measurement.TRUSTED, status__in=Measurement.PUBLIC)
     return {("measured_on", name) for name in measured.values_list("device", flat=True)}
 
 
@@ -42,7 +42,7 @@ def of_main(variant: Variant) -> Iterator[Speed]:
         variant=variant,
         entry_sha256=variant.entry.blob_id,
         trust=Measurement.Trust.HUB,
-        status__in=Measurement.SHOWN,
+        status__in=Measurement.PUBLIC,
         **DEFAULT,
     )
     columns = (

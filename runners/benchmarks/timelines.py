@@ -26,7 +26,7 @@ def over_versions(actor: Actor, model: RegisteredModel, key: str) -> list[Measur
         .filter(
             variant__version__model=model,
             comparability_key=key,
-            status__in=Measurement.SHOWN,
+            status__in=Measurement.PUBLIC,
         )
         .filter(Measurement.TRUSTED)
     )
@@ -48,20 +48,6 @@ def inputs_of(keys: Iterable[str]) -> dict[str, list[Any]]:
     }
 
 
-def fastest_of(variant: Variant | None) -> Measurement | None:
-    """The fastest single inference of a variant that was accepted and is trusted."""
-    if variant is None:
-        return None
-    rows = Measurement.objects.filter(
-        variant=variant,
-        entry_sha256=F("variant__entry__blob"),
-        status=Measurement.Status.ACCEPTED,
-        scenario="single_stream",
-        batch=1,
-    ).filter(Measurement.TRUSTED)
-    return rows.defer("record").order_by("p50_ms", "-pk").first()
-
-
 def with_energy(variant: Variant | None) -> Measurement | None:
     """The newest shown result of a variant that tells energy; what was measured comes first."""
     if variant is None:
@@ -70,7 +56,7 @@ def with_energy(variant: Variant | None) -> Measurement | None:
         Measurement.objects.filter(
             variant=variant,
             entry_sha256=F("variant__entry__blob"),
-            status__in=Measurement.SHOWN,
+            status__in=Measurement.PUBLIC,
             energy_j__isnull=False,
         )
         .filter(Measurement.TRUSTED)
@@ -91,7 +77,7 @@ def of_runtime(actor: Actor, runtime: str) -> selectors.Listing:
 
 
 def _listed(actor: Actor, **narrowed: str) -> selectors.Listing:
-    rows = selectors.of_newest(actor).filter(status__in=Measurement.SHOWN, **narrowed)
+    rows = selectors.of_newest(actor).filter(status__in=Measurement.PUBLIC, **narrowed)
     results = Measurement.objects.filter(pk__in=selectors.counting(rows)).select_related(
         *("variant__version__model__namespace", "environment", "contributor", "enrolled_worker")
     )

@@ -59,7 +59,7 @@ def ask(actor: Actor, *, version: Version) -> Job:
         kind="describe",
         version=version,
         entry=entry.path,
-        given={MARK: entry.blob_id},
+        job_input={MARK: entry.blob_id},
         priority=1,
         once=True,
     )

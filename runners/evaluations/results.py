@@ -23,12 +23,12 @@ def take(job: Job) -> int:
     version = job.version
     if version is None:
         return 0
-    given = job.input
+    details = job.input
     variant = Variant.objects.filter(version=version, entry__path=job.entry).first()
     dataset = DatasetVersion.objects.filter(
-        dataset__slug=given.get("dataset"), number=given.get("number")
+        dataset__slug=details.get("dataset"), number=details.get("number")
     ).first()
-    if variant is None or dataset is None or given["manifest_sha256"] != version.manifest_sha256:
+    if variant is None or dataset is None or details["manifest_sha256"] != version.manifest_sha256:
         return 0
     report = job.typed_report
     facts = report.facts
@@ -38,7 +38,7 @@ def take(job: Job) -> int:
             variant=variant,
             entry_sha256=job.subject,
             dataset_version=dataset,
-            split=given["split"]["name"],
+            split=details["split"]["name"],
             metric=measure["metric"],
             value=measure["value"],
             low=measure["low"],

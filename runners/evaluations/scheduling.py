@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 KIND = "evaluation"
 # After the first evidence of all versions, and before what is deep.
-MAIN, DERIVED, ASKED = order.FIRST + 1, order.DEEP, 2
+MAIN, DERIVED, REQUESTED = order.FIRST + 1, order.DEEP, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def targets(version: Version) -> list[Target]:
     newest = _newest(version, tried)
     rows = [row for row in resolved(version) if not row.reason]
     rows += [row for claim in tried if not (row := _resolve(claim, newest)).reason]
-    found = [Target(row.dataset, row.split) for row in rows if row.dataset and row.split]
-    return list({(one.dataset.pk, one.split.name): one for one in found}.values())
+    targets = [Target(row.dataset, row.split) for row in rows if row.dataset and row.split]
+    return list({(one.dataset.pk, one.split.name): one for one in targets}.values())
 
 
 def owe(version: Version) -> int:
@@ -124,7 +124,7 @@ def request(
         )
     chosen = registry.variant(version, variant or None, None, None)
     target = _target(dataset, number, split)
-    return _enqueue(chosen, target, priority=ASKED, once=False)
+    return _enqueue(chosen, target, priority=REQUESTED, once=False)
 
 
 def _target(slug: str, number: int | None, split: str) -> Target:
@@ -150,7 +150,7 @@ def _target(slug: str, number: int | None, split: str) -> Target:
 def _enqueue(variant: Variant, target: Target, *, priority: int, once: bool) -> Job:
     version, dataset = variant.version, target.dataset
     paths = dataset.files.filter(path__in=target.split.files)
-    given: dict[str, Any] = {
+    job_input: dict[str, Any] = {
         "runtime": ONNXRUNTIME,
         "method": rules.METHOD,
         "dataset": dataset.dataset.slug,
@@ -160,12 +160,12 @@ def _enqueue(variant: Variant, target: Target, *, priority: int, once: bool) -> 
     }
     inputs = version.card.get("inputs") if isinstance(version.card, dict) else None
     if target.split.reader == "images" and isinstance(inputs, dict):
-        given["inputs"] = inputs
+        job_input["inputs"] = inputs
     return services.enqueue(
         kind=KIND,
         version=version,
         entry=variant.entry.path,
-        given=given,
+        job_input=job_input,
         requires={"runtime": ONNXRUNTIME},
         priority=priority,
         once=once,

@@ -69,13 +69,13 @@ class Overview:
     unmeasured: tuple[Unmeasured, ...]
 
 
-def rows_of(version: Version) -> QuerySet[Evaluation]:
+def rows_of(*versions: Version) -> QuerySet[Evaluation]:
     """The newest measurement of each variant, split and metric, on the newest data that it had.
 
     A measurement counts only while its variant still is the file that was run.
     """
     valid = Evaluation.objects.filter(
-        variant__version=version, entry_sha256=F("variant__entry__blob")
+        variant__version__in=versions, entry_sha256=F("variant__entry__blob")
     )
     groups = valid.order_by().values("variant", "dataset_version__dataset", "split", "metric")
     newest = groups.annotate(newest=Max("pk")).values("newest")
@@ -86,11 +86,10 @@ def rows_of(version: Version) -> QuerySet[Evaluation]:
 def shared(variants: Sequence[Variant]) -> dict[int, Evaluation]:
     """One figure of each measured variant, by its key: on the split that most of them share."""
     by_variant: dict[int, dict[tuple[int, str, str], Evaluation]] = {}
-    for version in {variant.version_id: variant.version for variant in variants}.values():
-        for row in rows_of(version):
-            if row.metric in _LEADING:
-                key = (row.dataset_version_id, row.split, row.metric)
-                by_variant.setdefault(row.variant_id, {})[key] = row
+    versions = {variant.version_id: variant.version for variant in variants}
+    for row in rows_of(*versions.values()).filter(metric__in=_LEADING):
+        key = (row.dataset_version_id, row.split, row.metric)
+        by_variant.setdefault(row.variant_id, {})[key] = row
     own = {pk: by_variant[pk] for pk in {row.pk for row in variants} if pk in by_variant}
     counted = Counter(sorted(key for rows in own.values() for key in rows))
     order = [key for key, _ in counted.most_common()]

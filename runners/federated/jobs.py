@@ -69,24 +69,24 @@ def connect() -> None:
 
 def keep_up() -> None:
     """Do what is due for every live round; quick where nothing is, harmless however often."""
-    for found in rounds.due():
-        _try_to_serve(found)
+    for training_round in rounds.due():
+        _try_to_serve(training_round)
 
 
-def serve(found: Round) -> None:
+def serve(training_round: Round) -> None:
     """Move one round on: have its contributions checked, close it, have it aggregated."""
-    plan = rounds.advance(found)
+    plan = rounds.advance(training_round)
     if plan is not None:
         _enqueue(AGGREGATE, {"aggregate": plan.pk})
         return
     waiting = Contribution.objects.filter(
-        round=found, state=Contribution.State.RECEIVED
+        round=training_round, state=Contribution.State.RECEIVED
     ).values_list("pk", "tries")
     fresh = [key for key, tries in waiting.order_by("pk") if not tries][:TOGETHER]
     alone = [([key], tries) for key, tries in waiting if tries][:TOGETHER]
     for keys, tries in [*([(fresh, 0)] if fresh else []), *alone]:
-        if not _is_being_checked(found, keys):
-            _enqueue(CHECK, {"round": found.pk, "contributions": keys, "tries": tries})
+        if not _is_being_checked(training_round, keys):
+            _enqueue(CHECK, {"round": training_round.pk, "contributions": keys, "tries": tries})
 
 
 def staged(job: Job, path_of: Callable[[str], Path]) -> Staged:
@@ -114,75 +114,84 @@ def _on_event(subject: outbox.Subject) -> None:
         if row is not None and not row.layout_sha256:
             services.enqueue(
                 kind=SCHEMA, version=row.base, entry=row.entry,
-                given={"training": row.pk, "roles": row.roles}, priority=Job.URGENT,
+                job_input={"training": row.pk, "roles": row.roles}, priority=Job.URGENT,
             )  # fmt: skip
         return
-    found = Round.objects.filter(pk=subject.key).select_related("training__model").first()
-    if found is not None:
-        serve(found)
+    training_round = Round.objects.filter(pk=subject.key).select_related("training__model").first()
+    if training_round is not None:
+        serve(training_round)
 
 
-def _try_to_serve(found: Round) -> None:
+def _try_to_serve(training_round: Round) -> None:
     """Move a round on; what is wrong with one holds up no other."""
     try:
-        serve(found)
+        serve(training_round)
     except (problems.Problem, DatabaseError):
-        log.exception("round_not_served", round=found.pk)
+        log.exception("round_not_served", round=training_round.pk)
 
 
-def _enqueue(kind: str, given: dict[str, Any]) -> Job:
+def _enqueue(kind: str, job_input: dict[str, Any]) -> Job:
     """Have work done; where the hub could not do it before, later each time."""
     failed = Job.objects.filter(
-        kind=kind, version=None, input=given, state=Job.State.FAILED, error_class__in=_NO_VERDICT
+        kind=kind,
+        version=None,
+        input=job_input,
+        state=Job.State.FAILED,
+        error_class__in=_NO_VERDICT,
     ).count()
     wait = min(_RETRY_SECONDS * 2 ** (failed - 1), _LONGEST_RETRY_SECONDS) if failed else 0
     return services.enqueue(
         kind=kind,
         version=None,
         entry=BASE,
-        given=given,
+        job_input=job_input,
         priority=Job.URGENT,
         not_before=timezone.now() + timedelta(seconds=wait),
         once=True,
     )
 
 
-def _is_being_checked(found: Round, keys: Iterable[int]) -> bool:
-    live = Job.objects.filter(kind=CHECK, state__in=Job.LIVE, input__round=found.pk)
-    busy = {key for given in live.values_list("input", flat=True) for key in given["contributions"]}
+def _is_being_checked(training_round: Round, keys: Iterable[int]) -> bool:
+    live = Job.objects.filter(kind=CHECK, state__in=Job.LIVE, input__round=training_round.pk)
+    busy = {
+        key
+        for job_input in live.values_list("input", flat=True)
+        for key in job_input["contributions"]
+    }
     return not busy.isdisjoint(keys)
 
 
-def _stage_check(job: Job, given: Staged) -> Staged:
-    found = Round.objects.select_related("training").get(pk=job.input["round"])
+def _stage_check(job: Job, files: Staged) -> Staged:
+    training_round = Round.objects.select_related("training").get(pk=job.input["round"])
     rows = Contribution.objects.filter(
-        pk__in=job.input["contributions"], round=found, state=Contribution.State.RECEIVED
+        pk__in=job.input["contributions"], round=training_round, state=Contribution.State.RECEIVED
     ).select_related("participant")
-    if not found.is_live or not rows:
+    if not training_round.is_live or not rows:
         raise GoneError("The contribution was withdrawn, or its round has ended.")
-    given.add(BASE, found.base_id)
-    told = [
-        _told(given, row) | {"sha256": row.sha256, "norm_limit": found.training.rules["norm_limit"]}
+    files.add(BASE, training_round.base_id)
+    entries = [
+        _contribution(files, row)
+        | {"sha256": row.sha256, "norm_limit": training_round.training.rules["norm_limit"]}
         for row in rows
     ]
-    given.options = {"tensors": found.training.layout, "contributions": told}
-    return given
+    files.options = {"tensors": training_round.training.layout, "contributions": entries}
+    return files
 
 
-def _stage_aggregate(job: Job, given: Staged) -> Staged:
+def _stage_aggregate(job: Job, files: Staged) -> Staged:
     plan = Aggregate.objects.select_related("round__training").get(pk=job.input["aggregate"])
     closing, training = plan.round, plan.round.training
     if closing.state != Round.State.CLOSING:
         raise GoneError(f"The round is {closing.state}.")
-    given.add(BASE, closing.base_id)
+    files.add(BASE, closing.base_id)
     if training.optimiser_id:
-        given.add(OPTIMISER, training.optimiser_id)
+        files.add(OPTIMISER, training.optimiser_id)
     rows = {
         row.pk: row
         for row in Contribution.objects.filter(pk__in=plan.inputs).select_related("participant")
     }
-    told = [
-        _told(given, rows[key])
+    entries = [
+        _contribution(files, rows[key])
         | {
             "n": rows[key].n,
             "norm": rows[key].figures.get("norm"),
@@ -191,25 +200,25 @@ def _stage_aggregate(job: Job, given: Staged) -> Staged:
         }
         for key in plan.inputs
     ]
-    given.options = {
+    files.options = {
         "tensors": training.layout,
         "rules": plan.rules,
         "round": closing.number,
-        "contributions": told,
+        "contributions": entries,
         "norm_history": _norms(training, closing.number),
         **({"seed": plan.seed} if plan.seed else {}),
     }
-    return given
+    return files
 
 
-def _told(given: Staged, row: Contribution) -> dict[str, Any]:
+def _contribution(files: Staged, row: Contribution) -> dict[str, Any]:
     """A contribution as the engine names it.
 
     One that started from older weights is a change of them: nothing asks for those weights again.
     """
     return {
         "id": row.participant.pseudonym,
-        "path": given.add(f"contributions/{row.pk}", row.blob_id),
+        "path": files.add(f"contributions/{row.pk}", row.blob_id),
         "encoding": row.encoding,
     }
 
@@ -219,8 +228,8 @@ def _norms(training: Training, number: int) -> list[Any]:
     rows = Aggregate.objects.filter(
         round__training=training, round__number__lt=number, round__state=Round.State.AGGREGATED
     ).order_by("-round__number")
-    found = [made.figures.get("median_norm") for made in rows[:HISTORY]]
-    return [norm for norm in reversed(found) if norm is not None]
+    norms = [row.figures.get("median_norm") for row in rows[:HISTORY]]
+    return [norm for norm in reversed(norms) if norm is not None]
 
 
 def _take_schema(job: Job) -> None:
@@ -248,13 +257,13 @@ def _schema(report: Report) -> tuple[dict[str, Any], dict[str, str]]:
     parts = [federated.Part.from_json(row) for row in facts["tensors"]]
     if federated.layout_digest(parts) != facts["layout_digest"]:
         raise ValueError("the layout has another digest")
-    made = report.files
-    told = {
+    files = report.files
+    fields = {
         "layout": [part.to_json() for part in parts],
         "layout_sha256": facts["layout_digest"],
         "graph_sha256": facts["graph_digest"],
     }
-    return told, {"skeleton": made[federated.MODEL], "weights": made[federated.WEIGHTS]}
+    return fields, {"skeleton": files[federated.MODEL], "weights": files[federated.WEIGHTS]}
 
 
 def _finding(message: str) -> dict[str, str]:
@@ -263,9 +272,9 @@ def _finding(message: str) -> dict[str, str]:
 
 def _take_check(job: Job) -> None:
     keys = list(job.input["contributions"])
-    told = job.typed_report.facts.get("contributions", [])
+    entries = job.typed_report.facts.get("contributions", [])
     if job.state == Job.State.SUCCEEDED:
-        by_name = {str(one.get("id")): one for one in told if isinstance(one, dict)}
+        by_name = {str(one.get("id")): one for one in entries if isinstance(one, dict)}
         rows = Contribution.objects.filter(pk__in=keys).select_related("participant")
         for row in rows:
             if (one := by_name.get(row.participant.pseudonym)) is not None:
@@ -279,15 +288,15 @@ def _says_nothing(job: Job) -> bool:
     return job.state == Job.State.FAILED and job.error_class in _NO_VERDICT
 
 
-def _verdict(row: Contribution, told: dict[str, Any]) -> Verdict:
-    problem = str(told.get("problem") or "")
-    if not told.get("accepted") and not problem:
+def _verdict(row: Contribution, facts: dict[str, Any]) -> Verdict:
+    problem = str(facts.get("problem") or "")
+    if not facts.get("accepted") and not problem:
         problem = contributions.CHECK_FAILED
-    figures = {name: told.get(name) for name in ("norm", "statistic_norm")}
+    figures = {name: facts.get(name) for name in ("norm", "statistic_norm")}
     return Verdict(
         problem=problem,
-        tensor=str(told.get("tensor") or ""),
-        detail=str(told.get("detail") or ""),
+        tensor=str(facts.get("tensor") or ""),
+        detail=str(facts.get("detail") or ""),
         figures=row.figures | {name: value for name, value in figures.items() if value is not None},
     )
 
@@ -308,30 +317,32 @@ def _take_aggregate(job: Job) -> None:
         rounds.give_up(plan, detail=job.error_detail or f"The job was {job.state}.")
         return
     facts = dict(report.facts)
-    told = facts.pop("contributions", [])
-    made = rounds.AggregateResult(
+    entries = facts.pop("contributions", [])
+    result = rounds.AggregateResult(
         result=outputs[federated.WEIGHTS],
         optimiser=outputs.get(OPTIMISER, ""),
         engine=report.versions,
         figures=facts,
         job_uuid=job.pk,
-        inputs=_figures(plan, told),
+        inputs=_figures(plan, entries),
     )
-    rounds.finish(plan, made)
+    rounds.finish(plan, result)
 
 
-def _figures(plan: Aggregate, told: Any) -> dict[int, dict[str, Any]]:
+def _figures(plan: Aggregate, entries: Any) -> dict[int, dict[str, Any]]:
     rows = Contribution.objects.filter(pk__in=plan.inputs).select_related("participant")
     keys = {row.participant.pseudonym: row.pk for row in rows}
-    wanted = ("weight", "norm", "clipped", "cosine", "used", "reason")
+    names = ("weight", "norm", "clipped", "cosine", "used", "reason")
     return {
-        keys[str(one["id"])]: {name: one[name] for name in wanted if name in one}
-        for one in told
+        keys[str(one["id"])]: {name: one[name] for name in names if name in one}
+        for one in entries
         if isinstance(one, dict) and str(one.get("id")) in keys
     }
 
 
 def _go_on(key: int) -> None:
-    found = Round.objects.filter(pk=key).select_related("training__model__namespace").first()
-    if found is not None and found.is_live:
-        _try_to_serve(found)
+    training_round = (
+        Round.objects.filter(pk=key).select_related("training__model__namespace").first()
+    )
+    if training_round is not None and training_round.is_live:
+        _try_to_serve(training_round)

@@ -49,7 +49,7 @@ def request(actor: Actor, *, version: Version, variant: Variant, props: Mapping[
         kind=KIND,
         version=version,
         entry=variant.entry.path,
-        given={"props": dict(props)},
+        job_input={"props": dict(props)},
         priority=_URGENT,
         once=True,
     )
@@ -64,21 +64,21 @@ def copies(version: Version, properties: Mapping[str, Mapping[str, str]]) -> dic
     jobs = Job.objects.filter(version=version, kind=KIND, key__in=keys).order_by("queued_at")
     newest = {keys[job.key]: job for job in jobs}
     files = _files(version, newest.values())
-    return {path: Copy(path, job, files.get(_made(job))) for path, job in newest.items()}
+    return {path: Copy(path, job, files.get(_copy_digest(job))) for path, job in newest.items()}
 
 
 def sources(version: Version) -> dict[str, str]:
     """Each copy's SHA-256 with the path of the file that it was made from."""
     rows = Job.objects.filter(version=version, kind=KIND, state=Job.State.SUCCEEDED)
-    return {_made(job): job.entry for job in rows if _made(job)}
+    return {_copy_digest(job): job.entry for job in rows if _copy_digest(job)}
 
 
 def _files(version: Version, jobs: Iterable[Job]) -> dict[str, File]:
-    digests = {_made(job) for job in jobs} - {""}
+    digests = {_copy_digest(job) for job in jobs} - {""}
     rows = File.objects.filter(version=version, derived=True, blob__in=digests)
     return {file.blob_id: file for file in rows.select_related("blob")}
 
 
-def _made(job: Job) -> str:
+def _copy_digest(job: Job) -> str:
     digests = job.typed_report.files.values() if job.state == "succeeded" else ()
     return next(iter(digests), "")

@@ -129,7 +129,7 @@ def _enqueue(before: Variant, after: Variant, priority: int) -> Job:
         kind=KIND,
         version=after.version,
         entry=after.entry.path,
-        given=_input(before, after),
+        job_input=_input(before, after),
         priority=priority,
         once=True,
     )

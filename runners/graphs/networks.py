@@ -128,7 +128,7 @@ def _enqueue(version: Version, variant: Variant, priority: int) -> Job:
         kind=KIND,
         version=version,
         entry=variant.entry.path,
-        given={"sha256": variant.entry.blob_id, "method": METHOD},
+        job_input={"sha256": variant.entry.blob_id, "method": METHOD},
         priority=priority,
         once=True,
     )

@@ -65,7 +65,7 @@ def request(actor: Actor, *, version: Version, file: File) -> Job:
         kind=KIND,
         version=version,
         entry=file.path,
-        given={"sha256": file.blob_id},
+        job_input={"sha256": file.blob_id},
         priority=_URGENT,
         once=True,
     )

@@ -102,7 +102,7 @@ class Measurement(models.Model):
     Origin = MeasurementOrigin
 
     Trust = Trust
-    SHOWN = (Status.ACCEPTED, Status.NOISY)
+    PUBLIC = (Status.ACCEPTED, Status.NOISY)
     # The same as `is_by_throughput`, of rows.
     BY_THROUGHPUT = Q(latency_bound_ms__isnull=False) | Q(scenario=Scenario.OFFLINE)
     TRUSTED, UNTRUSTED = TRUSTED, UNTRUSTED

@@ -8,6 +8,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
+from hub import counting
 from registry.models.constraints import HEX64, matches
 
 
@@ -72,4 +73,5 @@ class LatencyFit(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.device} with {self.runtime}: {self.models_measured} models"
+        count = counting.plural(self.models_measured, "model")
+        return f"{self.device} with {self.runtime}: {count}"

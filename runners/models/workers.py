@@ -6,6 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from runners import pools
+from runners.capabilities import Capabilities
 
 
 class Worker(models.Model):
@@ -32,6 +33,10 @@ class Worker(models.Model):
     @property
     def queues(self) -> list[str]:
         return pools.queues_of(self.pool.split(","))
+
+    @property
+    def typed_capabilities(self) -> Capabilities:
+        return Capabilities.read(self.capabilities)
 
 
 class Host(models.Model):

@@ -47,12 +47,12 @@ def request(
             state=version.state,
         )
     source = registry.variant(version, variant or None, None, None)
-    given = {"source": source.name, "runtime": "onnxruntime"}
+    job_input = {"source": source.name, "runtime": "onnxruntime"}
     if kind == UPGRADE:
-        given |= _target(opset) | upgrade_options(version)
+        job_input |= _target(opset) | upgrade_options(version)
         job_kind = UPGRADE
     elif kind in RECIPES:
-        given |= _recipe(actor, kind, opset, calibration)
+        job_input |= _recipe(actor, kind, opset, calibration)
         job_kind = "convert"
     else:
         raise problems.InvalidRequest.at("/kind", f"Choose one of {', '.join(KINDS)}.")
@@ -60,7 +60,7 @@ def request(
         kind=job_kind,
         version=version,
         entry=source.entry.path,
-        given=given,
+        job_input=job_input,
         requires={"runtime": "onnxruntime"},
         priority=_URGENT,
     )
@@ -68,9 +68,9 @@ def request(
 
 def name_of(job: Job, facts: dict[str, Any]) -> str:
     """The name of the variant that a job made: `opset21`, `int8`, or `tiny-int8` from `tiny`."""
-    made = f"opset{facts['target']}" if job.kind == UPGRADE else str(job.input["recipe"])
+    suffix = f"opset{facts['target']}" if job.kind == UPGRADE else str(job.input["recipe"])
     source = str(job.input["source"])
-    name = made if source == "default" else f"{source}-{made}"
+    name = suffix if source == "default" else f"{source}-{suffix}"
     return re.sub(r"[^A-Za-z0-9._-]", "-", name)[:NAME_CHARACTERS]
 
 
@@ -92,7 +92,7 @@ def _recipe(actor: Actor, recipe: str, opset: int | None, calibration: str) -> d
         raise problems.InvalidRequest.at(
             "/opset", f"An opset can only be given for upgrade, not for {recipe}."
         )
-    given = {"recipe": recipe}
+    job_input = {"recipe": recipe}
     if calibration:
         if recipe != "int8-qdq":
             raise problems.InvalidRequest.at(
@@ -100,5 +100,5 @@ def _recipe(actor: Actor, recipe: str, opset: int | None, calibration: str) -> d
                 f"A sample can only be given for int8-qdq; {recipe} needs no calibration.",
             )
         blob = registry.linkable_blob(actor, digests.parse(calibration))
-        given["calibration_sha256"] = blob.sha256
-    return given
+        job_input["calibration_sha256"] = blob.sha256
+    return job_input

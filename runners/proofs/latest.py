@@ -34,10 +34,12 @@ class Measurement:
 def measurements(actor: Actor, limit: int = 5) -> list[Measurement]:
     """The newest jobs that measured something of released versions; one question to the rows."""
     # Each row asks for its own model: all visible ones together are many, and these are few.
-    seen = RegisteredModel.objects.visible_to(actor).filter(pk=OuterRef("variant__version__model"))
+    visible = RegisteredModel.objects.visible_to(actor).filter(
+        pk=OuterRef("variant__version__model")
+    )
     rows = (
         ConformanceResult.objects.filter(
-            Exists(seen), variant__version__state__in=Version.SERVED, job__shared_from=None
+            Exists(visible), variant__version__state__in=Version.SERVED, job__shared_from=None
         )
         .select_related("variant__version__model__namespace")
         .defer("variant__facts", "variant__derivation", "figures", "node")
@@ -48,11 +50,11 @@ def measurements(actor: Actor, limit: int = 5) -> list[Measurement]:
         by_job.setdefault((row.job_id, row.variant_id), []).append(row)
     return [
         Measurement(
-            found[0].variant,
-            found[0].runtime,
-            found[0].runtime_version,
-            tuple(found),
-            max(row.at for row in found),
+            results[0].variant,
+            results[0].runtime,
+            results[0].runtime_version,
+            tuple(results),
+            max(row.at for row in results),
         )
-        for found in list(by_job.values())[:limit]
+        for results in list(by_job.values())[:limit]
     ]

@@ -58,10 +58,10 @@ def take_variant(job: Job) -> Variant | None:
     )
 
 
-def _proof(told: Any) -> Proof | None:
+def _proof(stored: Any) -> Proof | None:
     """The proof in a report; None in one that a worker of before wrote."""
     try:
-        return Proof.from_json(told)
+        return Proof.from_json(stored)
     except InvalidProofError:
         return None
 
@@ -119,10 +119,10 @@ def take_conformance(job: Job) -> int:
         )
         for measure in report.measures
     ]
-    made = ConformanceResult.objects.bulk_create(rows)
-    if made:
+    results = ConformanceResult.objects.bulk_create(rows)
+    if results:
         events.record("conformance.added", job.version, actor=None, model=job.version.model)
-    return len(made)
+    return len(results)
 
 
 def _outcome(measure: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from runners.models import ConformanceResult, Job, SuiteResult, SuiteRun
 from runners.proofs import verification
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from django.db.models import QuerySet
 
@@ -126,16 +126,16 @@ def results_of(version: Version, *, with_history: bool = False) -> list[Conforma
 def result(version: Version, pk: int) -> ConformanceResult:
     """One conformance result of a version; raises NotFound."""
     rows = ConformanceResult.objects.filter(variant__version=version)
-    found = rows.select_related("variant__entry", "evidence", "job").filter(pk=pk).first()
-    if found is None:
+    row = rows.select_related("variant__entry", "evidence", "job").filter(pk=pk).first()
+    if row is None:
         raise problems.NotFound(f"{version.ref} has no conformance result {pk}.")
-    return found
+    return row
 
 
-def history_of(shown: ConformanceResult) -> list[ConformanceResult]:
+def history_of(result: ConformanceResult) -> list[ConformanceResult]:
     """Every result of the same check of the same variant on the same runtime, newest first."""
     rows = ConformanceResult.objects.filter(
-        variant=shown.variant_id, runtime=shown.runtime, check_kind=shown.check_kind
+        variant=result.variant_id, runtime=result.runtime, check_kind=result.check_kind
     )
     return list(rows.order_by("-at", "-pk")[:50])
 
@@ -148,12 +148,15 @@ def made_by(job: Job) -> Variant | None:
     return rows.exclude(origin=Variant.Origin.UPLOADED).select_related("entry").first()
 
 
-def matrices(version: Version) -> list[Matrix]:
-    """The conformance matrix of each variant of a version, in a fixed number of queries."""
-    results = results_of(version)
+def matrices(version: Version, results: Sequence[ConformanceResult] | None = None) -> list[Matrix]:
+    """The conformance matrix of each variant of a version, in a fixed number of queries.
+
+    ``results`` are those of `results_of`, where they were read already.
+    """
+    results = results_of(version) if results is None else results
     jobs = _newest_jobs(version)
     names = _runtimes(results, jobs.values())
-    found = {(row.variant_id, row.runtime, row.check_kind): row for row in results}
+    newest = {(row.variant_id, row.runtime, row.check_kind): row for row in results}
     versions = {row.runtime: row.runtime_version for row in reversed(results)}
     columns = tuple(Column(name, versions.get(name, "")) for name in names)
     return [
@@ -167,7 +170,7 @@ def matrices(version: Version) -> list[Matrix]:
                         Cell(
                             check,
                             name,
-                            found.get((variant.pk, name, check)),
+                            newest.get((variant.pk, name, check)),
                             jobs.get((variant.entry.path, name, check)),
                         )
                         for name in names
@@ -190,7 +193,7 @@ def ladders(version: Version) -> list[Ladder]:
     newest: dict[tuple[str, Any], Job] = {}
     for job in Job.objects.filter(version=version, kind="upgrade").order_by("-queued_at"):
         newest.setdefault((job.entry, job.input.get("target")), job)
-    made = []
+    ladders = []
     for variant in variants:
         if variant.origin != Variant.Origin.UPLOADED:
             continue
@@ -201,8 +204,8 @@ def ladders(version: Version) -> list[Ladder]:
             if row.derived_from_id == variant.pk and row.origin == Variant.Origin.UPGRADED
         )
         rungs = tuple(rung for job in mine for rung in _rungs(job))
-        made.append(Ladder(variant, ready, rungs, mine[0] if mine else None))
-    return made
+        ladders.append(Ladder(variant, ready, rungs, mine[0] if mine else None))
+    return ladders
 
 
 def scores() -> list[Score]:
@@ -219,11 +222,11 @@ def scores() -> list[Score]:
 
 def score(runtime: str, runtime_version: str, onnx_version: str = "") -> Score:
     """One run of the suite, the newest unless the version of onnx is named; raises NotFound."""
-    for found in scores():
-        run = found.run
+    for one in scores():
+        run = one.run
         same = (run.runtime, run.runtime_version) == (runtime, runtime_version)
         if same and onnx_version in ("", run.onnx_version):
-            return found
+            return one
     raise problems.NotFound(f"The operator suite has not been run on {runtime} {runtime_version}.")
 
 
@@ -294,8 +297,8 @@ def _newest_jobs(version: Version) -> dict[tuple[str, str, str], Job]:
 def _runtimes(results: Iterable[ConformanceResult], jobs: Iterable[Job]) -> list[str]:
     """The runtimes of a matrix in fixed order: those that are offered, then those that were."""
     offered = [runtime.name for runtime in verification.current()]
-    known = {row.runtime for row in results} | {str(job.input.get("runtime", "")) for job in jobs}
-    names = {*offered, *known} - {""}
+    tested = {row.runtime for row in results} | {str(job.input.get("runtime", "")) for job in jobs}
+    names = {*offered, *tested} - {""}
     return sorted(names, key=lambda name: (name != REFERENCE, name != ONNXRUNTIME, name))
 
 

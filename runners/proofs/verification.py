@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RETIRED = timedelta(days=7)
 # A hub that has just been started has better things to do than the operator suite.
 SETTLED = timedelta(minutes=10)
-ASKED, LATER, IDLE = 2, 7, 9
+REQUESTED, LATER, IDLE = 2, 7, 9
 BATCH = 20
 # While so many jobs wait, no more are owed for the sake of catching up.
 ENOUGH_WAITING = 200
@@ -63,14 +63,15 @@ def register() -> None:
 
 def offered() -> dict[tuple[str, str], str]:
     """What workers bring: (runtime, its version) and the onnx version beside it."""
-    found = {}
+    offers = {}
     for worker in selectors.live_workers():
-        versions = worker.capabilities.get("versions", {})
-        for name in worker.capabilities.get("runtimes", {}):
+        capabilities = worker.typed_capabilities
+        versions = capabilities.versions
+        for name in capabilities.runtimes:
             version = versions.get("onnx" if name == REFERENCE else name)
             if version:
-                found[name, version] = str(versions.get("onnx", ""))
-    return found
+                offers[name, version] = versions.get("onnx", "")
+    return offers
 
 
 def current() -> list[Runtime]:
@@ -86,32 +87,32 @@ def owe(version: Version, *, priority: int | None = None) -> int:
     else, the comparison with the reference too, after the first evidence of other versions.
     """
     runtimes = current()
-    asked = {
-        _mark(job.kind, job.entry, told)
+    marks_of_jobs = {
+        _mark(job.kind, job.entry, job_input)
         for job in Job.objects.filter(version=version)
-        for told in (job.input, _made_with(job))
+        for job_input in (job.input, _made_with(job))
     }
     queued = 0
     for variant in Variant.objects.filter(version=version).select_related("entry"):
-        for kind, given in _due(variant, runtimes):
+        for kind, job_input in _due(variant, runtimes):
             # One job may have done all checks that are two now.
-            whole = {name: value for name, value in given.items() if name != "checks"}
-            marks = {_mark(kind, variant.entry.path, one) for one in (given, whole)}
-            if not asked.isdisjoint(marks):
+            whole = {name: value for name, value in job_input.items() if name != "checks"}
+            marks = {_mark(kind, variant.entry.path, one) for one in (job_input, whole)}
+            if not marks_of_jobs.isdisjoint(marks):
                 continue
-            usual = order.FIRST if _is_first(kind, variant, given) else order.DEEP
-            _queue(kind, version, variant, given, priority=priority or usual)
+            usual = order.FIRST if _is_first(kind, variant, job_input) else order.DEEP
+            _queue(kind, version, variant, job_input, priority=priority or usual)
             queued += 1
     return queued
 
 
-def _is_first(kind: str, variant: Variant, given: dict[str, Any]) -> bool:
+def _is_first(kind: str, variant: Variant, job_input: dict[str, Any]) -> bool:
     """Whether this is the first that a version should know of itself."""
     return (
         kind in ("conformance", "upgrade")
         and variant.origin == Variant.Origin.UPLOADED
-        and given["runtime"] == UPGRADING
-        and given.get("checks") != SLOW
+        and job_input["runtime"] == UPGRADING
+        and job_input.get("checks") != SLOW
     )
 
 
@@ -129,16 +130,16 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
         )
     rows = Variant.objects.filter(version=version).select_related("entry")
     chosen = [registry.variant(version, variant, None, None)] if variant else list(rows)
-    wanted = [row for row in current() if runtime in ("", row.name)]
-    if not wanted:
+    offers = [row for row in current() if runtime in ("", row.name)]
+    if not offers:
         raise problems.InvalidRequest.at(
             "/runtime",
             f"No worker of this hub provides {runtime or 'a runtime'}; see /api/v1/runtimes.",
         )
     return [
-        _queue("conformance", version, one, _given(offer), priority=ASKED, again=True)
+        _queue("conformance", version, one, _runtime_input(offer), priority=REQUESTED, again=True)
         for one in chosen
-        for offer in wanted
+        for offer in offers
     ]
 
 
@@ -181,7 +182,7 @@ def start_suite(runtime: Runtime, onnx_version: str, *, priority: int = IDLE) ->
         services.enqueue(
             kind="suite",
             version=None,
-            given={"run": run.pk, "runtime": run.runtime, "part": part, "parts": run.parts},
+            job_input={"run": run.pk, "runtime": run.runtime, "part": part, "parts": run.parts},
             requires={"runtime": run.runtime},
             priority=priority,
         )
@@ -194,7 +195,7 @@ def _queue(
     kind: str,
     version: Version,
     variant: Variant,
-    given: dict[str, Any],
+    job_input: dict[str, Any],
     *,
     priority: int,
     again: bool = False,
@@ -203,17 +204,17 @@ def _queue(
         kind=kind,
         version=version,
         entry=variant.entry.path,
-        given=given,
-        requires={"runtime": given["runtime"]},
+        job_input=job_input,
+        requires={"runtime": job_input["runtime"]},
         priority=priority,
         again=again,
     )
 
 
 @transaction.atomic
-def _advance(seen: Runtime) -> int:
-    runtime = Runtime.objects.select_for_update().get(pk=seen.pk)
-    if runtime.cursor != seen.cursor:  # another worker is at it
+def _advance(behind: Runtime) -> int:
+    runtime = Runtime.objects.select_for_update().get(pk=behind.pk)
+    if runtime.cursor != behind.cursor:  # another worker is at it
         return 0
     rows = Version.objects.filter(pk__gt=runtime.cursor, state=Version.State.PUBLISHED)
     batch = list(rows.filter(model__deleted_at=None).order_by("pk")[:BATCH])
@@ -229,27 +230,29 @@ def _advance(seen: Runtime) -> int:
 def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, dict[str, Any]]]:
     versions = {runtime.name: runtime.version for runtime in runtimes}
     for runtime in runtimes:
-        given = _given(runtime)
+        if runtime.name == REFERENCE and variant.origin != Variant.Origin.UPLOADED:
+            continue  # it judges derived files too, but is tested on uploaded ones alone
+        job_input = _runtime_input(runtime)
         is_first = runtime.name == UPGRADING and variant.origin == Variant.Origin.UPLOADED
         if is_first and REFERENCE in versions:
-            yield "conformance", {**given, "checks": QUICK}
-            yield "conformance", {**given, "checks": SLOW}
+            yield "conformance", {**job_input, "checks": QUICK}
+            yield "conformance", {**job_input, "checks": SLOW}
         else:
-            yield "conformance", given
+            yield "conformance", job_input
         if is_first:
             if variant.facts and variant.typed_facts.method < METHOD:
-                yield "describe", {**given, "method": METHOD}
+                yield "describe", {**job_input, "method": METHOD}
             yield (
                 "upgrade",
                 {
-                    **given,
+                    **job_input,
                     "target": None,
                     "source": variant.name,
                     **upgrade_options(variant.version),
                 },
             )
             if REFERENCE in versions:
-                yield "check", {**given, "onnx_version": versions[REFERENCE]}
+                yield "check", {**job_input, "onnx_version": versions[REFERENCE]}
 
 
 def upgrade_options(version: Version) -> dict[str, Any]:
@@ -258,7 +261,7 @@ def upgrade_options(version: Version) -> dict[str, Any]:
     return {"method": proofs.METHOD} | ({"inputs": inputs} if isinstance(inputs, dict) else {})
 
 
-def _given(runtime: Runtime) -> dict[str, Any]:
+def _runtime_input(runtime: Runtime) -> dict[str, Any]:
     return {"runtime": runtime.name, "runtime_version": runtime.version}
 
 
@@ -274,8 +277,8 @@ def _made_with(job: Job) -> dict[str, Any]:
     }
 
 
-def _mark(kind: str, entry: str, given: dict[str, Any]) -> tuple[Any, ...]:
+def _mark(kind: str, entry: str, job_input: dict[str, Any]) -> tuple[Any, ...]:
     """What makes two jobs the same piece of what is owed."""
     named = ("runtime", "runtime_version", "onnx_version", "target", "method")
-    checks = tuple(given.get("checks") or ())
-    return kind, entry, checks, *(given.get(name) for name in named)
+    checks = tuple(job_input.get("checks") or ())
+    return kind, entry, checks, *(job_input.get(name) for name in named)

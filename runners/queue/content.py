@@ -108,10 +108,10 @@ def answer_to(job: Job, benches: Iterable[Bench]) -> Job | None:
 
 def benches_for(job: Job) -> list[Bench]:
     """The benches of the live workers that may take a job."""
-    seen = Worker.objects.filter(seen_at__gt=timezone.now() - order.WORKER_LOST)
+    workers = Worker.objects.filter(seen_at__gt=timezone.now() - order.WORKER_LOST)
     return [
         Bench.of(worker.capabilities, worker.host)
-        for worker in seen
+        for worker in workers
         if job.queue in worker.queues and not pools.unmet(job.requires, worker.capabilities)
     ]
 

@@ -51,8 +51,8 @@ def requirements(runtime: str) -> list[str]:
     """What is installed for a runtime: its pinned wheels, and ours at the hub's own versions."""
     build = pools.BUILDS.get(runtime)
     if build is None:
-        known = ", ".join((*pools.OWN_RUNTIMES, *pools.BUILDS))
-        raise RuntimeEnvironmentError(f"Unknown runtime {runtime}. Available: {known}.")
+        available = ", ".join((*pools.OWN_RUNTIMES, *pools.BUILDS))
+        raise RuntimeEnvironmentError(f"Unknown runtime {runtime}. Available: {available}.")
     try:
         shared = [f"{name}=={version(name)}" for name in build.shared]
     except PackageNotFoundError as error:
@@ -69,11 +69,11 @@ def prepare(runtime: str, tell: Callable[[str], None]) -> str:
     """
     if not runtime or runtime in pools.OWN_RUNTIMES:
         return sys.executable
-    wanted, place = requirements(runtime), _place(runtime)
+    packages, place = requirements(runtime), _place(runtime)
     place.parent.mkdir(parents=True, exist_ok=True)
     with _only_one(place.with_suffix(".lock")):
-        if not _is_whole(place, wanted):
-            _make(place, wanted, tell)
+        if not _is_whole(place, packages):
+            _make(place, packages, tell)
     return interpreter(runtime)
 
 
@@ -81,31 +81,31 @@ def _place(runtime: str) -> Path:
     return Path(settings.HUB_HOME) / "runtimes" / runtime
 
 
-def _is_whole(place: Path, wanted: list[str]) -> bool:
+def _is_whole(place: Path, packages: list[str]) -> bool:
     try:
         sealed = json.loads((place / SEAL).read_text())
     except (OSError, ValueError):
         return False
-    return bool(sealed == _seal(wanted))
+    return bool(sealed == _seal(packages))
 
 
-def _seal(wanted: list[str]) -> dict[str, object]:
-    return {"requirements": wanted, "python": sys.version.split()[0]}
+def _seal(packages: list[str]) -> dict[str, object]:
+    return {"requirements": packages, "python": sys.version.split()[0]}
 
 
-def _make(place: Path, wanted: list[str], tell: Callable[[str], None]) -> None:
+def _make(place: Path, packages: list[str], tell: Callable[[str], None]) -> None:
     half = place.with_suffix(".new")
     shutil.rmtree(half, ignore_errors=True)
     tell(f"making an environment for {place.name} in {place}")
     # Its own paths would be those of its first place, so nothing but its Python is ever called.
     _run([sys.executable, "-m", "venv", str(half)], "A virtual environment cannot be made")
-    tell(f"installing {', '.join(wanted)}")
+    tell(f"installing {', '.join(packages)}")
     python = str(half / "bin" / "python")
     _run(
-        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted],
-        f"{', '.join(wanted)} cannot be installed; is the package index reachable from here?",
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
+        f"{', '.join(packages)} cannot be installed; is the package index reachable from here?",
     )
-    (half / SEAL).write_text(json.dumps(_seal(wanted)))
+    (half / SEAL).write_text(json.dumps(_seal(packages)))
     shutil.rmtree(place, ignore_errors=True)
     half.rename(place)
     tell(f"the environment of {place.name} is ready")

@@ -37,8 +37,8 @@ class SignsOfLife(bootsteps.StartStopStep):  # type: ignore[misc]
             with Sandbox(interpreter=python) as sandbox:
                 queues = list(consumer.app.amqp.queues.consume_from)
                 self._capabilities = registration.capabilities(sandbox, queues)
-            told = registration.summary(self._offered(consumer))
-            log.info("worker_started", worker=registration.name(), **told)
+            summary = registration.summary(self._offered(consumer))
+            log.info("worker_started", worker=registration.name(), **summary)
             registration.log_unavailable(self._capabilities)
         self._beat(consumer)
         period = settings.HUB_LIMITS_LEASE_SECONDS / 3

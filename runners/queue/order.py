@@ -25,14 +25,18 @@ if TYPE_CHECKING:
 # Priorities of what is owed: the evidence that each version gets before any gets more, and more.
 FIRST, DEEP = 4, 6
 STEP = timedelta(minutes=10)
+# First benchmarks, for which a host has to come to rest, are due so much later than first proofs,
+# and may go on as long before their turn: so a host comes to rest once for many of them.
+BATCH = timedelta(minutes=3)
 WINDOW = timedelta(minutes=15)
 WORKER_LOST = timedelta(seconds=90)
 _NAMESPACE = "version__model__namespace"
 
 
-def due_at(priority: int, queued_at: datetime) -> datetime:
-    """When a job of this priority is due."""
-    return queued_at + priority * STEP
+def due_at(priority: int, queued_at: datetime, *, alone: bool = False) -> datetime:
+    """When a job of this priority is due; ``alone`` is one that wants its host for itself."""
+    due = queued_at + priority * STEP
+    return due + BATCH if alone and priority >= FIRST else due
 
 
 def turns(rows: QuerySet[Job], now: datetime) -> Iterator[QuerySet[Job]]:

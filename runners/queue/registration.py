@@ -48,7 +48,7 @@ def capabilities(sandbox: Sandbox, queues: Sequence[str] = ()) -> dict[str, Any]
     failed = dict(offers.get("failed", {}))
     if any(queue.startswith("gpu-") for queue in queues):
         build = offers.get("runtimes", {}).get("onnxruntime")
-        lacking = GPU_PROVIDERS - set(offers.get("compiled_in", [])) if build else set()
+        lacking = GPU_PROVIDERS.keys() - set(offers.get("compiled_in", [])) if build else set()
         failed |= dict.fromkeys(sorted(lacking), causes.not_compiled(str(build)))
     return {
         "isolation": {"name": level.name, **asdict(level)},
@@ -68,27 +68,30 @@ def capabilities(sandbox: Sandbox, queues: Sequence[str] = ()) -> dict[str, Any]
 
 def summary(offered: dict[str, Any]) -> dict[str, Any]:
     """What of an offer is worth a line in the log."""
-    found = offered["capabilities"]
+    capabilities = offered["capabilities"]
     return {
         "queues": offered["pool"],
-        "isolation": found["isolation"]["name"],
-        "runtimes": found["runtimes"],
-        "providers": found["providers"],
-        "failed": found["failed"],
+        "isolation": capabilities["isolation"]["name"],
+        "runtimes": capabilities["runtimes"],
+        "providers": capabilities["providers"],
+        "failed": capabilities["failed"],
     }
 
 
-def unavailable(found: Mapping[str, Any]) -> dict[str, Cause]:
+def unavailable(capabilities: Mapping[str, Any]) -> dict[str, Cause]:
     """The runtimes and providers that failed their test, each with its cause."""
-    return {name: causes.of(str(words)) for name, words in sorted(found.get("failed", {}).items())}
+    return {
+        name: causes.of(str(words))
+        for name, words in sorted(capabilities.get("failed", {}).items())
+    }
 
 
-def log_unavailable(found: Mapping[str, Any]) -> None:
+def log_unavailable(capabilities: Mapping[str, Any]) -> None:
     """Write a line for each runtime and provider that failed its test: reason, cause and cure."""
-    for name, cause in unavailable(found).items():
+    for name, cause in unavailable(capabilities).items():
         # A provider that takes no operators is as it should be.
         write = log.info if cause.code == causes.NO_NODES else log.warning
-        reason = found["failed"][name]
+        reason = capabilities["failed"][name]
         write(
             "provider_unavailable", provider=name, reason=reason, cause=cause.code, cure=cause.cure
         )
@@ -101,12 +104,12 @@ def _gpu() -> str:
 
 
 def _memory_bytes() -> int:
-    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for path in _MEMORY_LIMITS:
         try:
             text = Path(path).read_text().strip()
         except OSError:
             continue
         if text.isdigit():
-            found.append(int(text))
-    return min(found)
+            limits.append(int(text))
+    return min(limits)

@@ -18,7 +18,7 @@ from runners.queue import aliases, order
 from runners.queue.services import sharing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from datetime import datetime, timedelta
     from uuid import UUID
 
@@ -34,17 +34,17 @@ def jobs(actor: Actor) -> QuerySet[Job]:
     ``sees_source``: whether the actor may see the version whose job did the work.
     """
     visible = Version.objects.visible_to(actor)
-    seen = Q(version__in=visible) | Q(version=None)
+    visible_jobs = Q(version__in=visible) | Q(version=None)
     if not (actor.is_authenticated and actor.is_admin):
         # Reports on contributions tell of single devices.
-        seen &= ~Q(kind__in=Job.PRIVATE)
+        visible_jobs &= ~Q(kind__in=Job.PRIVATE)
     # What somebody ran a model on is theirs alone.
     own = Q(kind=Job.TRYOUT, input__asked_by=_key(actor))
     if actor.is_authenticated and actor.bound_to:
         own &= Q(version__model__namespace=actor.bound_to)
-    seen &= ~Q(kind=Job.TRYOUT) | own
+    visible_jobs &= ~Q(kind=Job.TRYOUT) | own
     readable = RegisteredModel.objects.filter(pk=OuterRef("version__model")).readable_by(actor)
-    rows = Job.objects.filter(seen).select_related(
+    rows = Job.objects.filter(visible_jobs).select_related(
         "version__model__namespace", "shared_from__version__model__namespace"
     )
     return rows.annotate(
@@ -55,10 +55,10 @@ def jobs(actor: Actor) -> QuerySet[Job]:
 
 def job(actor: Actor, uuid: UUID) -> Job:
     """One job; raises NotFound."""
-    found = jobs(actor).filter(pk=uuid).first()
-    if found is None:
+    row = jobs(actor).filter(pk=uuid).first()
+    if row is None:
         raise problems.NotFound("There is no job of this id that you can see.")
-    return found
+    return row
 
 
 def source_of(shown: Job) -> Job | None:
@@ -72,11 +72,14 @@ def live_workers(queue: str = "") -> list[Worker]:
     return [row for row in rows if not queue or queue in row.queues]
 
 
-def why_waiting(waiting: Job) -> str:
-    """Why a job has not begun, in words: nobody can do it, it is not time, or others come first."""
+def why_waiting(waiting: Job, workers: Sequence[Worker] | None = None) -> str:
+    """Why a job has not begun, in words: nobody can do it, it is not time, or others come first.
+
+    ``workers`` are the live ones, where they have been read for several jobs.
+    """
     if waiting.state != Job.State.QUEUED:
         return ""
-    reason = _nobody_offers(waiting) or _same_work(waiting)
+    reason = _nobody_offers(waiting, workers) or _same_work(waiting)
     if reason:
         return reason
     now = timezone.now()
@@ -86,11 +89,11 @@ def why_waiting(waiting: Job) -> str:
     ahead = order.ahead_of(waiting).count()
     if ahead:
         wait = order.expected_wait(waiting)
-        about = f", about {_minutes(wait)}" if wait is not None else ""
+        about = f", {_minutes(wait)}" if wait is not None else ""
         return f"{ahead} {'job' if ahead == 1 else 'jobs'} ahead in {waiting.queue}{about}"
-    kept = Host.objects.filter(reserved_for=waiting, reserved_until__gt=now).first()
-    if kept is not None:
-        machine = aliases.host(kept.name)
+    host = Host.objects.filter(reserved_for=waiting, reserved_until__gt=now).first()
+    if host is not None:
+        machine = aliases.host(host.name)
         return f"the other jobs on {machine} must end first, as it needs the machine alone"
     return f"next in line for a worker of {waiting.queue}"
 
@@ -117,6 +120,12 @@ def of_version(actor: Actor, version: Version, *, kinds: Collection[str] = ()) -
     return list((rows.filter(kind__in=kinds) if kinds else rows)[:50])
 
 
+def live_kinds(version: Version) -> frozenset[str]:
+    """The kinds of job of a version that are queued or running; runs of single users aside."""
+    live = Job.objects.filter(version=version, state__in=Job.LIVE).exclude(kind__in=Job.PRIVATE)
+    return frozenset(live.exclude(kind=Job.TRYOUT).order_by().values_list("kind", flat=True))
+
+
 def page_of_jobs(
     actor: Actor, *, state: str = "", before: datetime | None = None, limit: int = 50
 ) -> list[Job]:
@@ -131,7 +140,7 @@ def page_of_jobs(
 
 def _minutes(wait: timedelta) -> str:
     minutes = round(wait.total_seconds() / 60)
-    return f"{minutes} min" if minutes else "less than a minute"
+    return f"about {minutes} min" if minutes else "less than a minute"
 
 
 def _key(actor: Actor) -> int:
@@ -147,9 +156,9 @@ def _same_work(waiting: Job) -> str:
     return f"the same work is running for {twin.version.ref}; its result will be shared"
 
 
-def _nobody_offers(waiting: Job) -> str:
+def _nobody_offers(waiting: Job, workers: Sequence[Worker] | None) -> str:
     """Which of a job's needs no worker meets; empty where one meets them all."""
-    live = live_workers()
+    live = live_workers() if workers is None else workers
     able = [worker for worker in live if not pools.unmet(waiting.requires, worker.capabilities)]
     if any(waiting.queue in worker.queues for worker in able):
         return ""

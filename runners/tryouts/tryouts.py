@@ -90,7 +90,7 @@ def request(actor: Actor, *, variant: Variant, inputs: Sequence[Input], draw: bo
         kind=KIND,
         version=version,
         entry=variant.entry.path,
-        given={
+        job_input={
             "asked_by": user.pk,
             "variant": variant.name,
             "runtime": "onnxruntime",

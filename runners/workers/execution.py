@@ -21,17 +21,19 @@ from django.db import Error as DatabaseTrouble
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from hub.protocol import problems
+from registry.core import work_totals
 from registry.storage.files import store
 from registry.versions.services import derivatives
-from runners.benchmarks import record_checks, scheduling
+from runners.benchmarks import record_checks, timing_jobs
 from runners.engine.evaluation import rules
 from runners.engine.reports import Finding, Report
-from runners.federated import jobs
+from runners.federated import jobs as federated_jobs
 from runners.graphs import differences
 from runners.models import Job
 from runners.queue import services
 from runners.queue.failures import reason_of
 from runners.sandbox import Limits, Request, Sandbox
+from runners.workers.metering import Meter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,14 +116,25 @@ def execute(job: Job, sandbox: Sandbox) -> None:
     """Do a claimed job and write how it ended."""
     structlog.contextvars.bind_contextvars(job=str(job.pk), attempt=job.attempt)
     try:
+        meter = Meter(sandbox, has_gpu=bool(job.gpu))
         with Lease(job) as lease:
             report = _run(job, sandbox, lease)
+            cost = meter.cost()
             if lease.gives_way and report.outcome == "errored" and services.give_way(job):
                 log.info("job_gave_way", kind=job.kind)
             else:
                 _write_end(job, report, lost=lease.is_lost() and not lease.gives_way)
+            _count(job, "stopped" if lease.is_lost() else report.outcome, cost)
     finally:
         structlog.contextvars.unbind_contextvars("job", "attempt")
+
+
+def _count(job: Job, outcome: str, cost: work_totals.Cost) -> None:
+    """Add to the totals of this kind of work; they are statistics, which no job fails for."""
+    try:
+        work_totals.add(job.kind, outcome, cost)
+    except DatabaseTrouble:
+        log.warning("cost_not_counted", exc_info=True)
 
 
 def _write_end(job: Job, report: Report, *, lost: bool) -> None:
@@ -170,6 +183,13 @@ def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
                 return _errored(job, "storage-unavailable", str(error))
             log.warning("storage_awaited", error=str(error))
             time.sleep(float(error.extensions["retry_after"]))
+        except DatabaseTrouble:
+            raise
+        except Exception as error:
+            # A fault of ours ends this attempt with its reason, not the worker.
+            log.exception("attempt_failed", kind=job.kind)
+            message = f"The worker failed with {type(error).__name__}; its log has the details."
+            return _errored(job, "worker-fault", message)
 
 
 def _run_on(job: Job, sandbox: Sandbox, lease: Lease, path_of: Callable[[str], Path]) -> Report:
@@ -182,11 +202,11 @@ def _run_on(job: Job, sandbox: Sandbox, lease: Lease, path_of: Callable[[str], P
     options = _options(job, files, path_of)
     if job.kind in Job.PRIVATE:
         try:
-            given = jobs.staged(job, path_of)
-        except jobs.GoneError as gone:
+            staged = federated_jobs.staged(job, path_of)
+        except federated_jobs.GoneError as gone:
             finding = Finding("input-gone", "error", str(gone))
             return Report(job.kind, {}, NOTHING, "failed", (finding,))
-        files, options = given.files, given.options
+        files, options = staged.files, staged.options
     request = Request(
         task=job.kind,
         entry=job.entry,
@@ -218,7 +238,7 @@ def _options(job: Job, files: dict[str, str], path_of: Callable[[str], Path]) ->
     # What somebody gave for one run alone.
     for path, sha256 in options.pop("input_files", {}).items():
         files[path] = str(path_of(sha256))
-    return scheduling.options_at(job) if job.kind in scheduling.KINDS else options
+    return timing_jobs.options_at(job) if job.kind in timing_jobs.KINDS else options
 
 
 def _limits(job: Job, options: dict[str, Any]) -> Limits:
@@ -230,8 +250,8 @@ def _limits(job: Job, options: dict[str, Any]) -> Limits:
             cpu_seconds=seconds,
             memory_bytes=settings.HUB_LIMITS_CHILD_BYTES,
         )
-    if job.kind in scheduling.KINDS:
-        whole = scheduling.job_seconds(options)
+    if job.kind in timing_jobs.KINDS:
+        whole = timing_jobs.job_seconds(options)
         return Limits(
             wall_seconds=whole,
             cpu_seconds=seconds * THOROUGH,
@@ -257,7 +277,7 @@ def _store_outputs(report: Report, folder: Path) -> Report:
     Raises OSError for a name that is not a plain file of the folder: a child may have been taken
     over by its upload, and must not have us read anything else.
     """
-    kept = []
+    outputs = []
     for output in report.outputs:
         name = str(output.get("name", ""))
         if not OUTPUT_NAME.fullmatch(name):
@@ -268,8 +288,8 @@ def _store_outputs(report: Report, folder: Path) -> Report:
             if not stat.S_ISREG(state.st_mode) or state.st_nlink != 1:
                 raise OSError(f"the output {name!r} is not a plain file")
             sha256, size = derivatives.store_bytes(reader)
-        kept.append({**output, "sha256": sha256, "size": size})
-    return replace(report, outputs=kept)
+        outputs.append({**output, "sha256": sha256, "size": size})
+    return replace(report, outputs=outputs)
 
 
 def _too_weak(sandbox: Sandbox) -> str:

@@ -9,6 +9,7 @@ import structlog
 from django.db import Error as DatabaseTrouble
 from django.db import connections
 
+from registry.core import periodic
 from registry.storage import verification
 
 log = structlog.get_logger(__name__)
@@ -27,7 +28,9 @@ def _scrub() -> None:
     # On Linux this is the thread's own, and its priority on the disk follows it (ioprio_set(2)).
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICEST)
     try:
-        log.info("storage_scrubbed", bytes=verification.verify_slice())
+        with periodic.run("verification") as run:
+            run.done_bytes = verification.verify_slice()
+        log.info("storage_scrubbed", bytes=run.done_bytes)
     except DatabaseTrouble:
         log.warning("scrub_failed", exc_info=True)
     finally:

@@ -16,15 +16,14 @@ from django.conf import settings
 from django.db import Error as DatabaseTrouble
 from django.db import close_old_connections, connections
 
-from registry.core import changes, outbox, usage
+from registry.core import changes, leases, outbox
+from registry.mirrors.services import mirrors
 from registry.storage.verification import SLICE_SECONDS
 from runners import pools
-from runners.benchmarks import predictions, scheduling
 from runners.federated import jobs
-from runners.proofs import verification
 from runners.queue import environments, registration, services
 from runners.sandbox import Sandbox
-from runners.workers import storage_verification
+from runners.workers import mirroring, periodic_tasks, storage_verification
 from runners.workers.execution import execute
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-TIDY_SECONDS = 3600.0
-# How far lists may lag behind the downloads that models' own pages show.
-LISTS_SECONDS = 300.0
 # How often rounds of trainings are looked at, where nothing else says that one is due.
 ROUND_SECONDS = 0.5
 FIRST_SCRUB_SECONDS = 60.0
@@ -89,6 +85,8 @@ class Worker:
         # What starts with the hub comes first.
         self._scrub_at = time.monotonic() + FIRST_SCRUB_SECONDS
         self._scrubber: threading.Thread | None = None
+        self._mirrored = float("-inf")
+        self._mirroring: threading.Thread | None = None
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; the job in hand is finished first."""
@@ -106,26 +104,23 @@ class Worker:
     def step(self, sandbox: Sandbox) -> bool:
         """Do what is due, then one job; False when none waited."""
         now = time.monotonic()
-        if now - self._swept >= settings.HUB_LIMITS_LEASE_SECONDS / 3:
+        if now - self._swept >= periodic_tasks.sweep_seconds():
             self._swept = now
-            services.sweep()
-            verification.keep_up()
-            scheduling.keep_up()
+            periodic_tasks.sweep()
         if self._delivers and outbox.waits():
             outbox.deliver()
         if self._delivers and now - self._moved >= ROUND_SECONDS:
             self._moved = now
             jobs.keep_up()
-        if "light" in self.queues and now - self._listed >= LISTS_SECONDS:
+        if "light" in self.queues and now - self._listed >= periodic_tasks.LISTS_SECONDS:
             self._listed = now
-            usage.refresh_lists()
-            predictions.keep_up()
-        if "light" in self.queues and now - self._tidied >= TIDY_SECONDS:
+            periodic_tasks.refresh_downloads()
+            periodic_tasks.predict_latencies()
+        if "light" in self.queues and now - self._tidied >= periodic_tasks.TIDY_SECONDS:
             self._tidied = now
-            services.tidy()
-            verification.owe_suite()
-            scheduling.catch_up()
+            periodic_tasks.tidy()
         self._scrub(now)
+        self._mirror(now)
         job = services.claim(
             self.name,
             self.queues,
@@ -142,8 +137,17 @@ class Worker:
         if "light" not in self.queues or now < self._scrub_at:
             return
         self._scrub_at = now + SLICE_SECONDS
-        if self._scrubber is None or not self._scrubber.is_alive():
+        is_over = self._scrubber is None or not self._scrubber.is_alive()
+        if is_over and leases.take_turn("verification", SLICE_SECONDS):
             self._scrubber = storage_verification.start()
+
+    def _mirror(self, now: float) -> None:
+        """Begin to synchronise mirrors where one is due; jobs go on meanwhile."""
+        if "light" not in self.queues or now < self._mirrored + mirroring.LOOK_SECONDS:
+            return
+        self._mirrored = now
+        if mirrors.is_due() and (self._mirroring is None or not self._mirroring.is_alive()):
+            self._mirroring = mirroring.start()
 
     def _turn(self, sandbox: Sandbox) -> None:
         before = changes.mark()

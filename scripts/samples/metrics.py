@@ -39,16 +39,16 @@ def classification(y: NDArray[np.int64], probabilities: NDArray[np.floating]) ->
 
 
 def of_class(
-    y: NDArray[np.int64], probabilities: NDArray[np.floating], wanted: int
+    y: NDArray[np.int64], probabilities: NDArray[np.floating], label: int
 ) -> dict[str, object]:
     """Precision and recall of one class, and the area under its ROC curve."""
-    truth = y == wanted
-    said = probabilities.argmax(axis=1) == wanted
-    hits = int((truth & said).sum())
+    truth = y == label
+    predictions = probabilities.argmax(axis=1) == label
+    hits = int((truth & predictions).sum())
     return {
-        "precision": round(hits / int(said.sum()), 4),
+        "precision": round(hits / int(predictions.sum()), 4),
         "recall": round(hits / int(truth.sum()), 4),
-        "missed": int((truth & ~said).sum()),
-        "false_alarms": int((~truth & said).sum()),
-        "roc_auc": round(float(roc_auc_score(truth, probabilities[:, wanted])), 4),
+        "missed": int((truth & ~predictions).sum()),
+        "false_alarms": int((~truth & predictions).sum()),
+        "roc_auc": round(float(roc_auc_score(truth, probabilities[:, label])), 4),
     }

@@ -75,7 +75,7 @@ def name_batch(model: onnx.ModelProto) -> None:
             value.type.tensor_type.shape.dim[0].dim_param = "batch"
 
 
-def settle_opsets(model: onnx.ModelProto, wanted: dict[str, int]) -> None:
+def settle_opsets(model: onnx.ModelProto, opsets_of: dict[str, int]) -> None:
     """Import exactly `wanted` (domain to version); refuse where an operator would change meaning.
 
     skl2onnx imports the lowest versions that suffice and may name a domain twice.
@@ -84,13 +84,13 @@ def settle_opsets(model: onnx.ModelProto, wanted: dict[str, int]) -> None:
     for node in model.graph.node:
         before, after = (
             onnx.defs.get_schema(node.op_type, opsets[node.domain], node.domain).since_version
-            for opsets in (now, wanted)
+            for opsets in (now, opsets_of)
         )
         if before != after:
             raise ValueError(f"{node.op_type} changed between opset {before} and {after}")
     del model.opset_import[:]
     model.opset_import.extend(
-        onnx.helper.make_opsetid(domain, version) for domain, version in wanted.items()
+        onnx.helper.make_opsetid(domain, version) for domain, version in opsets_of.items()
     )
 
 
@@ -152,9 +152,15 @@ def hardware() -> str:
             if line.startswith("flags"):
                 flags = set(line.split())
                 break
-    known = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512_vnni": "AVX-512 VNNI", "amx_tile": "AMX"}
-    seen = [label for flag, label in known.items() if flag in flags]
-    return f"{platform.machine()} CPU ({', '.join(seen) or 'no vector facts'}), no accelerator used"
+    labels = {
+        "avx2": "AVX2",
+        "avx512f": "AVX-512",
+        "avx512_vnni": "AVX-512 VNNI",
+        "amx_tile": "AMX",
+    }
+    features = [label for flag, label in labels.items() if flag in flags]
+    flags_text = ", ".join(features) or "no vector facts"
+    return f"{platform.machine()} CPU ({flags_text}), no accelerator used"
 
 
 def save_record(folder: Path, record: dict[str, object], packages: Sequence[str]) -> None:

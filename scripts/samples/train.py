@@ -59,14 +59,14 @@ def _check(names: list[str]) -> int:
         _build(needed, root)
         for name in names:
             ours = json.loads((SAMPLES / name / "training.json").read_text(encoding="utf-8"))
-            made = json.loads((root / name / "training.json").read_text(encoding="utf-8"))
-            paths = ours["files"].keys() | made["files"].keys()
+            record = json.loads((root / name / "training.json").read_text(encoding="utf-8"))
+            paths = ours["files"].keys() | record["files"].keys()
             differing += [
                 f"{name}/{path}"
                 for path in sorted(paths)
-                if ours["files"].get(path) != made["files"].get(path)
+                if ours["files"].get(path) != record["files"].get(path)
             ]
-            if ours["metrics"] != made["metrics"]:
+            if ours["metrics"] != record["metrics"]:
                 differing.append(f"{name}: metrics")
     print("\n".join(f"differs: {entry}" for entry in differing) or "the same, byte for byte")
     return 1 if differing else 0

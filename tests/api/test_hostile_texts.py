@@ -71,7 +71,7 @@ def test_a_list_of_forms_fields_is_bounded(api, ada):
 
 
 @pytest.mark.parametrize("number", ["1" * 5_000, "²", "1" * 12])
-def test_numbers_that_nobody_means_are_no_fault(api, ada, number):
+def test_numbers_that_nobody_means_are_no_fault(api, ada, number, graphs):
     version = factories.listed(ada)
     assert api().get(f"models?limit={number}").status_code == 400
     for page in (f"/models/ada/net?v={number}", f"/models/ada/net/versions?before={number}"):

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
-import yaml
 
 from registry.api import parameters
 from registry.protocols.huggingface import repos
+from tests import openapi_server
 
 pytestmark = pytest.mark.django_db
-# The loader in C, as every process that collects tests reads it.
-DOCUMENT = yaml.load(
-    (Path(__file__).parents[2] / "docs/openapi.yaml").read_text(), Loader=yaml.CSafeLoader
-)
+DOCUMENT = openapi_server.document()
 PLACES = {
     "number": "1",
     "pk": "1",
@@ -99,7 +95,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_list_of_pages_refuses_what_it_does_not_know(client, path):
+def test_every_list_of_pages_refuses_what_it_does_not_know(client, path, graphs):
     page = client.get(f"{path}?{UNKNOWN}=1", headers={"Accept": "text/html"})
     assert page.status_code == 400
     assert UNKNOWN in page.content.decode()
@@ -121,7 +117,7 @@ def test_values_that_a_page_cannot_read_are_refused_too(client):
 
 
 def test_what_clients_of_the_hub_protocol_send_stays_accepted(client):
-    for name in repos.KNOWN:
+    for name in repos.OPTIONS:
         if name not in ("num_parameters", "cursor"):  # refused and decoded for reasons of their own
             value = "" if name == "sort" else "1"
             assert client.get(f"/api/models?{name}={value}").status_code == 200, name

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 
-from tests import factories, samples
-from tests.contracts.test_gates import ROOT
+from tests import factories, openapi_server, samples
 
 pytestmark = pytest.mark.django_db
-DOCUMENT = yaml.safe_load((ROOT / "docs/openapi.yaml").read_text(encoding="utf-8"))
+DOCUMENT = openapi_server.document()
 
 
-def expect_described(answer, operation_id):
+def expect_described(answer, operation_id, media="application/json"):
     """That an answer fits what the document says of an operation."""
     operation = next(
         operation
@@ -22,7 +20,7 @@ def expect_described(answer, operation_id):
         if operation["operationId"] == operation_id
     )
     content = operation["responses"][str(answer.status_code)]["content"]
-    schema = content["application/json"]["schema"] | {"components": DOCUMENT["components"]}
+    schema = content[media]["schema"] | {"components": DOCUMENT["components"]}
     Draft202012Validator(schema).validate(answer.json())
 
 
@@ -45,6 +43,24 @@ def test_a_job_has_no_report_before_it_ends(api, ada):
     answer = api(ada).get("jobs")
     assert [row["report"] for row in answer.json()["items"]] != []
     expect_described(answer, "jobs_list")
+
+
+def test_a_croissant_document_is_an_object(api, ada):
+    client = api(ada)
+    factories.dataset(ada, "stones")
+    files = {"a.csv": client.upload(b"a\n1\n")["Hub-Blob"]}
+    assert client.post("datasets/stones/versions", {"files": files}).status_code == 201
+    answer = client.get("datasets/stones/versions/1/croissant")
+    expect_described(answer, "dataset_versions_croissant", "application/ld+json")
+
+
+def test_no_answer_of_json_is_described_as_text():
+    for operations in DOCUMENT["paths"].values():
+        for operation in operations.values():
+            for response in operation["responses"].values():
+                for media, content in response.get("content", {}).items():
+                    is_text = content["schema"].get("type") == "string"
+                    assert not (media.endswith("json") and is_text), (operation, media)
 
 
 def test_every_default_is_a_value_that_may_be_sent():

@@ -250,7 +250,7 @@ def test_choosing_a_variant_keeps_the_tab_and_the_choice(window):
     one.page.wait_for_url("**/v/1/conformance?variant=int8")
     one.page.click("nav.tabs >> text=Overview")
     one.page.wait_for_url("**/v/1?variant=int8")
-    expect(one.page.locator("section[aria-labelledby=get]")).to_contain_text("zoo/proven@1:int8")
+    expect(one.page.locator("section[aria-labelledby=use]")).to_contain_text("zoo/proven@1:int8")
     one.page.select_option("[aria-label=Variant]", "default")
     one.page.wait_for_url(re.compile(r"/v/1$"))
 
@@ -294,6 +294,7 @@ def test_a_query_is_written_run_and_gone_back_from(window):
     one.page.wait_for_url("**/query")
     field = one.page.get_by_label("SPARQL query")
     field.fill("")
+    one.page.locator(".vocabulary summary", has_text="hub:").first.click()
     one.page.get_by_role("button", name="Insert hub:precision", exact=True).click()
     assert re.fullmatch(r"PREFIX hub: <http\S+/ns#>\nhub:precision", field.input_value())
     field.fill("SELECT *\nWHERE {\n  FILTR }")

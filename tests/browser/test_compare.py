@@ -45,7 +45,7 @@ def test_pick_and_compare(window):
 
 def test_picked_models_stay_while_the_list_changes(window):
     one = window()
-    one.open("/models?sort=name")
+    one.open("/models?sort=name&license=apache-2.0")
     page = one.page
     page.locator(f'{BOX}[value="zoo/wine-gbt"]').check()
     page.locator('[name=task][value="image-classification"]').check()

@@ -6,6 +6,7 @@ The runtime comes from `HUB_BROWSER_RUNTIME`, a folder that has been filled befo
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import json
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 import wave
 from pathlib import Path
 
@@ -28,8 +30,9 @@ from frontend.presenters import browser_runtime
 from hub.protocol import inputs
 from registry.cards import cards
 from runners.engine.runs import pictures
+from tests import chromium as installed
 from tests import samples
-from tests.browser.conftest import ROOT
+from tests.browser.conftest import ROOT, Window
 
 DIGITS = "/models/zoo/digits-cnn/v/1/try"
 WINE = "/models/zoo/wine-gbt/v/1/try"
@@ -104,6 +107,7 @@ def ended(page):
     page.locator("[data-run]:not([disabled])").first.wait_for(timeout=WAIT)
     page.locator("[data-part=answer]:visible, [data-part=notes] .note").first.wait_for(timeout=WAIT)
     page.locator("[data-part=progress]").wait_for(state="hidden", timeout=WAIT)
+    page.locator("[data-part=answers]").evaluate("one => { one.closest('details').open = true; }")
     return page.locator("#try").inner_text()
 
 
@@ -283,6 +287,7 @@ def test_guests_run_in_the_browser_alone(runtime, window):
     one = window(color_scheme="dark", width=390)
     one.open(WINE)
     one.page.select_option("[data-kind]", "table")
+    one.page.click("summary:has-text('Several rows as text')")
     one.page.fill("[data-set=table]", ROW)
     one.page.click("[data-run=browser]")
     said = ended(one.page)
@@ -379,3 +384,169 @@ def test_guests_are_asked_to_sign_in_before_they_contribute(runtime, window):
     one.open(DIGITS)
     assert one.page.locator("[data-part=contribute]").count() == 0
     assert one.page.locator("text=to contribute this result").count() == 1
+
+
+def draw(page, *points):
+    """Draw a line through points given as shares of the drawing area."""
+    area = page.locator("[data-draw]")
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=6)
+    page.mouse.up()
+
+
+ONE = ((0.38, 0.3), (0.55, 0.15), (0.55, 0.85))
+
+
+def first_bar(page, label):
+    """Wait until the first bar has this label."""
+    expect(page.locator(".bars > li").first.locator("b")).to_have_text(label, timeout=WAIT)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_first_try_is_an_example_that_is_right(runtime, window, scheme):
+    one = window(color_scheme=scheme, width=390 if scheme == "dark" else 1440)
+    one.open(DIGITS)
+    button = one.page.locator(".shelf button").first
+    button.wait_for()
+    label = button.inner_text().strip()
+    assert label in "0123456789"
+    button.click()
+    first_bar(one.page, label)
+    said = ended(one.page)
+    one.shoot(f"try-example-{scheme}")
+    assert "right Equals the answer stored with the example" in " ".join(said.split())
+    assert button.get_attribute("aria-pressed") == "true"
+    assert "numpy_helper.to_array(proto)" in said
+    one.page.click("label:has-text('JavaScript')")
+    assert "Float32Array.from([" in one.page.locator("[data-part=code]").inner_text()
+    assert one.axe() == []
+    # Other examples follow at once, and each is right.
+    for at in range(1, one.page.locator(".shelf button").count()):
+        button = one.page.locator(".shelf button").nth(at)
+        button.click()
+        first_bar(one.page, button.inner_text().strip())
+        expect(one.page.locator("[data-part=expected] .tag.pass")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_drawn_digit_is_read(runtime, window, scheme):
+    one = window(color_scheme=scheme, width=390 if scheme == "dark" else 1440)
+    one.open(DIGITS)
+    one.page.locator(".shelf button").first.wait_for()  # they come above the drawing area
+    draw(one.page, *ONE)
+    first_bar(one.page, "1")
+    said = ended(one.page)
+    one.shoot(f"try-drawing-{scheme}")
+    assert "the square around the strokes" in said
+    assert one.axe() == []
+    one.page.click("[data-clear]")
+    draw(one.page, (0.3, 0.2), (0.7, 0.2), (0.7, 0.8), (0.3, 0.8), (0.3, 0.2))
+    first_bar(one.page, "0")
+
+
+STROKES = """---
+license: mit
+inputs:
+  x:
+    image:
+      channels: grey
+      polarity: light-on-dark
+      scale: 0-1
+      resize: {mode: stretch, interpolation: box}
+---
+# Strokes
+"""
+
+
+def test_code_gives_the_tensor_of_a_drawing(runtime, window, tmp_path, monkeypatch):
+    """The model gives back its input; the page's Python makes the same of the same drawing."""
+    one = window()
+    one.open(published(runtime, "strokes", pictured(1, 1, 16, 20), STROKES))
+    draw(one.page, *ONE)
+    ended(one.page)
+    expect(one.page.locator("[data-part=code] code").first).to_contain_text("drawing.png")
+    with one.page.expect_download() as download:
+        one.page.click("[data-part=answers] a:has-text('all values (.npy)')")
+    here = np.load(download.value.path())
+    drawn = one.page.locator("[data-draw]").evaluate("one => one.toDataURL('image/png')")
+    (tmp_path / "drawing.png").write_bytes(base64.b64decode(drawn.partition(",")[2]))
+    code = one.page.locator("[data-part=code] code").first.text_content()
+    monkeypatch.chdir(tmp_path)
+    for name in ("hub", "onnxruntime"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    made = {}
+    exec(code.partition("model = ")[0], made)  # noqa: S102 - the page's own code
+    assert here.max() == 1.0
+    assert (made["tensor"] == here).all()
+
+
+def test_a_table_has_a_field_for_each_feature_and_the_answer_follows(runtime, window):
+    one = window()
+    page = one.page
+    one.open(WINE)
+    page.locator(".shelf button").first.click()
+    decided = page.locator(".decided b")
+    decided.wait_for(timeout=WAIT)
+    assert decided.inner_text() in page.locator(".shelf button").first.inner_text()
+    assert page.get_by_label("alcohol", exact=True).input_value()
+    before = decided.inner_text()
+    said = ended(page)
+    assert "right Equals the answer stored with the example" in " ".join(said.split())
+    for name, value in zip(page.locator("[data-cell]").all(), ROW.split(), strict=True):
+        name.fill(value)
+    name.press("Tab")
+    expect(decided).not_to_have_text(before)
+    expect(page.locator("[data-part=code] code").first).to_contain_text("13.2, 1.78, 2.14")
+    one.shoot("try-fields")
+    assert one.axe() == []
+    page.fill("[data-cell] >> nth=2", "x")
+    page.click("[data-run=browser]")
+    assert "enter a number for ash" in ended(page)
+
+
+def test_fields_of_a_table_go_to_the_server_without_scripts(runtime, window):
+    one = window(signed=True, java_script_enabled=False)
+    one.open(WINE)
+    for cell, value in zip(one.page.locator("[data-cell]").all(), ROW.split(), strict=True):
+        cell.fill(value)
+    one.page.click("button:has-text('Run on the server')")
+    wait_for(one.page)
+    assert "output_label" in one.page.locator("main").inner_text()
+
+
+def test_lines_of_text(runtime, window):
+    ports = [samples.value(name, 8, shape=["N"]) for name in ("x", "y")]
+    model = samples.model([samples.node("Identity", ["x"], ["y"])], ports[:1], ports[1:])
+    one = window()
+    one.open(published(runtime, "said", model))
+    one.page.fill("[data-set=text]", "good morning\nand 'good' night")
+    one.page.click("[data-run=browser]")
+    said = ended(one.page)
+    assert "2 lines, one string each" in said
+    assert "and 'good' night" in said
+    code = one.page.locator("[data-part=code] code").first
+    expect(code).to_contain_text("np.array(['good morning',")
+
+
+def test_the_camera_is_asked_for_on_a_click_and_let_go(runtime, chromium):
+    fake = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+    browser = chromium.browser_type.launch(
+        executable_path=installed.path(), args=["--no-sandbox", *fake]
+    )
+    one = Window(browser, runtime)
+    page = one.page
+    answer = one.open(DIGITS)
+    assert "camera=(self)" in answer.headers["permissions-policy"]
+    assert "camera=()" in page.request.get("/models").headers["permissions-policy"]
+    page.click("[data-camera]")
+    page.click("text=Take picture")
+    page.locator("video").wait_for(state="hidden")
+    assert page.locator("video").evaluate("one => one.srcObject") is None
+    expect(page.locator("[data-example]")).to_have_text("A picture of the camera.")
+    assert one.watch.complaints == []
+    browser.close()

@@ -49,13 +49,13 @@ def test_from_home_to_the_bytes(window, width, scheme):
     page.wait_for_url("**sort=fastest")
     chosen_first(page).locator(".name a").click()
     page.wait_for_url(f"**/models/**/{name}")
-    page.get_by_role("navigation").get_by_role("link", name="Conformance").first.click()
+    page.get_by_role("navigation").get_by_role("link", name="Evidence").first.click()
     page.wait_for_url("**/conformance**")
     expect(page.locator("main")).to_contain_text("ONNX Runtime")
     page.goto(f"/models/zoo/{name}")
     one.shoot(f"walk-model-{width}-{scheme}")
-    page.locator("summary", has_text="Command line").first.click()
-    copy = page.locator("[data-copy^='hub get']:visible").first
+    page.locator("label", has_text="Command line").click()
+    copy = page.locator("[data-copy*='hub get']:visible").first
     command = copy.get_attribute("data-copy")
     copy.click()
     expect(page.locator("#said")).to_have_text("Copied")

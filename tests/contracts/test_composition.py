@@ -10,6 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -148,6 +149,13 @@ def test_the_proxy_goes_to_the_web_service():
     assert '"0.0.0.0:${PORT:-8000}"' in ENTRYPOINT
 
 
+def test_the_values_of_the_chart_are_valid():
+    values = yaml.safe_load((DOCKER / "chart/values.yaml").read_text(encoding="utf-8"))
+    schema = json.loads((DOCKER / "chart/values.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(values | {"domain": "hub.example.org"}, schema)
+    assert values.keys() <= schema["properties"].keys()
+
+
 ENTERED = {
     "HUB_DOMAIN": "hub.example.org",
     "HUB_SECRET_KEY": "x7" * 40,
@@ -162,7 +170,11 @@ def environment(home, **changes):
         name: variable.sub(lambda match: ENTERED.get(match[1]) or match[2], value)
         for name, value in SERVICES["setup"]["environment"].items()
     }
-    image = {"DJANGO_SETTINGS_MODULE": "hub.server.settings", "HUB_HOME": str(home)}
+    image = {
+        "DJANGO_SETTINGS_MODULE": "hub.server.settings",
+        "HUB_HOME": str(home),
+        "HUB_STORAGE_URL": (home / "blobs").as_uri(),
+    }
     path = f"{Path(sys.executable).parent}:{os.defpath}"
     return {"PATH": path} | given | image | {"HUB_GRAPHS": str(home / "graphs")} | changes
 

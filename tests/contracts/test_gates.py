@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.long_files import LONGEST_FIRST
+
 ROOT = Path(__file__).resolve().parents[2]
 # Put together here, so that this file does not hold what it looks for.
 PLACES = [
@@ -53,6 +55,11 @@ def test_no_file_names_a_machine_or_a_registry():
             for hit in pattern.finditer(content)
         ]
     assert found == []
+
+
+def test_the_longest_files_of_tests_exist():
+    assert [path for path in LONGEST_FIRST if not (ROOT / path).is_file()] == []
+    assert len(set(LONGEST_FIRST)) == len(LONGEST_FIRST)
 
 
 def test_no_model_of_others_is_committed():

@@ -25,21 +25,21 @@ def messages():
     """Every text of the code but docstrings, with {} for what is put in; and its file."""
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
+            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
             documented = {
                 id(node.body[0].value)
-                for node in ast.walk(tree)
+                for node in nodes
                 if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
                 and node.body
                 and isinstance(node.body[0], ast.Expr)
             }
             inside = {
                 id(part)
-                for node in ast.walk(tree)
+                for node in nodes
                 if isinstance(node, ast.JoinedStr)
                 for part in node.values
             }
-            for node in ast.walk(tree):
+            for node in nodes:
                 if id(node) in documented or id(node) in inside:
                     continue
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
+
+from hub.protocol.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,6 +60,12 @@ def test_a_release_is_refused_or_whole(clone):
         (clone / "CHANGELOG.md").read_text("utf-8"),
         re.MULTILINE,
     )
+    released = (clone / "tests/contracts/released_migrations.toml").read_text("utf-8")
+    assert tomllib.loads(released)["release"] == "9.8.7"
+    chart = yaml.safe_load((clone / "docker/chart/Chart.yaml").read_text("utf-8"))
+    assert chart["version"] == chart["appVersion"] == "9.8.7"
+    newest = max((ROOT / "registry/migrations").glob("[0-9]*.py")).stem
+    assert tomllib.loads(released)["heads"]["registry"] == newest
     dist = clone / "dist"
     wheel = "onnx_hub-9.8.7-py3-none-any.whl"
     expected = {wheel, "onnx_hub-9.8.7.tar.gz", "onnx_hub-9.8.7.cdx.json"}
@@ -72,3 +83,23 @@ def test_a_release_is_refused_or_whole(clone):
         re.findall(r"^[a-z]", (clone / "docker/worker-cpu.lock").read_text(), re.MULTILINE)
     )
     assert release(clone, "9.8.8").returncode == 1
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("release", ROOT / "scripts/release.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("python", "helm"), [("0.2.0", "0.2.0"), ("0.2.0rc1", "0.2.0-rc.1"), ("1.0.0a2", "1.0.0-a.2")]
+)
+def test_the_versions_of_a_chart_are_semver(script, python, helm):
+    assert script.semantic(python) == helm
+
+
+def test_the_chart_has_the_version_of_the_hub(script):
+    chart = yaml.safe_load((ROOT / "docker/chart/Chart.yaml").read_text("utf-8"))
+    assert chart["version"] == chart["appVersion"] == script.semantic(__version__)

@@ -273,7 +273,6 @@ def hub_protocol(model):
         f"{api}/preupload/main",
         f"{api}/paths-info/main",
         f"/{model}.git/info/lfs/objects/batch",
-        f"/{model}.git/info/lfs/verify",
         f"{api}/user-access-request/grant",
         f"{api}/branch/x",
         f"{api}/tag/x",

@@ -31,7 +31,7 @@ def can_mount() -> bool:
 def test_a_full_disk(tmp_path):
     home = tmp_path / "small"
     home.mkdir()
-    script = f'mount -t tmpfs -o size=40m tmpfs "{home}" && exec "$@"'
+    script = f'mount -t tmpfs -o size=42m tmpfs "{home}" && exec "$@"'
     hub = Hub(
         home,
         prefix=["unshare", "-rm", "sh", "-c", script, "sh"],

@@ -88,6 +88,14 @@ with transaction.atomic():
         state="stored", blob=blob, expires_at=timezone.now(),
     )
 """
+BACKUP = """
+from registry.models import Blob
+from registry.storage.backups import hold
+backup = hold.begin()
+print(Blob.objects.filter(erased_at=None).count(), "blobs", flush=True)
+input()
+hold.end(backup, is_whole=False)
+"""
 # Runs scripts one after the other, so that not each has to start Django.
 RUNNER = """
 import json, sys
@@ -209,6 +217,19 @@ def test_the_collector_waits_for_whoever_is_about_to_name_the_blob(place):
         naming.communicate("\n")
         assert collector.stdout.read().split() == ["freed", "0"]
     assert (place.rows(), place.files()) == ([SHA256], [STORED])
+
+
+def test_a_backup_waits_for_a_free_under_way_and_the_next_waits_for_the_backup(place):
+    with place.held("before", COLLECT) as collector, place.start(BACKUP) as backup:
+        with pytest.raises(subprocess.TimeoutExpired):
+            backup.wait(2)
+        collector.communicate("\n" * 9)
+        assert backup.stdout.readline() == "0 blobs\n"
+        place.run(f"{UPLOAD}\n{AGE}")
+        assert place.run(COLLECT) == ["freed", "0"]
+        backup.communicate("\n")
+    assert place.run(COLLECT) == ["freed", "1"]
+    assert (place.rows(), place.files()) == ([], [])
 
 
 def test_a_worker_reads_storage_again_beside_its_work(place):

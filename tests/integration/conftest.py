@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import psycopg2
 import pytest
 
+from tests import ceph
 from tests.faults.conftest import ROOT, Hub, wait_for
 
 
@@ -86,6 +87,30 @@ def redis():
     server = Redis()
     yield server
     server.kill()
+
+
+def bucket_of(prefix, **options):
+    """Objects below a prefix of the cluster's bucket."""
+    from registry.storage.s3.bucket import Bucket
+
+    return Bucket(ceph.BUCKET, prefix, **options)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A gateway with a bucket, for the tests of one module."""
+    if missing := ceph.missing_programs():
+        pytest.skip(f"Ceph is not installed here: {', '.join(missing)}")
+    running = ceph.Ceph(tmp_path_factory.mktemp("ceph"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in running.environment.items():
+            patch.setenv(name, value)
+        try:
+            running.start()
+            bucket_of("")._client.create_bucket(Bucket=ceph.BUCKET)
+            yield running
+        finally:
+            running.stop()
 
 
 class Production(Hub):

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,14 @@ from tests.contracts.test_gates import ROOT
 from tests.faults.conftest import Hub, wait_for
 
 EXAMPLES = ROOT / "examples" / "clients"
-PROGRAMS = {"download.mjs": ["node"], "download.go": ["go", "run"]}
+PROGRAMS = {
+    "download.mjs": ["node"],
+    "download.go": ["go", "run"],
+    "Download.java": ["java"],
+    "download.cs": ["dotnet", "run"],
+}
+# Packages of Rust as Debian has them (librust-ureq-dev, librust-serde-json-dev, librust-sha2-dev).
+CRATES = Path("/usr/share/cargo/registry")
 CONTENTS = {"model.onnx": samples.mlp(), "deep/notes.txt": b"notes\n"}
 
 
@@ -36,10 +44,26 @@ def test_an_example_finds_downloads_and_verifies(hub, program, tmp_path):
     command = PROGRAMS[program]
     if shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not installed here")
+    check(hub, [*command, EXAMPLES / program], tmp_path)
+
+
+def test_the_example_in_rust_does_too(hub, tmp_path):
+    if shutil.which("cargo") is None or not list(CRATES.glob("ureq-*")):
+        pytest.skip("cargo, or Debian's packages of ureq, serde_json and sha2, are missing here")
+    project = tmp_path / "project"
+    shutil.copytree(EXAMPLES / "download-rust", project)
+    source = 'source.crates-io.replace-with="debian"', f'source.debian.directory="{CRATES}"'
+    options = ["--config", source[0], "--config", source[1]]
+    subprocess.run(["cargo", "build", "--quiet", "--offline", *options], cwd=project, check=True)
+    check(hub, [project / "target" / "debug" / "download"], tmp_path)
+
+
+def check(hub, command, tmp_path):
+    """An example finds the model, writes its files and verifies them; a search may find none."""
 
     def run(words):
         return subprocess.run(
-            [*command, EXAMPLES / program, hub.address, words, tmp_path / "files"],
+            [*command, hub.address, words, tmp_path / "files"],
             env=os.environ | {"GOCACHE": str(tmp_path / "cache"), "GO111MODULE": "off"},
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip

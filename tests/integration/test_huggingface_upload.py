@@ -32,9 +32,16 @@ def hub(tmp_path_factory):
 
 @pytest.mark.parametrize("xet", [True, False], ids=["xet", "lfs"])
 def test_what_a_client_writes_is_there_and_is_published(hub, python, xet, tmp_path):
+    name = f"net-{python.parts[-3]}-{'xet' if xet else 'lfs'}"
+    version = write_and_publish(hub, python, name, tmp_path, xet=xet)
+    if xet and not version.startswith("0."):
+        assert _bytes_of_the_second(hub, name) < 0.1 * 30_000_000
+
+
+def write_and_publish(hub, python, name, tmp_path, *, xet):
+    """Write zoo/``name`` with huggingface_hub by Xet or Git LFS; returns the client's version."""
     model = tmp_path / "model.onnx"
     model.write_bytes(samples.mlp())
-    name = f"net-{python.parts[-3]}-{'xet' if xet else 'lfs'}"
     given = environment(hub, tmp_path / "cache") | ({} if xet else {"HF_HUB_DISABLE_XET": "1"})
     ended = subprocess.run(
         [python, HERE / "clients" / "write.py", f"zoo/{name}", model],
@@ -58,8 +65,7 @@ def test_what_a_client_writes_is_there_and_is_published(hub, python, xet, tmp_pa
         "head": "",
     }
     wait_for(lambda: _public_head(hub, name) == held["head"], "the commit to be published", 120)
-    if xet and not held["version"].startswith("0."):
-        assert _bytes_of_the_second(hub, name) < 0.1 * 30_000_000
+    return held["version"]
 
 
 def test_every_method_of_the_client_works_or_is_refused_in_words(hub, python, tmp_path):
@@ -100,6 +106,12 @@ def test_what_huggingface_js_writes_is_there_and_is_published(hub, tmp_path):
         "late": 412,
         "hidden": False,
         "deleted": True,
+        "progress": True,
+        "copied": "p",
+        "restarted": True,
+        "part": True,
+        "cached": True,
+        "refused": [400, 400, 400, 404],
     }
     wait_for(lambda: _public_head(hub, "js") == head, "the commit to be published", 120)
     # It offers Xet, and takes the parts that the hub answers with.

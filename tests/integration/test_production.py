@@ -225,7 +225,7 @@ def test_redis_away_while_somebody_publishes(production, redis):
 def test_redis_killed_with_thirty_jobs_in_flight(production, redis):
     path = production.draft("many", samples.mlp(hidden=14))
     uuids = production.enqueue_many(
-        path, [{"kind": "describe", "given": {"n": n}} for n in range(30)]
+        path, [{"kind": "describe", "job_input": {"n": n}} for n in range(30)]
     )
     redis.kill()
     fault = time.monotonic()

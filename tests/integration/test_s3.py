@@ -24,31 +24,8 @@ from registry.storage import collector, files, verification
 from registry.storage.services import blobs, uploads
 from tests import ceph, samples
 from tests.faults.conftest import Hub
+from tests.integration.conftest import bucket_of
 from tests.stores import CONTENT, LENGTH, SHA256, SMALL, STEP, StoreContract, finish, keep, write
-
-if missing := ceph.missing_programs():
-    pytest.skip(f"Ceph is not installed here: {', '.join(missing)}", allow_module_level=True)
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """A gateway with a bucket, for the tests of this module."""
-    running = ceph.Ceph(tmp_path_factory.mktemp("ceph"))
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in running.environment.items():
-            patch.setenv(name, value)
-        try:
-            running.start()
-            bucket_of("")._client.create_bucket(Bucket=ceph.BUCKET)
-            yield running
-        finally:
-            running.stop()
-
-
-def bucket_of(prefix, **options):
-    from registry.storage.s3.bucket import Bucket
-
-    return Bucket(ceph.BUCKET, prefix, **options)
 
 
 def store_of(bucket, root, cache_bytes=2**30, *, redirects=False):
@@ -104,9 +81,9 @@ def test_bytes_that_another_machine_replaced_are_not_kept(bucket, tmp_path, smal
     write(first, "upload", 0, 5 * STEP)
     with first.writer("upload") as mine, second.writer("upload") as other:
         mine.write(CONTENT[5 * STEP : 10 * STEP])
-        mine._wait()
+        mine._senders.wait()
         other.write(bytes(5 * STEP))
-        other._wait()
+        other._senders.wait()
         mine.write(CONTENT[10 * STEP :])
         with pytest.raises(problems.UploadOffset):
             mine.sync()
@@ -175,6 +152,51 @@ def test_a_signed_address_has_type_and_name(bucket, tmp_path):
             assert answer.headers[name] == headers[name]
     with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.urlopen(url.replace("Signature=", "Signature=0"), timeout=30)  # noqa: S310
+
+
+@pytest.fixture
+def requests_of():
+    """The requests that a bucket sends from now on."""
+
+    def record(bucket):
+        requests = []
+        bucket._client.meta.events.register(
+            "before-send.s3", lambda request, **_: requests.append(request)
+        )
+        return requests
+
+    return record
+
+
+def test_a_gateway_verifies_the_hash_of_a_part_where_tls_does_not_protect_it(bucket, requests_of):
+    requests = requests_of(bucket)
+    bucket.put("object", SMALL)
+    assert requests[-1].headers["X-Amz-Content-SHA256"].decode() == sha256(SMALL).hexdigest()
+
+    def damage(request, **_):
+        request.body = b"b small blob"
+
+    bucket._client.meta.events.register("before-send.s3", damage)
+    with pytest.raises(problems.Unavailable):
+        bucket.put("damaged", SMALL)
+    bucket._client.meta.events.unregister("before-send.s3", damage)
+    assert [row.key for row in bucket.objects("")] == ["object"]
+
+
+def test_a_blob_in_a_bucket_over_tls(cluster, tmp_path, small_parts, monkeypatch, requests_of):
+    for name, value in cluster.tls_environment.items():
+        monkeypatch.setenv(name, value)
+    bucket = bucket_of(uuid.uuid4().hex)
+    requests = requests_of(bucket)
+    store = store_of(bucket, tmp_path)
+    store.begin("upload", LENGTH)
+    write(store, "upload", 0, 9 * STEP)
+    write(store, "upload", 9 * STEP, LENGTH)
+    assert finish(store, "upload") == SHA256
+    assert store.read(SHA256, LENGTH) == CONTENT
+    assert {request.url.partition(":")[0] for request in requests} == {"https"}
+    sent = {request.headers["X-Amz-Content-SHA256"] for request in requests if request.body}
+    assert b"UNSIGNED-PAYLOAD" in sent
 
 
 # Processes and gateways that end

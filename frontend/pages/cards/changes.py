@@ -200,7 +200,7 @@ def _parsed(text: str) -> dict[str, Any] | None:
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     mapping = source.plain(node, notes, "", 0) if node is not None else None
-    return mapping if isinstance(mapping, dict) and not notes.found else None
+    return mapping if isinstance(mapping, dict) and not notes.findings else None
 
 
 def _number(text: str) -> Any:

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from frontend.pages.catalogue import fit_lines, runtime_columns, speed_column
 from frontend.pages.query import page as query_page
 from frontend.parts import formatting, highlighting, labels
-from frontend.presenters import list_filters
+from frontend.presenters import list_code, list_filters, questions
 from metadata.sparql import listing
 from registry.api.parameters import accepts
 from registry.catalogue import accuracies, facets, predictions, search, speeds
@@ -35,9 +35,11 @@ SUGGESTED = ("pk", "title", "task")
 @require_safe
 def models(request: HttpRequest) -> HttpResponse:
     known_setups = speeds.offers(request.user)
-    query = list_filters.settled(list_filters.read(request.GET), known_setups)
-    cursor = request.GET.get("cursor", "")[:500]
-    canonical = list_filters.address(query, cursor)
+    data = questions.apply(request.GET, known_setups)
+    query = list_filters.settled(list_filters.read(data), known_setups)
+    cursor = data.get("cursor", "")[:500]
+    question = questions.of(query, data.get("question", ""), known_setups, reverse("models"))
+    canonical = list_filters.address(query, cursor, question.text if question else "")
     if request.get_full_path() != canonical:
         return HttpResponseRedirect(canonical)
     page = search.find(request.user, query, cursor=cursor)
@@ -62,8 +64,9 @@ def models(request: HttpRequest) -> HttpResponse:
             "section": "models",
             "query": query,
             "chips": chips,
+            "question": question,
             "latency": list_filters.latency_limit(query),
-            "kept": list_filters.kept(query),
+            "kept": list_filters.hidden_fields(query),
             "groups": list_filters.groups(query, counts, values),
             "counts_capped": formatting.grouped(facets.MATCHES) if counts.capped else "",
             "measures": list_filters.measures(query, accuracies.offers(request.user)),
@@ -80,6 +83,9 @@ def models(request: HttpRequest) -> HttpResponse:
             "total": formatting.grouped(total) + ("+" if page.capped and not chips else ""),
             "first": list_filters.address(query) if cursor else "",
             "next": list_filters.address(query, page.next) if page.next else "",
+            "find_url": canonical.replace(reverse("models"), reverse("find"), 1),
+            "python": list_code.python(query),
+            "feed_url": list_filters.feed(query),
             "asked": listed,
             "asked_url": query_page.address(listed.query, ()),
             "hint": _hint(request.user, query, chips) if chips and not page.items else None,

@@ -6,20 +6,25 @@ better for everyone.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from frontend.parts import formatting
 from frontend.parts import labels as words
-from frontend.parts.svg import latency_strips
-from frontend.presenters import comparison_facts
+from frontend.parts.svg import bars, latency_strips
+from frontend.presenters import comparison_facts, evaluations
+from hub.protocol.accuracy import ERRORS, SHARES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from frontend.presenters.comparison import Column
     from frontend.presenters.comparison_facts import Fact
+    from runners.models import Evaluation
 
+# Rows whose amounts are drawn as bars from zero.
+BARS = ("size", "macs", "memory", "parameters")
 TIMES = "\u00d7"
 
 
@@ -45,6 +50,9 @@ def rows(columns: Sequence[Column]) -> list[FactRow]:
     ]
     at = next(index for index, row in enumerate(listed) if row.key == "latency")
     listed[at] = _with_strips(listed[at], columns)
+    listed = [
+        _with_accuracy(row, columns) if row.key == "accuracy" else _with_bars(row) for row in listed
+    ]
     return [*listed[: at + 1], *_conformance(columns), *listed[at + 1 :]]
 
 
@@ -58,6 +66,61 @@ def _with_strips(row: FactRow, columns: Sequence[Column]) -> FactRow:
         for cell, speed in zip(row.cells, speeds, strict=True)
     ]
     return replace(row, cells=tuple(cells))
+
+
+def _with_bars(row: FactRow) -> FactRow:
+    """The row with a bar for each amount, where amounts differ and have a size to compare."""
+    values = [cell.value for cell in row.cells if cell.value is not None and cell.value >= 0]
+    if row.key not in BARS or len(values) < 2 or len(set(values)) == 1:
+        return row
+    most = max(values)
+    cells = (
+        cell if cell.value is None else replace(cell, picture=bars.bar(cell.value, most))
+        for cell in row.cells
+    )
+    return replace(row, cells=tuple(cells))
+
+
+def _with_accuracy(row: FactRow, columns: Sequence[Column]) -> FactRow:
+    """The row with the intervals of its figures; those of one metric and split are compared."""
+    figures = [column.accuracy for column in columns]
+    same = Counter(_measured_as(one) for one in figures if one is not None)
+    shared, many = same.most_common(1)[0] if same else (None, 0)
+    alike = [one for one in figures if one is not None and _measured_as(one) == shared]
+    ends = [end for one in alike for end in (one.low, one.high, one.value)]
+    cells = list(row.cells)
+    for at, one in enumerate(figures):
+        if one is None:
+            continue
+        low, high = (evaluations.amount(one.metric, end) for end in (one.low, one.high))
+        cells[at] = replace(cells[at], interval=f"{low} to {high}")
+        if many > 1 and one in alike:
+            picture = bars.interval(one.value, one.low, one.high, (min(ends), max(ends)))
+            cells[at] = replace(cells[at], picture=picture)
+    if many < 2 or len({one.value for one in alike}) == 1:
+        return replace(row, cells=tuple(cells))
+    best = (min if alike[0].metric in ERRORS else max)(one.value for one in alike)
+    first = figures[0]
+    for at, one in enumerate(figures):
+        if one is not None and one in alike:
+            difference = _points(one, first) if first in alike and at else ""
+            cells[at] = replace(cells[at], best=one.value == best, difference=difference)
+    return replace(row, cells=tuple(cells))
+
+
+def _measured_as(row: Evaluation) -> tuple[str, int, str]:
+    return row.metric, row.dataset_version_id, row.split
+
+
+def _points(row: Evaluation, first: Evaluation | None) -> str:
+    """How much more or less a figure is than the first; shares in percentage points."""
+    change = row.value - first.value if first else 0.0
+    if not change:
+        return ""
+    sign = "+" if change > 0 else formatting.MINUS
+    if row.metric in SHARES:
+        return f"{sign}{abs(100 * change):.3g}{formatting.NARROW}points"
+    return f"{sign}{abs(change):.4g}"
 
 
 def csv(columns: Sequence[Column]) -> list[list[str]]:

@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from mdit_py_plugins.anchors import anchors_plugin
 
-from frontend.parts.markdown import coloured
+from frontend.parts.card_syntax import coloured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

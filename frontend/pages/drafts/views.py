@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from frontend.pages.cards import editor
 from frontend.parts.addresses import whole
-from frontend.presenters import multipart, verdicts, version_head
+from frontend.presenters import multipart, under_way, verdicts, version_head
 from frontend.presenters.version_page import context, of_version, of_whole_version
 from hub.protocol import problems
 from registry.cards import cards, refused_cards
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 @require_safe
 @of_whole_version
 def show(request: HttpRequest, version: Version) -> HttpResponse:
-    """Draft page; a version that is no longer a draft shows its own."""
-    if version.state not in ("draft", "submitted"):
+    """Draft page; a version that is no longer a draft shows its own, unless a page follows it."""
+    if version.state not in ("draft", "submitted") and "watch" not in request.GET:
         return HttpResponseRedirect(version_head.place(version, "version"))
     require(request.user, "version.edit", version.model)
     desk = editor.opened(version, request.GET.get("card", ""))
@@ -50,6 +50,7 @@ def _page(
 ) -> HttpResponse:
     model = version.model
     files = version.files.all()
+    version_jobs = jobs.of_version(request.user, version)
     return render(
         request,
         "drafts/draft.html",
@@ -60,7 +61,9 @@ def _page(
             "checks": verdicts.read(version.checks.all()),
             "card_check": verdicts.card(version.checks.all(), published=False),
             "outcome": verdicts.overall(version.checks.all()),
-            "jobs": jobs.of_version(request.user, version),
+            "jobs": version_jobs,
+            "under_way": under_way.read(request.user, version, version_jobs),
+            "is_followed": "watch" in request.GET,
             **editor.shown(desk, version),
             "refused_cards": refused_cards.count(request.user, model),
             "may_publish": can(request.user, "version.publish", model),

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
+
+from django.utils.safestring import mark_safe
 
 from frontend.pages.federated.forms import RULE_WORDS
 from frontend.parts import formatting
 from frontend.parts.svg import charts
 from registry.federated import attacks, history, privacy
 from registry.federated.services import rounds
+from registry.models import Variant
+from runners.evaluations import selectors as evaluations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 
     from registry.federated.models import Aggregate, Contribution, Round, Training
     from registry.models import Version
+    from runners.models import Evaluation
 
 REASONS = {
     "below-quorum": "fewer contributions than the quorum",
@@ -119,6 +125,57 @@ def scores(shown: Sequence[RoundRow]) -> SafeString:
     return _over_rounds([(row.round.number, row.round.score) for row in shown], "score")
 
 
+def participation(shown: Sequence[RoundRow]) -> SafeString:
+    """How many contributions each round used and excluded, oldest first; empty for under two."""
+    ended = [row for row in reversed(shown) if not row.round.is_live]
+    used = [row.used for row in ended]
+    excluded = sum(row.left_out for row in ended)
+    words = (
+        f"{formatting.grouped(min(used))} to {formatting.grouped(max(used))} contributions used "
+        f"per round (coloured); {formatting.grouped(excluded)} excluded in total (grey)."
+        if used
+        else ""
+    )
+    return charts.columns(
+        [charts.Column(row.round.number, row.used, row.left_out) for row in ended],
+        across="round",
+        down="contributions",
+        words=words,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracies:
+    """The measured figure of released rounds, by number of round, all on one split by one metric.
+
+    ``words`` name the metric and the split; they are empty where nothing was measured.
+    """
+
+    by_round: dict[int, Evaluation]
+    words: str
+    chart: SafeString
+
+
+def accuracies(shown: Sequence[RoundRow]) -> Accuracies:
+    """What was measured of the versions that rounds became, on the split that most share."""
+    by_version = {row.round.version_id: row.round.number for row in shown if row.round.version}
+    variants = Variant.objects.filter(version__in=by_version, origin="uploaded")
+    measured = evaluations.shared(list(variants.select_related("version", "entry")))
+    splits = Counter(
+        (row.metric, row.dataset_version.dataset.slug, row.split) for row in measured.values()
+    )
+    if not splits:
+        return Accuracies({}, "", mark_safe(""))
+    ((metric, dataset, split), _), *_ = splits.most_common(1)
+    by_round = {
+        by_version[row.variant.version_id]: row
+        for row in measured.values()
+        if (row.metric, row.dataset_version.dataset.slug, row.split) == (metric, dataset, split)
+    }
+    points = [(number, row.value) for number, row in sorted(by_round.items(), reverse=True)]
+    return Accuracies(by_round, f"{metric} on {dataset}, {split}", _over_rounds(points, metric))
+
+
 def _over_rounds(values: Sequence[tuple[int, float | None]], down: str) -> SafeString:
     points = [charts.Point(number, y) for number, y in reversed(values) if y is not None]
     if not points:
@@ -137,7 +194,7 @@ def _height(point: charts.Point) -> float:
     return point.y
 
 
-def asked(of: Round) -> str:
+def selection_words(of: Round) -> str:
     """Of whom a round asks, in words."""
     if of.selected is None:
         return "all participants"

@@ -6,34 +6,35 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from django.db.models import Count
 from django.http import HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from frontend.pages.federated import trainings as presenter
-from frontend.pages.federated.forms import TrainingForm
+from frontend.parts import live
 from frontend.parts.addresses import whole
-from frontend.presenters import forms
 from hub.protocol import problems
 from registry.api.parameters import accepts
-from registry.core.permissions import can, require
-from registry.federated import attacks, privacy, selectors
+from registry.core.permissions import can
+from registry.federated import privacy, selectors
 from registry.federated.api.views import ACTIONS
-from registry.federated.models import Participant
+from registry.federated.models import Contribution, Participant
 from registry.federated.selectors import Seeker
-from registry.federated.services import fleets, participants, rounds, trainings
-from registry.models import Version
+from registry.federated.services import rounds, trainings
 from registry.versions import selectors as registry
+from runners.evaluations import selectors as evaluations
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
+    from collections.abc import Sequence
 
-    from registry.federated.models import Training
+    from django.http import HttpRequest, HttpResponse
+    from django.http.response import HttpResponseBase
+
+    from registry.federated.models import Round, Training
 
 LISTED = 50
-VERSIONS_OFFERED = 100
 
 
 @accepts("before")
@@ -79,71 +80,10 @@ def of_model(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     )
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def new(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
-    """The form that begins a training; beside each rule stands what it withstands."""
-    model = registry.model(request.user, namespace, name)
-    require(request.user, "training.manage", model)
-    published = registry.versions(request.user, model).filter(state=Version.State.PUBLISHED)
-    versions = list(published.values_list("number", flat=True)[:VERSIONS_OFFERED])
-    form = TrainingForm(request.POST or None, versions=versions)
-    if request.method == "POST" and form.is_valid():
-        fields = form.cleaned_data
-        try:
-            training = trainings.create(
-                request.user,
-                version=registry.version(request.user, namespace, name, fields["version"]),
-                title=fields["title"],
-                base_data=fields["base_data"],
-                rules=form.rules,
-                schedule=form.schedule,
-            )
-            return HttpResponseRedirect(
-                reverse("training", args=[namespace, name, training.number])
-            )
-        except problems.Problem as problem:
-            forms.explain(form, problem)
-    context = {
-        "section": "trainings",
-        "model": model,
-        "has_versions": bool(versions),
-        "attacks": attacks.measured(),
-        "withstands": presenter.withstands(),
-        "caveat": attacks.CAVEAT,
-    }
-    return forms.page(request, "trainings/new.html", form, context)
-
-
-@require_safe
-def fleet(request: HttpRequest, namespace: str, name: str, fleet: str) -> HttpResponse:
-    """One fleet, for maintainers: what its devices shall run, how many do, and which fail."""
-    model = registry.model(request.user, namespace, name)
-    row = selectors.fleet(request.user, model, fleet)
-    after = whole(request.GET.get("after", "")) or 0
-    rows = list(selectors.devices(row)[after : after + LISTED + 1])
-    desired = row.desired
-    tally = fleets.tally(row, desired.manifest_sha256) if desired else {"ok": 0, "failed": 0}
-    return render(
-        request,
-        "trainings/fleet.html",
-        {
-            "section": "trainings",
-            "model": model,
-            "fleet": row,
-            "tally": tally,
-            "devices": row.devices.count(),
-            "rows": rows[:LISTED],
-            "first": request.path if after else "",
-            "next": f"{request.path}?after={after + LISTED}" if len(rows) > LISTED else "",
-        },
-    )
-
-
 @require_safe
 def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     """One training: where it stands, its rules, its rounds."""
-    training = _training(request, namespace, name, number)
+    training = find(request, namespace, name, number)
     return render(request, "trainings/training.html", _context(request, training))
 
 
@@ -152,7 +92,7 @@ def round_(
     request: HttpRequest, namespace: str, name: str, number: int, round_number: int
 ) -> HttpResponse:
     """One round: counts for everybody, each contribution for maintainers."""
-    training = _training(request, namespace, name, number)
+    training = find(request, namespace, name, number)
     row = selectors.round_(training, round_number)
     aggregate = getattr(row, "aggregate", None)
     contributions = presenter.contributions(selectors.contributions(request.user, row))
@@ -168,7 +108,7 @@ def round_(
             "row": presenter.rows([row], may_manage=may_manage)[0],
             "made": aggregate,
             "examples": presenter.examples(aggregate, may_manage=may_manage),
-            "asked": presenter.asked(row),
+            "asked": presenter.selection_words(row),
             "left_out": presenter.left_out(row).items(),
             "contributions": contributions,
             "spread": presenter.spread(contributions),
@@ -177,10 +117,34 @@ def round_(
     )
 
 
+@require_safe
+def live_mark(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponseBase:
+    """The mark of a training's state, which its page follows."""
+    training = find(request, namespace, name, number)
+    return live.answer(request, _watch(training, list(selectors.rounds(training)[:LISTED])))
+
+
+def _watch(training: Training, listed: Sequence[Round]) -> live.Watch:
+    """What a training's page follows until it is over: its rounds, and how many take part."""
+    model = training.model
+    contributions = Contribution.objects.filter(round__training=training).order_by()
+    states = list(contributions.values_list("round", "state").annotate(n=Count("pk")))
+    active = Participant.objects.filter(training=training, state=Participant.State.ACTIVE).count()
+    rows = [(row.number, row.state, row.ended_at, row.score, row.version_id) for row in listed]
+    versions = [row.version for row in listed if row.version]
+    measured = list(evaluations.rows_of(*versions).values_list("pk", flat=True))
+    return live.Watch(
+        reverse("training-live", args=[model.namespace.slug, model.name, training.number]),
+        live.mark(training.state, training.layout_sha256, rows, sorted(states), active, measured),
+        is_over=training.is_over,
+        message=f"Training {training.state}" + (f", round {listed[0].number}" if listed else ""),
+    )
+
+
 @require_POST
 def act(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
     """Open, pause, finish or cancel a training, or close its round; then back to its page."""
-    training = _training(request, namespace, name, number)
+    training = find(request, namespace, name, number)
     action = request.POST.get("action", "")
     try:
         if action == "close" and (live := selectors.live_round(training)):
@@ -194,23 +158,8 @@ def act(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
     return HttpResponseRedirect(reverse("training", args=[namespace, name, number]))
 
 
-@require_POST
-def invite(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponse:
-    """Make an invitation and show its code, for the only time."""
-    training = _training(request, namespace, name, number)
-    uses = whole(request.POST.get("uses", "")) or 1
-    try:
-        invitation, code = participants.invite(request.user, training=training, uses=uses)
-    except (problems.InvalidRequest, problems.TrainingOver) as problem:
-        messages.error(request, problem.detail)
-        return HttpResponseRedirect(reverse("training", args=[namespace, name, number]))
-    shown = _context(request, training) | {"code": code, "uses": invitation.uses}
-    response = render(request, "trainings/training.html", shown)
-    response["Cache-Control"] = "no-store"
-    return response
-
-
-def _training(request: HttpRequest, namespace: str, name: str, number: int) -> Training:
+def find(request: HttpRequest, namespace: str, name: str, number: int) -> Training:
+    """The training of an address, as the reader may see it; raises NotFound."""
     return selectors.training(Seeker(request.user), namespace, name, number)
 
 
@@ -229,10 +178,13 @@ def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
         "next": f"{request.path}?before={rows[LISTED - 1].number}" if len(rows) > LISTED else "",
         "chart": presenter.chart(shown),
         "scores": presenter.scores(shown),
+        "participation": presenter.participation(shown),
+        "accuracies": presenter.accuracies(shown),
         "has_scores": any(row.round.score is not None for row in shown),
         "rules": presenter.rules(training),
         "privacy": privacy.words(privacy.of_training(training)),
         "active": active.count(),
+        "watch": None if before else _watch(training, rows[:LISTED]),
         "live": selectors.live_round(training),
         "roles": sorted(Counter(part["role"] for part in training.layout).items(), reverse=True),
         "may_manage": may_manage,

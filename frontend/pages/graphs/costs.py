@@ -70,7 +70,7 @@ class CostTable:
         return ", ".join(f"{one.symbol} {formatting.grouped(one.value)}" for one in self.sizes)
 
 
-def table(costs: Costs | None, asked: Mapping[str, str]) -> CostTable | None:
+def table(costs: Costs | None, parameters: Mapping[str, str]) -> CostTable | None:
     """The costs for the sizes of an address; None where nothing was counted.
 
     Raises InvalidRequest for sizes that are none.
@@ -79,7 +79,7 @@ def table(costs: Costs | None, asked: Mapping[str, str]) -> CostTable | None:
         return None
     wishes = {
         name.removeprefix(FIELD): text.strip()
-        for name, text in asked.items()
+        for name, text in parameters.items()
         if name.startswith(FIELD)
     }
     try:

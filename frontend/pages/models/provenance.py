@@ -96,25 +96,25 @@ class _Teller:
         self.bases = bases
         self.places = Places(settings.HUB_PUBLIC_URL)
         self.version = self.places.version(of.namespace, of.name, of.number)
-        self.made = f"{self.version}#generation"
+        self.generation = f"{self.version}#generation"
         self._asks = asks
         self._lines = _lines(nquads)
-        self._told: set[tuple[str, str]] = set()
+        self._statements: set[tuple[str, str]] = set()
 
-    def told(
+    def sentence(
         self, kind: str, parts: Iterable[str | Part], subject: str = "", *predicates: str
     ) -> Sentence:
         """A sentence; without statements in the graph it has no question."""
         subject = subject or self.version
         stored = [one for one in predicates if (subject, one) in self._lines]
-        self._told.update((subject, one) for one in stored)
+        self._statements.update((subject, one) for one in stored)
         question = _question(subject, stored) if stored and self._asks else ""
         pieces = (Part(one) if isinstance(one, str) else one for one in parts)
         return Sentence(tuple(piece for piece in pieces if piece.words or piece.at), kind, question)
 
     def statements(self) -> str:
         """What the sentences tell, as lines of the graph."""
-        return "".join(line for pair in sorted(self._told) for line in self._lines[pair])
+        return "".join(line for pair in sorted(self._statements) for line in self._lines[pair])
 
 
 def tell(of: VersionFacts, bases: Sequence[Relative], nquads: str, *, private: bool) -> Story:
@@ -140,13 +140,13 @@ def tell(of: VersionFacts, bases: Sequence[Relative], nquads: str, *, private: b
 def _beginning(teller: _Teller) -> Iterator[Sentence]:
     of = teller.of
     uploader = _agent(teller, of.uploader)
-    yield teller.told(
+    yield teller.sentence(
         "recorded",
         [uploader, " created this version ", Part(at=of.created_at), "."],
         "", f"{IT6}hasUploader", f"{DCTERMS}created",
     )  # fmt: skip
     if of.published_at is not None:
-        yield teller.told(
+        yield teller.sentence(
             "recorded",
             ["Published under ", _agent(teller, of.namespace), " ",
              Part(at=of.published_at), "."],
@@ -154,16 +154,18 @@ def _beginning(teller: _Teller) -> Iterator[Sentence]:
         )  # fmt: skip
     if of.previous is not None:
         url = reverse("version", args=[of.namespace, of.name, of.previous])
-        yield teller.told(
+        yield teller.sentence(
             "recorded",
             ["Follows ", Part(f"version {of.previous}", url), " of the same model."],
             "", f"{DCAT}previousVersion",
         )  # fmt: skip
     people = [name for name, _ in _references(of.card.get("creators")) if name]
     if people:
-        yield teller.told("declared", ["Created by ", _row(people), "."], "", f"{DCTERMS}creator")
+        yield teller.sentence(
+            "declared", ["Created by ", _row(people), "."], "", f"{DCTERMS}creator"
+        )
     else:
-        yield teller.told("none", ["Authors not declared."])
+        yield teller.sentence("none", ["Authors not declared."])
 
 
 def _making(teller: _Teller) -> Iterator[Sentence]:
@@ -172,22 +174,24 @@ def _making(teller: _Teller) -> Iterator[Sentence]:
     for base in teller.bases[:_LISTED]:
         predicates = [f"{PROV}wasDerivedFrom", f"{DC}source"]
         how = f"by {step}" if step else "by an undeclared method"
-        yield teller.told("declared", ["Derived from ", part_of(base), f" {how}."], "", *predicates)
+        yield teller.sentence(
+            "declared", ["Derived from ", part_of(base), f" {how}."], "", *predicates
+        )
     if not teller.bases:
-        yield teller.told("none", ["No base model declared."])
+        yield teller.sentence("none", ["No base model declared."])
     tool = producer(of)
     if tool:
-        yield teller.told(
+        yield teller.sentence(
             "declared", ["File written by ", tool, ", according to the file."],
-            teller.made, f"{PROV}wasAssociatedWith",
+            teller.generation, f"{PROV}wasAssociatedWith",
         )  # fmt: skip
     else:
-        yield teller.told("none", ["The file does not name the tool that wrote it."])
+        yield teller.sentence("none", ["The file does not name the tool that wrote it."])
     origin = stored.mapping(of.card.get("mirrored_from"))
     if url := str(origin.get("url") or ""):
         place = quads.foreign(url)
         commit = str(origin.get("commit") or "")[:40]
-        yield teller.told(
+        yield teller.sentence(
             "declared",
             ["Mirrored from ", Part(_clip(url), place, outside=bool(place)),
              f" at the commit {commit}." if commit else "."],
@@ -196,30 +200,30 @@ def _making(teller: _Teller) -> Iterator[Sentence]:
 
 
 def _learning(teller: _Teller) -> Iterator[Sentence]:
-    of, step = teller.of, teller.made
+    of, step = teller.of, teller.generation
     data = trained_on(of)
     if data:
         parts: list[str | Part] = ["Trained on "]
         for index, one in enumerate(data[:_LISTED]):
             parts += [", " if index else "", one]
         more = len(data) - _LISTED
-        yield teller.told(
+        yield teller.sentence(
             "declared", [*parts, f" and {more} more." if more > 0 else "."], "", f"{IT6}trainedOn"
         )
     else:
-        yield teller.told("none", ["Training data not declared."])
+        yield teller.sentence("none", ["Training data not declared."])
     rows = [
         f"{key} {'…' if isinstance(value, dict | list) else _clip(str(value), 60)}"
         for key, value in stored.mapping(of.card.get("hyperparameters")).items()
     ]
     if rows:
-        yield teller.told(
+        yield teller.sentence(
             "declared", ["Hyperparameters: ", _row(rows), "."], step, f"{MLS}hasInput"
         )
     hardware = stored.mapping(of.card.get("co2_eq_emissions")).get("hardware_used")
     machines = list(dict.fromkeys([*texts(of.card.get("hardware")), *texts(hardware)]))
     if machines:
-        yield teller.told(
+        yield teller.sentence(
             "declared", ["Trained on hardware: ", _row(machines), "."], step, f"{IT6}hasHardware"
         )
 
@@ -238,7 +242,7 @@ def _derived(teller: _Teller) -> Iterator[Sentence]:
             parts += [", in ", Part("a job", reverse("job", args=[job.uuid]))]
             if job.finished_at is not None:
                 parts += [" finished ", Part(at=job.finished_at)]
-        yield teller.told(
+        yield teller.sentence(
             "recorded", [*parts, "."],
             step, f"{PROV}used", f"{PROV}startedAtTime", f"{PROV}endedAtTime", f"{RDFS}seeAlso",
         )  # fmt: skip
@@ -246,16 +250,16 @@ def _derived(teller: _Teller) -> Iterator[Sentence]:
         if file.source:
             iri = f"{teller.version}/files/{quads.part(file.path, '/')}"
             wrote = f"The hub wrote {file.path}: {file.source} with embedded card metadata."
-            yield teller.told("recorded", [wrote], iri, f"{PROV}wasDerivedFrom")
+            yield teller.sentence("recorded", [wrote], iri, f"{PROV}wasDerivedFrom")
 
 
 def _signing(teller: _Teller) -> Iterator[Sentence]:
-    yield teller.told(
+    yield teller.sentence(
         "none",
         [_UNSIGNED],
     )
     if teller.of.manifest_sha256:
-        yield teller.told(
+        yield teller.sentence(
             "recorded",
             [f"The manifest, sha256 {teller.of.manifest_sha256}, lists all uploaded files."],
             "", teller.places.term("manifestSha256"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from django.conf import settings
 from django.http import HttpResponse, HttpResponseRedirect
@@ -13,18 +12,21 @@ from django.views.decorators.http import require_safe
 
 from frontend.pages.federated import trainings
 from frontend.pages.models import lineage
-from frontend.parts import markdown
+from frontend.parts import live, markdown
 from frontend.parts.addresses import whole
 from frontend.presenters import (
     browser_support,
+    code_snippets,
     comparison,
     comparison_facts,
     conformance,
     differences,
     evaluations,
+    evidence_sentence,
     job_progress,
     latency_tables,
     typed_links,
+    under_way,
     verdicts,
     version_head,
     version_page,
@@ -72,10 +74,10 @@ def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
     namespace, name = model.namespace.slug, model.name
     number = whole(request.GET.get("v", ""))
     if number is not None:
-        tab = version_head.TABS.get(request.GET.get("tab", ""), version_head.TABS["overview"])[1]
         version = selectors.whole_version(request.user, namespace, name, number)
+        url = version_head.page_of(version, request.GET.get("tab", ""))
         choice = version_head.kept_choice(version, request.GET.get("variant", ""))
-        return HttpResponseRedirect(version_head.place(version, tab) + choice)
+        return HttpResponseRedirect(url + choice)
     shown = selectors.latest(request.user, model) or selectors.versions(request.user, model).first()
     if shown is None:
         commit = history.readers_head(model, BRANCH)
@@ -102,10 +104,30 @@ def overview(request: HttpRequest, namespace: str, name: str, number: int) -> Ht
     return _overview(request, selectors.whole_version(request.user, namespace, name, number))
 
 
+@require_safe
+@of_version
+def live_mark(request: HttpRequest, version: Version) -> HttpResponseBase:
+    """The mark of a version's state, which its pages follow."""
+    return live.answer(request, under_way.read(request.user, version).watch)
+
+
 def _overview(request: HttpRequest, version: Version) -> HttpResponse:
     shown = context(request, version, "overview")
     variant = shown["variant"]
-    matrix = conformance.chosen(version, variant, proof_selectors.matrices(version))
+    results = proof_selectors.results_of(version)
+    matrix = conformance.chosen(version, variant, proof_selectors.matrices(version, results))
+    latency = latency_tables.overview(benchmark_selectors.of_version(version), variant)
+    accuracy = evaluations.of(version, variant)
+    stored = evidence_sentence.Evidence(
+        results=results,
+        fastest=latency.best,
+        timed=len(latency.rows),
+        accuracy=accuracy.lines,
+        live=jobs.live_kinds(version),
+    )
+    checked = verdicts.read(version.checks.all())
+    card_check = verdicts.card(version.checks.all(), published=_was_published(version))
+    sentence = evidence_sentence.write(version, variant, stored, may_have=shown["may_have"])
     model = version.model
     files_url = version_head.place(version, "version-file", "-")[:-1]
     datasets = resolution.datasets_of(model, mentions.dataset_names(version.typed_card))
@@ -116,13 +138,15 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
         "models/overview.html",
         {
             **shown,
-            "checks": verdicts.read(version.checks.all()),
-            "card_check": verdicts.card(version.checks.all(), published=_was_published(version)),
+            "checks": checked,
+            "card_check": card_check,
+            "needs_attention": verdicts.need_attention(checked, card_check),
             "report": reports.of_version(version),
             "card": markdown.render(version.readme, files_url, paths) if version.readme else "",
             "matrix": matrix,
-            "latency": latency_tables.overview(benchmark_selectors.of_version(version), variant),
-            "accuracy": evaluations.of(version, variant),
+            "latency": latency,
+            "accuracy": accuracy,
+            "evidence": sentence,
             "get": _get(version, variant),
             "datasets": sorted(set(datasets.values()), key=lambda entry: entry.slug),
             "refused_cards": refused_cards.count(request.user, model),
@@ -131,6 +155,7 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
                 comparison.Column(version.ref, version, variant, (), shown["head"].facts)
             ),
             "privacy": trainings.privacy_of(version),
+            "under_way": under_way.read(request.user, version),
             "made_from_it": lineage.variants(version)[:DERIVED_SHOWN],
         },
     )
@@ -247,20 +272,26 @@ def _get(version: Version, variant: Variant | None) -> dict[str, Any]:
         return {"ref": ref}
     file = next(file for file in files if file.pk == entry.pk)
     model = version.model
-    place = f"models/{model.ref}/v/{version.number}/files/{quote(file.path)}"
-    weight = (
-        sum(one.blob.size for one in version_head.own_model(version, variant)) if variant else 0
+    own = version_head.own_model(version, variant) or [file]
+    target = code_snippets.Target(
+        ref=ref,
+        repository=model.ref,
+        number=version.number or 0,
+        paths=tuple(one.path for one in own),
+        inputs=variant.typed_facts.inputs if variant else (),
+        hub=settings.HUB_PUBLIC_URL,
+        is_open=model.visibility == "public" and not model.is_gated,
+        is_derived=file.derived,
     )
+    weight = sum(one.blob.size for one in own)
     return {
         "ref": ref,
         "in_browser": variant is not None
         and not browser_support.obstacles(variant.typed_facts, weight),
         "path": file.path,
-        "url": f"/{place}",
+        "url": version_head.place(version, "version-file", file.path),
         "size": file.blob.size,
         "sha256": file.blob_id,
         "others": len(version_head.own_files(version, variant)) - 1,
-        "python": f'import hub\n\nmodel = hub.load("{ref}")',
-        "cli": f"hub get {ref}",
-        "curl": f"curl -LO {settings.HUB_PUBLIC_URL}/{place}",
+        "snippets": code_snippets.of(target),
     }

@@ -199,7 +199,7 @@ def _page(
         {
             "section": "models",
             "model": model,
-            "said": _said(newest.card if newest else {}),
+            "said": _card_facts(newest.card if newest else {}),
             "own": selectors.own_access_request(request.user, model),
             "may_have": selectors.may_have_files(request.user, model),
             "decides": decides,
@@ -214,7 +214,7 @@ def _page(
     )
 
 
-def _said(card: dict[str, Any]) -> dict[str, Any]:
+def _card_facts(card: dict[str, Any]) -> dict[str, Any]:
     """What a card says to those who want the files (`extra_gated_…`): text only, never a form."""
     words = {
         name: str(card[f"extra_gated_{name}"])[:LONGEST]

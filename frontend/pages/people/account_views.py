@@ -83,11 +83,11 @@ def tokens(request: HttpRequest) -> HttpResponse:
     """List tokens, and make one; the new token is in this one answer and nowhere else."""
     mine = [namespace for namespace, _ in people_selectors.namespaces_of(request.user)]
     form = TokenForm(request.POST or None, namespaces=mine)
-    made = secret = None
+    token = secret = None
     if request.method == "POST" and form.is_valid():
         fields = form.cleaned_data
         try:
-            made, secret = service.create(
+            token, secret = service.create(
                 request.user,
                 name=fields["name"],
                 scopes=fields["scopes"],
@@ -97,7 +97,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
             form = TokenForm(namespaces=mine)
         except problems.InvalidRequest as problem:
             form.add_error(None, problem.detail)
-    context = {"made": made, "secret": secret, "tokens": selectors.tokens(request.user)}
+    context = {"made": token, "secret": secret, "tokens": selectors.tokens(request.user)}
     return page(request, "account/tokens.html", form, context)
 
 

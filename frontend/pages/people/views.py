@@ -19,6 +19,7 @@ from frontend.presenters.forms import page
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import can, require_admin, role_in
+from registry.mirrors import selectors as mirrors
 from registry.people import selectors
 from registry.people.services import namespaces, users
 from registry.storage.services import quotas
@@ -123,14 +124,14 @@ def accounts(request: HttpRequest) -> HttpResponse:
     """Every account, and the form for one more; its password is in this one answer."""
     require_admin(request.user)
     form = UserForm(request.POST or None)
-    made = secret = None
+    account = secret = None
     if request.method == "POST" and form.is_valid():
         try:
-            made, secret = users.invite(request.user, **form.cleaned_data)
+            account, secret = users.invite(request.user, **form.cleaned_data)
             form = UserForm()
         except problems.Problem as problem:
             form.add_error("username", problem.detail)
-    return _accounts(request, form=form, made=made, secret=secret)
+    return _accounts(request, form=form, made=account, secret=secret)
 
 
 @never_cache
@@ -170,8 +171,8 @@ def _namespace(
     form: forms.Form | None = None,
     quota_form: forms.Form | None = None,
 ) -> HttpResponse:
-    form, given = form or MemberForm(), quota_form
-    if given is None:
+    form, quota_post = form or MemberForm(), quota_form
+    if quota_post is None:
         megabytes = None if space.quota_bytes is None else space.quota_bytes // 10**6
         quota_form = QuotaForm(initial={"megabytes": megabytes})
     shown: dict[str, Any] = {
@@ -182,10 +183,11 @@ def _namespace(
         "room": quotas.of_namespace(space),
         "may_edit": can(request.user, "member.edit", space),
         "is_admin": request.user.is_authenticated and request.user.is_admin,
+        "mirrors": mirrors.of_namespace(request.user, space),
         "form": form,
         "quota_form": quota_form,
     }
-    wrong = form.errors or (given is not None and given.errors)
+    wrong = form.errors or (quota_post is not None and quota_post.errors)
     return render(request, "people/namespace.html", shown, status=422 if wrong else 200)
 
 

@@ -105,13 +105,13 @@ def address(text: str, examples: tuple[ExampleQuery, ...]) -> str:
     for example in examples:
         if example.query.strip() == text.strip():
             return f"{reverse('query')}?example={example.slug}"
-    written = f"{reverse('query')}?{_given(text)}"
+    written = f"{reverse('query')}?{_query_string(text)}"
     return written if len(written) <= ADDRESS_CHARACTERS else ""
 
 
 def downloads(text: str) -> list[tuple[str, str]]:
     """The whole table in each format: its name and its address; none for a query too long."""
-    query = _given(text)
+    query = _query_string(text)
     if len(query) > ADDRESS_CHARACTERS:
         return []
     return [
@@ -151,7 +151,7 @@ def _wait(problem: Problem) -> str:
     return f"Try again in {formatting.duration(seconds)}."
 
 
-def _given(text: str) -> str:
+def _query_string(text: str) -> str:
     return urlencode({"query": text}, quote_via=quote)
 
 

@@ -26,8 +26,8 @@ ACCEPT = (
     "text/tab-separated-values, application/sparql-results+json;q=0.9, text/turtle;q=0.8, */*;q=0.1"
 )
 ROWS = 200
-# Of the 1,500 elements that a page may have, what is around the table takes less than 700.
-ELEMENTS = 780
+# Of the 1,500 elements that a page may have, what is around the table takes less than 800.
+ELEMENTS = 700
 # Of an answer that is longer than this the rest is not even counted.
 READ_BYTES = 5_000_000
 TEXT_BYTES = 60_000

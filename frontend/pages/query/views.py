@@ -6,17 +6,19 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.core.cache import cache
 from django.http import HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from frontend.pages.query import page, results, vocabulary
+from frontend.pages.query import builder, page, results, vocabulary
 from frontend.parts import formatting
+from frontend.presenters import list_filters
 from hub.protocol import problems
 from metadata.api import sparql
-from metadata.sparql import example_queries, service
+from metadata.sparql import example_queries, listing, service
 from registry.api import throttles
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 # What the shown command asks for, by the form of the result.
 _CURL = {"ask": "application/sparql-results+json", "graph": "text/turtle"}
+# How long the number of rows of an example is shown; it is that of its last run.
+COUNTED_SECONDS = 86_400
 # Lines of the editor.
 FEWEST, MOST = 12, 30
 
@@ -41,13 +45,38 @@ def ask(request: HttpRequest) -> HttpResponse:
         if permalink:
             return HttpResponseRedirect(permalink)
         return _show(request, examples, text, **_answered(request, text))
-    slug = request.GET.get("example", "")
-    text = page.tidy(request.GET.get("query", ""))
-    if slug:
+    return _read(request, examples)
+
+
+def _read(request: HttpRequest, examples: tuple[example_queries.ExampleQuery, ...]) -> HttpResponse:
+    """What an address asks: an example, a question of the form, a query, or nothing yet."""
+    if slug := request.GET.get("example", ""):
         return _example(request, examples, slug)
+    if built := builder.read(request.GET, request.user):
+        return _built(request, examples, built)
+    text = page.tidy(request.GET.get("query", ""))
     if not text.strip():
         return _show(request, examples, page.start())
     return _show(request, examples, text, **_answered(request, text))
+
+
+def _built(
+    request: HttpRequest,
+    examples: tuple[example_queries.ExampleQuery, ...],
+    built: builder.Built,
+) -> HttpResponse:
+    """The question of the form as a query, which is run unless a condition is incomplete."""
+    if built.query is None:
+        return _show(request, examples, page.start(), built=built)
+    listed = listing.of(built.query, settings.HUB_PUBLIC_URL)
+    answered = _answered(request, listed.query)
+    text = listed.query.rstrip()
+    context = {
+        "built_notes": listed.notes,
+        "built_chips": list_filters.chips(built.query),
+        "list_url": list_filters.address(built.query),
+    }
+    return _show(request, examples, text, built=built, **context, **answered)
 
 
 def _example(
@@ -63,7 +92,11 @@ def _example(
         )
     chosen = by_slug[slug]
     text = chosen.query.rstrip()
-    return _show(request, examples, text, chosen=chosen, **_answered(request, text))
+    answered = _answered(request, text)
+    if "result" in answered and answered["form"] == "select":
+        rows = answered["result"]
+        cache.set(_counted(slug), f"{rows.count}{'+' if rows.capped else ''}", COUNTED_SECONDS)
+    return _show(request, examples, text, chosen=chosen, **answered)
 
 
 @require_http_methods(["GET"])
@@ -76,6 +109,10 @@ def result(request: HttpRequest, ending: str) -> HttpResponseBase:
     response["Content-Length"] = str(answer.size)
     response["Cache-Control"] = "private, no-cache"
     return response
+
+
+def _counted(slug: str) -> str:
+    return f"query:example-rows:{slug}"
 
 
 def _ask(request: HttpRequest, text: str, accept: str) -> service.Answer:
@@ -109,8 +146,13 @@ def _show(
 ) -> HttpResponse:
     lines = text.count("\n") + 1
     permalink = page.address(text, examples)
+    built = more.get("built")
+    counted = cache.get_many([_counted(example.slug) for example in examples])
     context = {
         "section": "query",
+        "built_rows": [*(built.rows if built else ()), builder.Row(None)],
+        "properties": tuple(builder.PROPERTIES.values()),
+        "row_counts": {one.slug: counted.get(_counted(one.slug), "") for one in examples},
         "text": text,
         "height": min(max(lines + 1, FEWEST), MOST),
         "examples": examples,

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from frontend.parts import streams
+from frontend.parts import live, streams
 from frontend.presenters import job_outcomes, job_progress
 from hub.protocol import problems
 from registry.api import throttles
@@ -33,28 +33,51 @@ PAGE = 50
 @accepts("state", "before")
 @require_safe
 def queue(request: HttpRequest) -> HttpResponse:
-    state = request.GET.get("state", "")
-    if state and state not in Job.State.values:
-        names = ", ".join(Job.State.values)
-        raise problems.InvalidRequest.at("/state", f"state must be one of {names}.")
+    state = _state(request)
     try:
         before = parse_datetime(request.GET.get("before", ""))
     except ValueError:
         before = None
     rows = selectors.page_of_jobs(request.user, state=state, before=before, limit=PAGE + 1)
+    workers = len(selectors.live_workers())
     more = f"&before={rows[PAGE - 1].queued_at:%Y-%m-%dT%H:%M:%S.%fZ}" if len(rows) > PAGE else ""
     return render(
         request,
         "jobs/list.html",
         {
             "rows": [(job, job_progress.title(job)) for job in rows[:PAGE]],
+            "watch": None if before else _watch(rows[:PAGE], state, workers),
             "state": state,
             "states": Job.State.values,
-            "workers": len(selectors.live_workers()),
+            "workers": workers,
             "first": f"{request.path}?state={state}" if before else "",
             "next": f"{request.path}?state={state}{more}" if more else "",
         },
     )
+
+
+@accepts("state")
+@require_safe
+def live_mark(request: HttpRequest) -> HttpResponseBase:
+    """The mark of the newest jobs that the reader sees, which the queue's page follows."""
+    state = _state(request)
+    rows = selectors.page_of_jobs(request.user, state=state, limit=PAGE)
+    return live.answer(request, _watch(rows, state, len(selectors.live_workers())))
+
+
+def _state(request: HttpRequest) -> str:
+    state = request.GET.get("state", "")
+    if state and state not in Job.State.values:
+        names = ", ".join(Job.State.values)
+        raise problems.InvalidRequest.at("/state", f"state must be one of {names}.")
+    return state
+
+
+def _watch(rows: list[Job], state: str, workers: int) -> live.Watch:
+    """What the queue's page follows; it is never over, as jobs may come at any time."""
+    states = [(row.pk, row.state, row.attempt, row.progress // 10, row.phase) for row in rows]
+    url = reverse("jobs-live") + (f"?state={state}" if state else "")
+    return live.Watch(url, live.mark(states, workers), is_over=False)
 
 
 @require_safe

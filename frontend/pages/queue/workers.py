@@ -54,19 +54,20 @@ def workers(request: HttpRequest) -> HttpResponse:
 
 def row_of(worker: Worker, *, sees_names: bool) -> Row:
     """A worker for somebody who may see the names and paths of machines, or may not."""
-    found = worker.capabilities
-    reasons = found.get("failed", {}) if sees_names else {}
+    capabilities = worker.capabilities
+    reasons = capabilities.get("failed", {}) if sees_names else {}
     return Row(
         name=worker.name if sees_names else aliases.worker(worker.name),
         host=worker.host if sees_names else aliases.host(worker.host),
         queues=tuple(worker.queues),
         runtimes=tuple(
-            f"{labels.runtime(name)} {version}" for name, version in found["runtimes"].items()
+            f"{labels.runtime(name)} {version}"
+            for name, version in capabilities["runtimes"].items()
         ),
-        providers=tuple(found.get("providers", [])),
+        providers=tuple(capabilities.get("providers", [])),
         missing=tuple(
             Missing(name, cause.code, cause.cure, str(reasons.get(name, "")))
-            for name, cause in registration.unavailable(found).items()
+            for name, cause in registration.unavailable(capabilities).items()
         ),
         seen_at=worker.seen_at,
     )

@@ -12,11 +12,13 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
+from frontend.pages.site import proven_models
 from frontend.parts import formatting, labels
 from frontend.presenters import (
     conformance,
     list_filters,
     measurements,
+    upkeep,
 )
 from frontend.presenters import (
     health as presenter_health,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
 
 NEWEST = 5
+MOST_SHOWN = proven_models.MOST
 SNIPPET = 'import hub\n\nmodel = hub.load("{}")\nprint(model.graph.name)'
 PUSH = "export HUB_URL={}\nexport HUB_TOKEN=hf_…\nhub push me/my-model model.onnx"
 YEAR = 365 * 86400
@@ -43,17 +46,23 @@ TASKS = 12
 # What home calls a small model: all of its files together.
 SMALL_BYTES = 10**8
 # Of the examples of the query page, those that most people understand.
-ASKED = ("training-carbon", "models-by-licence", "failed-conformance", "trained-on-personal-data")
+QUESTIONS = (
+    "training-carbon",
+    "models-by-licence",
+    "failed-conformance",
+    "trained-on-personal-data",
+)
 _TITLES = {one.slug: one.title for one in example_queries.filled("", {"V": "", "D": ""})}
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     everything = Query()
-    page = search.find(request.user, everything, limit=20)
-    published = [document for document in page.items if document.latest][:NEWEST]
-    first = published[0].title if published else "resnet50"
     counts = facets.count(request.user, everything)
+    proven = proven_models.of(request.user, counts)
+    newest = () if proven else search.find(request.user, everything, limit=20).items
+    published = [document for document in proven or newest if document.latest][:MOST_SHOWN]
+    first = published[0].title if published else "resnet50"
     totals = facets.totals(request.user)
     tasks = [
         {
@@ -68,11 +77,12 @@ def home(request: HttpRequest) -> HttpResponse:
         "home.html",
         {
             "rows": published,
+            "proven_on": labels.runtime(proven_models.runtime_of(counts)) if proven else "",
             "totals": totals,
-            "known": _known(counts),
+            "known": _counts(counts),
             "small": formatting.size(SMALL_BYTES),
             "fastest": _fastest(request.user, counts),
-            "asked": [(slug, _TITLES[slug]) for slug in ASKED],
+            "asked": [(slug, _TITLES[slug]) for slug in QUESTIONS],
             "tasks": tasks[:TASKS],
             "more_tasks": max(0, len(tasks) - TASKS),
             "measured": [
@@ -117,7 +127,7 @@ def _has_fastest(actor: Actor, query: Query) -> bool:
     return any(row.status == row.Status.ACCEPTED for row in rows.values())
 
 
-def _known(counts: facets.Facets) -> list[tuple[str, str]]:
+def _counts(counts: facets.Facets) -> list[tuple[str, str]]:
     queries = [
         (
             f"{formatting.grouped(count)} pass on {labels.runtime(name)}",
@@ -164,6 +174,9 @@ def health(request: HttpRequest) -> HttpResponse:
                 request.user, len(live), selectors.queue_lengths(request.user)
             ),
             "workers": [presenter_health.worker(row, sees_names=sees_names) for row in live],
+            # Both tell of private work, if only of how much there is.
+            "tasks": upkeep.tasks() if sees_names else [],
+            "costs": upkeep.costs() if sees_names else [],
         },
     )
 

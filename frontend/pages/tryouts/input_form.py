@@ -5,6 +5,7 @@ A step that nobody declares has an empty field, which the reader has to fill.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from hub.protocol.inputs import Polarity
 
+# Numbers, words, and rows of them, as code writes them; None and NaN are a missing number.
+Value = float | int | str | bool | list["Value"]
 KINDS = {
     "picture": "Picture",
     "sound": "Sound",
@@ -24,6 +27,9 @@ KINDS = {
     "tensor": "Tensor",
 }
 READER = "your choice"
+_LONGEST_VALUE, _DEEPEST = 4_000, 6
+# A table of more columns is given as text.
+_FIELDS = 64
 _CHANNELS = (("RGB", "RGB"), ("BGR", "BGR"), ("grey", "Grey"))
 _POLARITIES = (
     ("none", "Colour image"),
@@ -107,6 +113,20 @@ class Input:
     kinds: tuple[str, ...]
     image: Image = field(default_factory=Image)
     origins: tuple[tuple[str, str], ...] = ()
+    # The names of a table's columns, where a file of the version lists them.
+    features: tuple[str, ...] = ()
+    features_from: str = ""
+
+    @property
+    def is_drawable(self) -> bool:
+        """Whether a drawing may be its picture: one channel of strokes on a ground."""
+        return "picture" in self.kinds and self.image.depth == 1 and bool(self.image.polarity)
+
+    @property
+    def cells(self) -> list[tuple[int, str]]:
+        """The columns of a table as fields: place from 1 and name; empty where they are many."""
+        names = self.features or tuple(f"column {at + 1}" for at in range(self.columns))
+        return list(enumerate(names, 1)) if "table" in self.kinds and len(names) <= _FIELDS else []
 
     @property
     def columns(self) -> int:
@@ -218,6 +238,40 @@ def chosen(posted: Mapping[str, str], one: Input) -> tuple[Image, Polarity | Non
     if image is None or faults.messages:
         raise problems.InvalidRequest(f"The image for {one.name}: {' '.join(faults.messages)}")
     return image, own
+
+
+def value_of(text: str) -> Value | None:
+    """A value that the page's module sends as JSON to be written into code; None for none."""
+    if not text or len(text) > _LONGEST_VALUE:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if _is_value(value) else None
+
+
+def _is_value(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, list):
+        return depth < _DEEPEST and all(_is_value(one, depth + 1) for one in value)
+    return value is None or isinstance(value, str | int | float)
+
+
+def row_of(posted: Mapping[str, str], one: Input) -> str:
+    """The fields of a table as a row of JSON; empty where none is filled.
+
+    Raises InvalidRequest, which names the first field that is no number.
+    """
+    values = [posted.get(f"cell-{one.index}-{place}", "").strip() for place, _ in one.cells]
+    if not any(values):
+        return ""
+    row = []
+    for value, (_, name) in zip(values, one.cells, strict=True):
+        try:
+            row.append(float(value))
+        except ValueError:
+            raise problems.InvalidRequest(f"Enter a number for {name}.") from None
+    return json.dumps([row])
 
 
 def choices(document: Any, own: Any, one: Input) -> list[tuple[str, str, str]]:

@@ -7,10 +7,10 @@ page says so, and the reader sets it by hand.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from frontend.pages.tryouts import image_sources
+from frontend.pages.tryouts import examples, image_sources
 from frontend.pages.tryouts.input_form import Input
 from frontend.parts import formatting
 from frontend.presenters import declarations as presenter_declarations
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 CONFIG, MODEL_CONFIG = "preprocessor_config.json", "config.json"
 LABELS = ("labels.txt", "classes.txt", "class_names.txt", "synset.txt")
+FEATURES = ("features.txt", "feature_names.txt", "columns.txt")
 MOST_BYTES, MOST_LABELS, MOST_SHOWN = 1 << 20, 5_000, 10
 # Types that a browser's runtime and an array file both have; the others run on the server alone.
 PLAIN = frozenset(
@@ -61,6 +62,8 @@ class Model:
     labels: tuple[str, ...] = field(repr=False, default=())
     labels_from: str = ""
     profile: str = "fp32"
+    task: str = ""
+    examples: tuple[examples.Example, ...] = ()
 
     @property
     def sees(self) -> bool:
@@ -88,6 +91,7 @@ class Model:
                 "outputs": [{"name": name, "plain": plain} for name, plain in self.outputs],
                 "sees": self.sees,
                 "labels": self.labels,
+                "task": self.task,
                 "profile": {"name": self.profile, **_PROFILES[self.profile]},
             },
             separators=(",", ":"),
@@ -103,7 +107,9 @@ def read(version: Version, variant: Variant) -> Model:
     preprocessing = card.get("preprocessing")
     words = preprocessing.strip() if isinstance(preprocessing, str) else ""
     declarations = {one.name: one for one in parse(card.get("inputs"))}
-    rows = _inputs(facts.inputs, presenter_declarations.task_of(version), declarations)
+    task = presenter_declarations.task_of(version)
+    features, features_from = _lines(own, FEATURES)
+    rows = _named(_inputs(facts.inputs, task, declarations), features, features_from)
     rows = image_sources.declared(rows, declarations, config, facts)
     origins = {origin for one in rows for _, origin in one.origins}
     sources = [origin for origin in image_sources.ORIGINS if origin in origins]
@@ -119,7 +125,12 @@ def read(version: Version, variant: Variant) -> Model:
         labels=labels,
         labels_from=labels_from,
         profile=_profile(variant.precision),
-    )
+        task=task,
+        examples=examples.read(
+            own, variant.entry.path if variant.entry_id else "",
+            [port.name for port in facts.inputs], declarations.values(),
+        ),
+    )  # fmt: skip
 
 
 def shown(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:
@@ -156,19 +167,26 @@ def _inputs(
         declared = declarations.get(port.name)
         is_picture = declared is not None and declared.image is not None
         kinds = (
-            tuple(_kinds(port.name, kind, sizes, task, seen=is_picture)) if kind in PLAIN else ()
+            tuple(_kinds(port.name, kind, sizes, task, is_picture=is_picture))
+            if kind in PLAIN
+            else ()
         )
         yield Input(index, port.name, kind or port.type.kind or "unknown", sizes, kinds)
 
 
 def _kinds(
-    name: str, kind: str, shape: tuple[int | None, ...] | None, task: str, *, seen: bool = False
+    name: str,
+    kind: str,
+    shape: tuple[int | None, ...] | None,
+    task: str,
+    *,
+    is_picture: bool = False,
 ) -> Iterable[str]:
     sizes = shape or ()
     numeric = kind.startswith(("float", "uint8"))
     if kind == "string":
         yield "text"
-    if seen or (numeric and _is_plane(sizes)):
+    if is_picture or (numeric and _is_plane(sizes)):
         yield "picture"
     heard = any(word in name.lower() for word in _SOUND) or task.startswith(
         ("audio", "automatic-speech")
@@ -178,6 +196,13 @@ def _kinds(
     if len(sizes) == 2 and kind != "string" and 0 < (sizes[1] or 0) <= _MOST_COLUMNS:
         yield "table"
     yield "tensor"
+
+
+def _named(rows: Iterable[Input], features: tuple[str, ...], source: str) -> Iterable[Input]:
+    """The inputs, those whose rows have one number for each feature with the features' names."""
+    for one in rows:
+        fits = "table" in one.kinds and len(features) == one.columns
+        yield replace(one, features=features, features_from=source) if fits else one
 
 
 def _is_plane(sizes: tuple[int | None, ...]) -> bool:
@@ -208,7 +233,12 @@ def _labels(own: dict[str, File]) -> tuple[tuple[str, ...], str]:
     if isinstance(names, dict) and all(str(key).isdigit() for key in names):
         rows = [str(names[key])[:200] for key in sorted(names, key=int)]
         return tuple(rows[:MOST_LABELS]), MODEL_CONFIG
-    for path in LABELS:
+    return _lines(own, LABELS)
+
+
+def _lines(own: dict[str, File], paths: Iterable[str]) -> tuple[tuple[str, ...], str]:
+    """The lines of the first of these files that has any, and its path."""
+    for path in paths:
         lines = _text(own.get(path)).splitlines()
         if lines:
             return tuple(line.strip()[:200] for line in lines[:MOST_LABELS]), path

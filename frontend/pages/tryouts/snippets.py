@@ -1,11 +1,13 @@
-"""A run as Python code: the same preprocessing, the same model, the same outputs.
+"""A run as Python code: the same values, the same preprocessing, the same model.
 
 The pictures' steps are those of runners/engine/runs/pictures.py, written out for one choice of
-them; a test runs the code and compares the tensor.
+them; a test runs the code and compares the tensor. `javascript.py` writes the same run for Node.
 """
 
 from __future__ import annotations
 
+import math
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,22 +17,30 @@ from hub.protocol import inputs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from frontend.pages.tryouts.input_form import Input
+    from frontend.pages.tryouts.input_form import Input, Value
     from hub.protocol.inputs import Image, Picture, Polarity
 
+_WIDTH = 88
 _IMPORTS = ("import hub", "import numpy as np", "import onnxruntime")
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One input, and how its picture is prepared; None where it is given as an array.
+    """One input, and what it was given: a picture, a row of an example, a value, or an array file.
 
-    ``own`` is the picture's polarity, None where nobody has said it.
+    ``image`` is how a picture is prepared, ``own`` its polarity (None where nobody has said it),
+    ``trim`` whether it is cut to the square around its strokes first, ``file`` its name.
+    ``example`` is a path of the version, ``row`` the row of it that was given.
     """
 
     input: Input
     image: Image | None = None
     own: Polarity | None = None
+    trim: bool = False
+    file: str = "picture.png"
+    value: Value | None = None
+    example: str = ""
+    row: int | None = None
 
 
 def code(load: str, feeds: Iterable[Feed]) -> str:
@@ -42,10 +52,17 @@ def code(load: str, feeds: Iterable[Feed]) -> str:
         name = "tensor" if len(feeds) == 1 else f"tensor_{at}"
         names.append(f"{feed.input.name!r}: {name}")
         lines += [*_tensor(feed, name), ""]
+    imports = [*_IMPORTS]
+    if any("numpy_helper" in one for one in lines):
+        imports[2:2] = ["import onnx"]
+        imports.append("from onnx import numpy_helper")
+    if any("(folder / " in one for one in lines):
+        folder = load.replace("hub.load(", "hub.download(", 1)
+        lines = [f"folder = {folder}", *lines]
     pillow = ("from PIL import Image, ImageOps",) if any("ImageOps" in one for one in lines) else ()
     return "\n".join(
         [
-            *_IMPORTS,
+            *imports,
             *pillow,
             "",
             *lines,
@@ -58,6 +75,17 @@ def code(load: str, feeds: Iterable[Feed]) -> str:
 
 
 def _tensor(feed: Feed, name: str) -> Iterator[str]:
+    if feed.example:
+        row = "" if feed.row is None else f"[{feed.row}:{feed.row + 1}]"
+        if feed.example.lower().endswith(".npy"):
+            yield f"{name} = np.load(folder / {feed.example!r}){row}"
+            return
+        yield f"proto = onnx.load_tensor(folder / {feed.example!r})"
+        yield f"{name} = numpy_helper.to_array(proto){row}"
+        return
+    if feed.value is not None:
+        yield from _array(feed, name)
+        return
     if feed.image is None:
         yield f'{name} = np.load("{name}.npy")  # {feed.input.words}'
         return
@@ -72,16 +100,56 @@ def _tensor(feed: Feed, name: str) -> Iterator[str]:
         yield f"# The preprocessing of {feed.input.name!r} is not known: {words}."
         yield f'{name} = np.load("{name}.npy")  # {feed.input.words}'
         return
-    yield from _picture(how, f"  # only if the picture is {own}" if unsaid else "")
+    yield from _picture(how, feed, f"  # only if the picture is {own}" if unsaid else "")
     yield from _values(how, name, feed.input.type)
 
 
-def _picture(how: Picture, when: str) -> Iterator[str]:
+def _array(feed: Feed, name: str) -> Iterator[str]:
+    kind = feed.input.type
+    dtype = "object" if kind == "string" else f"np.{'bool_' if kind == 'bool' else kind}"
+    text = f"{name} = np.array({literal(feed.value)}, dtype={dtype})"
+    if len(text) <= _WIDTH or kind == "string":
+        yield text
+        return
+    rows = feed.value if isinstance(feed.value, list) else [feed.value]
+    yield f"{name} = np.array(["
+    for row in rows:
+        yield from textwrap.wrap(
+            f"{literal(row)},", _WIDTH, initial_indent="    ", subsequent_indent="     "
+        )
+    yield f"], dtype={dtype})"
+
+
+def literal(value: Value | None, missing: str = "np.nan") -> str:
+    """A value as Python writes it; ``missing`` stands for NaN."""
+    if isinstance(value, list):
+        return f"[{', '.join(literal(one, missing) for one in value)}]"
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return missing
+    return repr(value)
+
+
+def _trimmed(how: Picture, polarity: Polarity) -> Iterator[str]:
+    """The square around the strokes: what is nearer to their level than to the ground's."""
+    dark = (polarity == "dark-on-light") != how.invert
+    yield f"ink = {'255 - ' if dark else ''}np.asarray(picture, dtype=int)"
+    yield "rows, columns = np.nonzero(2 * ink > ink.min() + ink.max())"
+    yield "edge = int(max(np.ptp(rows), np.ptp(columns))) + 1"
+    yield "left = int(columns.min() + columns.max() + 1 - edge) // 2"
+    yield "top = int(rows.min() + rows.max() + 1 - edge) // 2"
+    yield f'square = Image.new("L", (edge, edge), int({"255 - " if dark else ""}ink.min()))'
+    yield "square.paste(picture, (-left, -top))"
+    yield "picture = square"
+
+
+def _picture(how: Picture, feed: Feed, when: str) -> Iterator[str]:
     mode = "L" if how.channels == "grey" else "RGB"
-    yield 'picture = ImageOps.exif_transpose(Image.open("picture.png"))'
+    yield f"picture = ImageOps.exif_transpose(Image.open({feed.file!r}))"
     yield f'picture = picture.convert("{mode}")'
     if how.invert:
         yield f"picture = ImageOps.invert(picture){when}"
+    if feed.trim and mode == "L" and feed.own is not None:
+        yield from _trimmed(how, feed.own)
     resampling = f"Image.Resampling.{how.interpolation.upper()}"
     sized = how.width is not None and how.height is not None
     if how.mode == "stretch" and how.width is None and how.height is None:

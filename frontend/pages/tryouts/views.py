@@ -6,18 +6,23 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.http import FileResponse, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
+from django.templatetags.static import static
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from frontend.pages.tryouts import input_form, page, snippets
+from frontend.pages.tryouts import input_form, javascript, page, snippets
+from frontend.parts.addresses import whole
 from frontend.parts.caching import conditional
 from frontend.presenters import browser_runtime, browser_support, multipart, variants, version_head
 from frontend.presenters.version_page import context, of_version, of_whole_version
 from hub.protocol import problems, stored
 from registry.storage.files import store
 from runners.benchmarks import browser_runs
+from runners.models import ConformanceResult
+from runners.proofs import selectors as proofs
 from runners.queue.selectors import why_waiting
 from runners.tryouts import tryouts
 
@@ -26,7 +31,6 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest, HttpResponseBase
 
-    from hub.protocol.inputs import Polarity
     from registry.models import Variant, Version
     from runners.models import Job
 
@@ -36,6 +40,11 @@ POLICY = (
     "style-src 'self'; img-src 'self' data: blob:; media-src blob:; font-src 'self'; "
     "connect-src 'self' blob:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+# Camera and microphone are the reader's to grant, on this page alone.
+PERMISSIONS = "camera=(self), geolocation=(), microphone=(self), payment=(), usb=()"
+LANGUAGES = (("Python", "python"), ("JavaScript", "javascript"))
+# A model of more bytes is loaded only by its button, not by the first choice of an example.
+MOST_QUICK = 25_000_000
 RUNS = 30
 MOST_TOLD = 100_000
 YEAR_SECONDS = 31_536_000
@@ -71,7 +80,14 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
             "runtime_entry": browser_runtime.ENTRY,
             "model_bytes": size,
             "obstacles": obstacles,
-            "code": _code(request, version, variant, model) if model and variant else "",
+            "codes": [
+                (title, language, _code(request, version, variant, model, language))
+                for title, language in LANGUAGES
+                if model and variant
+            ],
+            "examples_json": json.dumps(_examples(version, model) if model else []),
+            "proof": _proof(version, variant) if model and model.examples and variant else None,
+            "quick": here and size <= MOST_QUICK,
             "run": run,
             "answer": _answer(run, model) if run and model else None,
             "waits": why_waiting(run) if run else "",
@@ -79,6 +95,7 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
         },
     )
     response["Content-Security-Policy"] = POLICY
+    response["Permissions-Policy"] = PERMISSIONS
     response["Cross-Origin-Opener-Policy"] = "same-origin"
     response["Cross-Origin-Embedder-Policy"] = "require-corp"
     return response
@@ -87,11 +104,12 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
 @require_safe
 @of_whole_version
 def code(request: HttpRequest, version: Version) -> HttpResponse:
-    """The run that the fields of the form describe, as Python; plain text."""
+    """The run that the fields of the form describe, as Python or JavaScript; plain text."""
     variant = version_head.required_variant(version, request.GET.get("variant", ""))
     if not version.is_served:
         raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
-    text = _code(request, version, variant, page.read(version, variant))
+    language = "javascript" if request.GET.get("language") == "javascript" else "python"
+    text = _code(request, version, variant, page.read(version, variant), language)
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
@@ -105,7 +123,7 @@ def ask(request: HttpRequest, version: Version) -> HttpResponse:
     """
     variant = version_head.required_variant(version, request.POST.get("variant", ""))
     model = page.read(version, variant)
-    inputs = _given(request, model)
+    inputs = _inputs(request, model)
     job = tryouts.request(request.user, variant=variant, inputs=inputs, draw=model.sees)
     if "json" in request.headers.get("Accept", ""):
         return JsonResponse(
@@ -207,13 +225,13 @@ def runtime_file(request: HttpRequest, version: str, filename: str) -> HttpRespo
     return response
 
 
-def _given(request: HttpRequest, model: page.Model) -> list[tryouts.Input]:
+def _inputs(request: HttpRequest, model: page.Model) -> list[tryouts.Input]:
     inputs = []
     posted = {name: str(value) for name, value in request.POST.items()}
     for one in model.inputs:
         file = request.FILES.get(f"file-{one.index}")
         picture = request.FILES.get(f"picture-{one.index}")
-        text = posted.get(f"json-{one.index}", "").strip()
+        text = posted.get(f"json-{one.index}", "").strip() or input_form.row_of(posted, one)
         if file is not None:
             inputs.append(tryouts.Input(one.name, "npy", multipart.keep(request.user, file)))
         elif picture is not None and "picture" in one.kinds:
@@ -226,18 +244,66 @@ def _given(request: HttpRequest, model: page.Model) -> list[tryouts.Input]:
     return inputs
 
 
-def _code(request: HttpRequest, version: Version, variant: Variant, model: page.Model) -> str:
-    query = {name: str(value) for name, value in request.GET.items()}
-    feeds = []
-    for one in model.inputs:
-        kind = query.get(f"kind-{one.index}") or next(iter(one.kinds), "")
-        image = one.image if kind == "picture" else None
-        own: Polarity | None = None
-        if kind == "picture" and f"scale-{one.index}" in query:
-            with suppress(problems.InvalidRequest):
-                image, own = input_form.chosen(query, one)
-        feeds.append(snippets.Feed(one, image, own))
+def _code(
+    request: HttpRequest, version: Version, variant: Variant, model: page.Model, language: str
+) -> str:
+    fields = {name: str(value) for name, value in request.GET.items()}
+    feeds = [_feed(fields, one, model) for one in model.inputs]
+    if language == "javascript":
+        path = f"{version_head.place(version, 'version-file', variant.entry.path)}"
+        module = settings.HUB_PUBLIC_URL + static("frontend/try-picture.js")
+        return javascript.code(f"{settings.HUB_PUBLIC_URL}{path}", module, feeds)
     return snippets.code(variants.load_of(version, variant), feeds)
+
+
+def _feed(fields: dict[str, str], one: input_form.Input, model: page.Model) -> snippets.Feed:
+    """One input as the fields of the form describe it; what they leave out is as declared."""
+    kind = fields.get(f"kind-{one.index}") or next(iter(one.kinds), "")
+    value = input_form.value_of(fields.get(f"value-{one.index}", ""))
+    example = fields.get(f"example-{one.index}", "")
+    if (one.index, example) in {pair for row in model.examples for pair in row.inputs}:
+        row = whole(fields.get(f"row-{one.index}", ""))
+        return snippets.Feed(one, value=value, example=example, row=row)
+    if kind != "picture" or value is not None:
+        return snippets.Feed(one, value=value)
+    image, own = one.image, None
+    if f"scale-{one.index}" in fields:
+        with suppress(problems.InvalidRequest):
+            image, own = input_form.chosen(fields, one)
+    return snippets.Feed(
+        one,
+        image,
+        own,
+        trim=bool(fields.get(f"trim-{one.index}")),
+        file=fields.get(f"name-{one.index}", "")[:100] or "picture.png",
+    )
+
+
+def _proof(version: Version, variant: Variant) -> ConformanceResult | None:
+    """The newest passed run of the version's own test data by this variant, if none failed."""
+    rows = [
+        row
+        for row in proofs.results_of(version)
+        if row.variant_id == variant.pk and row.check_kind == ConformanceResult.Check.BUNDLED
+    ]
+    if any(row.outcome == "failed" for row in rows):
+        return None
+    return next((row for row in rows if row.outcome == "passed"), None)
+
+
+def _examples(version: Version, model: page.Model) -> list[dict[str, Any]]:
+    """The examples with the addresses of their files, as the page's module reads them."""
+
+    def files(pairs: tuple[tuple[int, str], ...]) -> list[dict[str, Any]]:
+        return [
+            {"index": index, "path": path, "url": version_head.place(version, "version-file", path)}
+            for index, path in pairs
+        ]
+
+    return [
+        {"title": one.title, "inputs": files(one.inputs), "outputs": files(one.outputs)}
+        for one in model.examples
+    ]
 
 
 def _run_of(request: HttpRequest, version: Version) -> Job | None:

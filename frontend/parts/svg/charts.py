@@ -85,17 +85,71 @@ def plot(
     if len(points) < 2:
         return mark_safe("")
     rungs = ticks(min(point.y for point in points), max(point.y for point in points))
-    first, last = points[0].x, points[-1].x
-    steps = [step for step in ticks(first, last, whole=True) if first <= step <= last]
-
-    def x(value: float) -> float:
-        return _place(value, (first, last), _LEFT, _RIGHT)
-
-    def y(value: float) -> float:
-        return _place(value, (rungs[0], rungs[-1]), _BOTTOM, _TOP)
-
-    places = [(x(point.x), y(point.y)) for point in points]
+    axes = _Axes((points[0].x, points[-1].x), (rungs[0], rungs[-1]))
+    places = [(axes.left(point.x), axes.top(point.y)) for point in points]
     path = "M" + "L".join(f"{left} {top}" for left, top in places) if joined else ""
+    chart = _svg(places, points, path, axes.grid(rungs))
+    return _framed(chart, axes, rungs, across=across, down=down, words=words)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column over a whole number: what counts, and on top of it what does not, in grey."""
+
+    x: int
+    y: int
+    grey: int = 0
+
+
+def columns(columns: Sequence[Column], *, across: str, down: str, words: str) -> SafeString:
+    """Columns from zero over whole numbers, with the axes of a plot; nothing for fewer than two."""
+    if len(columns) < 2:
+        return mark_safe("")
+    rungs = ticks(0, max(1, *(one.y + one.grey for one in columns)), whole=True)
+    first, last = columns[0].x, columns[-1].x
+    axes = _Axes((first, last), (rungs[0], rungs[-1]))
+    width = round(min(8.0, 0.7 * (_RIGHT - _LEFT) / (last - first)), 2)
+
+    def bars(spans: Sequence[tuple[int, int, int]]) -> str:
+        return "".join(
+            f"M{axes.left(x) - width / 2:g} {axes.top(low)}h{width}V{axes.top(high)}h-{width}z"
+            for x, low, high in spans
+            if high > low
+        )
+
+    chart = format_html(
+        '<svg class="chart" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"'
+        ' focusable="false"><path class="grid" d="{}"/><path class="column" d="{}"/>'
+        '<path class="column grey" d="{}"/></svg>',
+        axes.grid(rungs),
+        bars([(one.x, 0, one.y) for one in columns]),
+        bars([(one.x, one.y, one.y + one.grey) for one in columns]),
+    )
+    return _framed(chart, axes, rungs, across=across, down=down, words=words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Axes:
+    """Two linear axes, each by its least and its most value."""
+
+    across: tuple[float, float]
+    down: tuple[float, float]
+
+    def left(self, value: float) -> float:
+        return _place(value, self.across, _LEFT, _RIGHT)
+
+    def top(self, value: float) -> float:
+        return _place(value, self.down, _BOTTOM, _TOP)
+
+    def grid(self, rungs: Sequence[float]) -> str:
+        return "".join(f"M0 {self.top(rung)}h100" for rung in rungs)
+
+
+def _framed(
+    chart: SafeString, axes: _Axes, rungs: Sequence[float], *, across: str, down: str, words: str
+) -> SafeString:
+    first, last = axes.across
+    steps = [step for step in ticks(first, last, whole=True) if first <= step <= last]
     return format_html(
         '<figure class="axed"><p class="ends down">{} ↑</p>'
         '<svg class="scale" aria-hidden="true" focusable="false">{}</svg>{}'
@@ -105,13 +159,13 @@ def plot(
         format_html_join(
             "",
             '<text x="100%" y="{}%" text-anchor="end" dominant-baseline="central">{}</text>',
-            ((y(rung), formatting.figure(rung)) for rung in rungs),
+            ((axes.top(rung), formatting.figure(rung)) for rung in rungs),
         ),
-        _svg(places, points, path, "".join(f"M0 {y(rung)}h100" for rung in rungs)),
+        chart,
         format_html_join(
             "",
             '<text x="{}%" y="11" text-anchor="middle">{}</text>',
-            ((x(step), formatting.grouped(int(step))) for step in steps),
+            ((axes.left(step), formatting.grouped(int(step))) for step in steps),
         ),
         across,
         words,

@@ -1,6 +1,4 @@
-// The card is checked while it is typed: half a second after the last key the hub is asked what is
-// wrong, and the list says it with line, field and cure. A click goes to the line. Without scripts
-// the button "Check" brings the same list with a new page.
+// The card is checked half a second after the last key; a click on a finding goes to its line.
 
 const WAIT = 500;
 const form = document.querySelector("form[data-card]");

@@ -1,29 +1,29 @@
-// Copy buttons: shown where scripts run, "Copied" is said aloud, and where the clipboard refuses
-// the text is selected instead.
+// Copies to the clipboard; where that refuses, the text is selected. A button without a text of its
+// own copies the code beside it.
 
-function reveal(root) {
-  for (const button of root.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
-}
+const reveal = () => document.querySelectorAll("[data-copy][hidden]").forEach((button) => { button.hidden = false; });
 
-function select(button) {
-  const text = button.parentElement.querySelector("code") || button.parentElement;
-  getSelection().selectAllChildren(text);
-}
-
-addEventListener("click", async (event) => {
-  const button = event.target.closest?.("[data-copy]");
+addEventListener("click", async ({ target }) => {
+  const button = target.closest?.("[data-copy]");
   if (!button) return;
   const said = document.getElementById("said");
+  const beside = button.parentElement.querySelector("code") || button.parentElement;
   try {
-    await navigator.clipboard.writeText(button.dataset.copy);
+    await navigator.clipboard.writeText(button.dataset.copy || beside.textContent);
     said.textContent = "Copied";
     button.classList.add("done");
     setTimeout(() => button.classList.remove("done"), 1500);
   } catch {
-    select(button);
+    getSelection().selectAllChildren(beside);
     said.textContent = "Selected; copy it with the keyboard";
   }
 });
 
-new MutationObserver(() => reveal(document)).observe(document.body, { childList: true, subtree: true });
-reveal(document);
+new MutationObserver(reveal).observe(document.body, { childList: true, subtree: true });
+reveal();
+
+// The language of code that a reader chose is kept.
+for (const use of document.querySelectorAll('[name="use"]')) {
+  use.checked ||= use.value === localStorage.use;
+  use.onchange = () => { localStorage.use = use.value; };
+}

@@ -12,7 +12,16 @@ function address(data) {
 
 function tidy() {
   for (const part of form().querySelectorAll("[data-plain]")) part.hidden = true;
+  const kept = localStorage.filters?.split(",");
+  if (kept) for (const group of form().querySelectorAll("[data-group]")) {
+    group.open = kept.includes(group.dataset.group) || Boolean(group.querySelector(".count"));
+  }
 }
+
+// Open groups stay open on the next visit.
+addEventListener("toggle", ({ target }) => {
+  if (target.dataset?.group) localStorage.filters = [...form().querySelectorAll("[data-group][open]")].map((group) => group.dataset.group);
+}, true);
 
 function place(page) {
   const focused = document.activeElement;

@@ -1,6 +1,5 @@
-// The editor with scripts: numbered lines, Ctrl+Enter runs, Tab indents (Escape, then Tab, leaves),
-// the line at fault is marked, and a term of the vocabulary goes to where the caret is.
-// A better editor may take the place of the text field: what is sent is the field's value.
+// The editor: numbered lines, Ctrl+Enter runs, Tab indents (Escape, then Tab, leaves), the line at
+// fault is marked, and a term of the vocabulary goes to where the caret is.
 
 const form = document.getElementById("ask");
 const field = document.getElementById("query");
@@ -106,8 +105,6 @@ addEventListener("pageshow", settle);
 
 for (const hint of form.querySelectorAll("[data-scripted]")) hint.hidden = false;
 for (const list of document.querySelectorAll(".vocabulary dl")) offer(list);
-// On a phone the vocabulary starts folded; without scripts its first part stays open.
-if (matchMedia("(width < 56rem)").matches) document.querySelector(".vocabulary details").open = false;
 field.before(ruler);
 draw();
 if (field.dataset.line) {

@@ -1,5 +1,4 @@
-// Models picked for comparison stay picked while filters and pages change, in this tab alone. The
-// boxes and their form work without this; here the tray counts also those that are out of sight.
+// Models picked for comparison stay picked while filters and pages change, in this tab alone.
 // Keys: x picks the row at hand, c compares.
 
 const KEY = "picked";

@@ -9,14 +9,14 @@ function sized(shape, free = 1) {
 
 // What the fields say of a picture: a step that is empty is named, since none is guessed.
 const ASKED = { channels: "channels", polarity: "what the model expects", mode: "fit", interpolation: "interpolation", scale: "values", layout: "layout" };
-function settings(way) {
-  const said = (name) => field(way, name).value.trim();
+function settings(set) {
+  const said = (name) => field(set, name).value.trim();
   const missing = Object.keys(ASKED).filter((name) => !said(name));
   const polar = said("polarity") && said("polarity") !== "none";
   const names = missing.map((name) => ASKED[name]);
   if (polar && !said("own")) names.unshift("whether this image is light on dark");
   if (names.length) {
-    way.querySelector("details").open ||= missing.length > 0;
+    set.open = true;
     throw new Error(`choose ${names.join(", ")}; the model does not declare it`);
   }
   const whole = (name, only = true) => {
@@ -34,25 +34,29 @@ function settings(way) {
   return {
     channels: said("channels"), mode: said("mode"), interpolation: said("interpolation"), scale: said("scale"), layout: said("layout"),
     width: whole("width"), height: whole("height"), shortest_edge: whole("shortest_edge", said("mode") === "crop"), pad: whole("pad", said("mode") === "letterbox") ?? 0,
+    trim: Boolean(polar && field(set, "trim")?.checked), dark: said("polarity") === "dark-on-light",
     invert: polar && said("own") !== said("polarity"), mean: list("mean"), std: list("std"),
   };
 }
 
 // Shows the fields that the others make sense of: a crop's edge, a letterbox's grey, a polarity.
-export function tidy(holder) {
-  const way = holder.querySelector('[data-way="picture"]');
-  if (!way) return;
-  const wanted = { shortest_edge: field(way, "mode").value === "crop", pad: field(way, "mode").value === "letterbox", own: field(way, "polarity").value.includes("-on-") };
-  for (const [name, shown] of Object.entries(wanted)) field(way, name).closest("label").hidden = !shown;
+export function tidy(set) {
+  if (!set) return;
+  const inked = field(set, "polarity").value.includes("-on-");
+  const wanted = { shortest_edge: field(set, "mode").value === "crop", pad: field(set, "mode").value === "letterbox", own: inked, trim: inked };
+  for (const [name, shown] of Object.entries(wanted)) {
+    const label = field(set, name)?.closest("label");
+    if (label) label.hidden = !shown;
+  }
 }
 
 // The fields of a picture with who said each: what stands as it is declared, and what was chosen.
-export function chosen(way) {
-  return [...way.querySelectorAll("[data-title]")].flatMap((one) => {
+export function chosen(set) {
+  return [...set.querySelectorAll("[data-title]")].flatMap((one) => {
     const value = one.value.trim();
-    const idle = one.dataset.set === "own" && !way.querySelector('[data-set="polarity"]').value.includes("-on-");
+    const idle = one.dataset.set === "own" && !set.querySelector('[data-set="polarity"]').value.includes("-on-");
     const other = { shortest_edge: "crop", pad: "letterbox" }[one.dataset.set];
-    if (!value || idle || (other && field(way, "mode").value !== other)) return [];
+    if (!value || idle || (other && field(set, "mode").value !== other)) return [];
     const words = one.selectedOptions ? one.selectedOptions[0].textContent : value;
     return [{ title: one.dataset.title, words, from: value === one.dataset.declared && one.dataset.from ? one.dataset.from : "your choice" }];
   });
@@ -69,10 +73,10 @@ function seen({ planes, width, height }, channels) {
   return canvas;
 }
 
-async function picture(input, way, tools) {
-  const file = field(way, "file").files[0];
-  if (!file) throw new Error("choose an image");
-  const how = settings(way);
+async function picture(input, way, tools, set, source) {
+  const file = source ?? field(way, "file").files[0];
+  if (!file) throw new Error(way.querySelector("[data-draw]") ? "draw something or choose an image" : "choose an image");
+  const how = settings(set);
   const drawn = await createImageBitmap(file, { premultiplyAlpha: "none", colorSpaceConversion: "none" });
   const { width, height } = drawn;
   const canvas = new OffscreenCanvas(width, height);
@@ -81,20 +85,21 @@ async function picture(input, way, tools) {
   const pixels = context.getImageData(0, 0, width, height).data;
   const made = tools.prepare(pixels, width, height, how);
   const steps = [
-    { title: "Decoded", words: `${width} × ${height} pixels, 8-bit RGB` },
+    { title: "Decoded", words: `${file.name}, ${width} × ${height} pixels, 8-bit RGB` },
     { title: "Channels", words: how.channels === "grey" ? "one, grey: 0.299 R + 0.587 G + 0.114 B" : `3, ${how.channels}` },
   ];
   if (how.invert) steps.push({ title: "Inverted", words: "255 minus each value, since the model expects the opposite polarity" });
+  if (how.trim) steps.push({ title: "Trimmed", words: `the square around the strokes, ${made.source} × ${made.source}` });
   const fits = { stretch: "stretched", letterbox: `entire image, on grey ${how.pad}`, crop: "centre" };
-  steps.push({ title: "Resized", words: `${made.width} × ${made.height}, ${fits[how.mode]}, ${how.interpolation}`, canvas: seen(made, how.channels) });
+  steps.push({ title: "Resized", words: `${made.width} × ${made.height}, ${fits[how.mode]}, ${how.interpolation}` });
   const scales = { "0-255": "unchanged", "0-1": "divided by 255", "-1-1": "divided by 127.5, minus 1" };
   steps.push({ title: "Values", words: `0 to 255 ${scales[how.scale] ?? `times ${how.scale}`}${how.mean.length ? `, minus ${how.mean.join(", ")}` : ""}${how.std.length ? `, divided by ${how.std.join(", ")}` : ""}` });
   steps.push({ title: "Layout", words: how.layout });
-  return { shape: made.shape, data: tools.filled(input.type, tools.rounded(input.type, made.values)), steps, chosen: chosen(way) };
+  return { shape: made.shape, data: tools.filled(input.type, tools.rounded(input.type, made.values)), steps, canvas: seen(made, how.channels), chosen: chosen(set), name: file.name, trim: how.trim };
 }
 
-async function sound(input, way, tools) {
-  const file = field(way, "file").files[0];
+async function sound(input, way, tools, _, source) {
+  const file = source ?? field(way, "file").files[0];
   if (!file) throw new Error("choose an audio file");
   const rate = Number(field(way, "rate").value);
   if (!(rate >= 3000 && rate <= 768000)) throw new Error("enter the sample rate of the model");
@@ -126,9 +131,20 @@ function text(input, way) {
 }
 
 function table(input, way, tools) {
-  const rows = field(way, "table").value.trim().split("\n").filter((row) => row.trim()).map((row) => numbers(row));
-  if (!rows.length) throw new Error("enter a row of numbers");
   const columns = input.shape[1];
+  const cells = [...way.querySelectorAll("[data-cell]")];
+  const text = field(way, "table").value.trim();
+  if (cells.length && !text) {
+    const wrong = cells.find((cell) => !cell.value.trim() || Number.isNaN(Number(cell.value)) && cell.value.trim() !== "NaN");
+    if (wrong) {
+      wrong.focus();
+      throw new Error(`enter a number for ${wrong.closest("label").innerText.trim()}`);
+    }
+    const steps = [{ title: "Read", words: `${columns} fields as one row` }];
+    return { shape: [1, columns], data: tools.filled(input.type, cells.map((cell) => Number(cell.value))), steps };
+  }
+  const rows = text.split("\n").filter((row) => row.trim()).map((row) => numbers(row));
+  if (!rows.length) throw new Error("enter a row of numbers");
   const wrong = rows.findIndex((row) => row.length !== columns || row.some(Number.isNaN));
   if (wrong >= 0) throw new Error(`row ${wrong + 1} has ${rows[wrong].length} numbers; the model expects ${columns}`);
   const steps = [{ title: "Read", words: `${rows.length} row${rows.length === 1 ? "" : "s"} of ${columns} numbers` }];
@@ -165,10 +181,23 @@ export function made(input, what) {
 
 const WAYS = { picture, sound, text, table, tensor };
 
-export async function gather(input, kind, way, tools) {
-  const found = await WAYS[kind](input, way, tools);
+// `set` holds the steps of a picture, `source` what a drawing, the camera or the microphone gave.
+export async function gather(input, kind, way, tools, set, source) {
+  const { name: file, ...found } = await WAYS[kind](input, way, tools, set, source);
   if (input.shape && input.shape.length !== found.shape.length) throw new Error(`the input has ${found.shape.length} dimensions, but the model expects ${input.shape.length}`);
   const off = (input.shape ?? []).findIndex((size, at) => size !== null && size !== found.shape[at]);
   if (off >= 0) throw new Error(`dimension ${off + 1} is ${found.shape[off]}, but the model expects ${input.shape[off]}`);
-  return { name: input.name, type: input.type, ...found };
+  return { type: input.type, ...found, name: input.name, kind, file };
+}
+
+// A row of a table back into its fields; of text into its lines. Whether there is such a place.
+export function refill(way, tensor, tools) {
+  const cells = way.querySelectorAll("[data-cell]");
+  if (way.dataset.way === "text") field(way, "text").value = tensor.data.join("\n");
+  else if (cells.length === tensor.data.length) {
+    const values = tools.nested(tensor).flat();
+    cells.forEach((cell, at) => { cell.value = Number.isNaN(values[at]) ? "NaN" : String(values[at]); });
+    field(way, "table").value = "";
+  } else return false;
+  return true;
 }

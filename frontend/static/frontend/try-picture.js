@@ -118,12 +118,40 @@ function placed(plane, [width, height], toWidth, toHeight, mode, pad) {
   return made;
 }
 
+// The square around the strokes: what is nearer to their level than to the ground's. `dark`: whether
+// the strokes are darker than the ground.
+function trimmed(plane, width, height, dark) {
+  let low = 255, high = 0;
+  for (const value of plane) { low = Math.min(low, value); high = Math.max(high, value); }
+  let [left, top, right, bottom] = [width, height, -1, -1];
+  for (let at = 0; at < plane.length; at += 1) {
+    const ink = dark ? 2 * plane[at] < low + high : 2 * plane[at] > low + high;
+    if (!ink) continue;
+    const x = at % width, y = Math.floor(at / width);
+    left = Math.min(left, x); right = Math.max(right, x); top = Math.min(top, y); bottom = Math.max(bottom, y);
+  }
+  if (right < 0) throw new Error("the image shows no strokes");
+  const edge = Math.max(right - left, bottom - top) + 1;
+  const fromX = Math.floor((left + right + 1 - edge) / 2), fromY = Math.floor((top + bottom + 1 - edge) / 2);
+  const made = new Uint8ClampedArray(edge * edge).fill(dark ? high : low);
+  for (let y = Math.max(0, -fromY); y < Math.min(edge, height - fromY); y += 1) {
+    for (let x = Math.max(0, -fromX); x < Math.min(edge, width - fromX); x += 1) made[y * edge + x] = plane[(y + fromY) * width + x + fromX];
+  }
+  return { plane: made, edge };
+}
+
 // `how` is a hub.protocol.inputs.Picture whose scale is a name. Gives the 8-bit planes that
 // the model sees, their size, and the values (doubles) with the shape of the tensor.
 export function prepare(rgba, width, height, how) {
+  let raw = planes(rgba, how.channels, how.invert);
+  if (how.trim && raw.length === 1) {
+    const { plane, edge } = trimmed(raw[0], width, height, how.dark);
+    raw = [plane];
+    width = height = edge;
+  }
   const toWidth = how.width ?? width, toHeight = how.height ?? height;
   const scaled = scaledSize(width, height, how);
-  const seen = planes(rgba, how.channels, how.invert).map((plane) => placed(resample(plane, width, height, ...scaled, how.interpolation), scaled, toWidth, toHeight, how.mode, how.pad ?? 0));
+  const seen = raw.map((plane) => placed(resample(plane, width, height, ...scaled, how.interpolation), scaled, toWidth, toHeight, how.mode, how.pad ?? 0));
   const size = toWidth * toHeight;
   const depth = seen.length;
   const values = new Float64Array(size * depth);
@@ -136,7 +164,7 @@ export function prepare(rgba, width, height, how) {
     }
   });
   const inner = first ? [depth, toHeight, toWidth] : [toHeight, toWidth, depth];
-  return { planes: seen, width: toWidth, height: toHeight, values, shape: how.layout.startsWith("N") ? [1, ...inner] : inner };
+  return { planes: seen, width: toWidth, height: toHeight, source: width, values, shape: how.layout.startsWith("N") ? [1, ...inner] : inner };
 }
 
 // Whole numbers, half to even, within the type: what integer tensors hold.

@@ -47,6 +47,25 @@ export function filled(type, values) {
   return Kind.from(values, converter(type));
 }
 
+// The data of a type from its bytes, little-endian as ONNX keeps them.
+export function fromBytes(type, view) {
+  const [Kind] = TYPES[type];
+  return new Kind(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+}
+
+// Nested lists with the shape of a tensor, for code; short decimals stand for 32-bit numbers.
+export function nested(tensor) {
+  const digits = { float32: 7, float16: 4 }[tensor.type];
+  const plain = (at) => {
+    if (tensor.type === "string") return tensor.data[at];
+    const value = number(tensor, at);
+    return digits ? Number(value.toPrecision(digits)) : value;
+  };
+  let list = Array.from({ length: tensor.data.length }, (_, at) => plain(at));
+  for (const size of tensor.shape.slice(1).reverse()) list = Array.from({ length: list.length / size }, (_, at) => list.slice(at * size, (at + 1) * size));
+  return tensor.shape.length ? list : list[0];
+}
+
 // The n-th value as a number, whatever the type.
 export function number(tensor, place) {
   const value = tensor.data[place];

@@ -5,38 +5,15 @@ const root = document.getElementById("try");
 const spec = JSON.parse(root.dataset.model);
 const form = root.querySelector("form");
 const said = document.getElementById("said");
-const NARROW = "\u202f";
-let tools, feeds, shows, worker, ready, current;
+let tools, feeds, shows, sources, answers, worker, ready, current, busy, again;
+// For each input: its place on the page, its steps, and what a drawing, a camera or an example gave.
+const places = [];
 
 const part = (name) => root.querySelector(`[data-part="${name}"]`);
 
-function make(tag, words = "", more = {}) {
-  const made = Object.assign(document.createElement(tag), more);
-  if (words !== "") made.textContent = words;
-  return made;
-}
-
-function drawn(tag, attributes) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
-}
-
-function figure(value) {
-  if (!Number.isFinite(value)) return String(value);
-  const size = Math.abs(value);
-  if (value === 0) return "0";
-  const text = size >= 1e-3 && size < 1e5 ? String(Number(value.toPrecision(5))) : value.toExponential(1);
-  return text.replace("-", "\u2212").replace("e+", "e").replace("e-", "e\u2212");
-}
-
-function span(milliseconds) {
-  return milliseconds < 0.1 ? `${figure(Number((1000 * milliseconds).toPrecision(3)))}${NARROW}µs` : milliseconds < 1000 ? `${figure(Number(milliseconds.toPrecision(3)))}${NARROW}ms` : `${figure(Number((milliseconds / 1000).toPrecision(3)))}${NARROW}s`;
-}
-
 function note(tone, title, words) {
-  const shown = make("p", "", { className: `note ${tone}` });
-  shown.append(make("b", title), ` ${words}`);
+  const shown = answers.make("p", "", { className: `note ${tone}` });
+  shown.append(answers.make("b", title), ` ${words}`);
   part("notes").replaceChildren(...(title ? [shown] : []));
   if (title) said.textContent = `${title} ${words}`;
 }
@@ -84,47 +61,52 @@ async function start() {
 
 // --- inputs -------------------------------------------------------------------------------------
 
-function chosen(holder) {
-  const kind = holder.querySelector("[data-kind]").value;
-  return [kind, holder.querySelector(`[data-way="${kind}"]`)];
+const kindOf = (one) => one.holder.querySelector("[data-kind]").value;
+const wayOf = (one) => one.holder.querySelector(`[data-way="${kindOf(one)}"]`);
+
+function turn(one) {
+  for (const way of one.holder.querySelectorAll("[data-way]")) way.hidden = way.dataset.way !== kindOf(one);
+  if (one.set) one.set.hidden = kindOf(one) !== "picture";
+  feeds.tidy(one.set);
 }
 
-function turn(holder) {
-  const [kind] = chosen(holder);
-  for (const way of holder.querySelectorAll("[data-way]")) way.hidden = way.dataset.way !== kind;
-  feeds.tidy(holder);
+function given(one, source, words = "") {
+  Object.assign(one, { source, example: undefined });
+  for (const button of part("examples")?.querySelectorAll("[aria-pressed=true]") ?? []) button.setAttribute("aria-pressed", "false");
+  one.words.textContent = words;
+  one.words.hidden = !words;
 }
 
 async function gathered() {
   const found = [];
-  for (const holder of root.querySelectorAll("[data-input]")) {
-    const input = spec.inputs[Number(holder.dataset.input)];
-    const [kind, way] = chosen(holder);
+  for (const one of places) {
+    const { input, example } = one;
     try {
-      found.push(await feeds.gather(input, kind, way, tools));
+      if (example) found.push({ ...example.tensor, name: input.name, type: example.tensor.type, kind: kindOf(one), path: example.path, row: example.row, steps: [{ title: "Example", words: `${example.path}${example.row === undefined ? "" : `, row ${example.row}`}: a tensor, used as it is` }] });
+      else found.push(await feeds.gather(input, kindOf(one), wayOf(one), tools, one.set, one.source));
     } catch (error) {
-      holder.querySelector("input:not([hidden]), textarea")?.focus();
+      if (!one.holder.contains(document.activeElement)) one.holder.querySelector("input:not([hidden], [type=hidden]), textarea")?.focus();
       throw new Error(`${input.name}: ${error.message}.`);
     }
   }
   return found;
 }
 
-function showSteps(given) {
+function showSteps(inputs) {
   const list = part("steps");
   list.replaceChildren();
-  for (const one of given) {
-    const steps = [...one.steps, tensorStep(one)];
-    for (const step of steps) {
-      const row = make("li");
-      row.append(make("b", step.title), make("span", `${given.length > 1 ? `${one.name}: ` : ""}${step.words}`));
-      if (step.canvas) {
-        step.canvas.setAttribute("role", "img");
-        step.canvas.setAttribute("aria-label", "The image as passed to the model");
-        row.append(step.canvas);
-      }
+  part("tensor").replaceChildren();
+  for (const one of inputs) {
+    for (const step of [...one.steps, tensorStep(one)]) {
+      const row = answers.make("li");
+      row.append(answers.make("b", step.title), answers.make("span", `${inputs.length > 1 ? `${one.name}: ` : ""}${step.words}`));
       list.append(row);
     }
+    const seen = one.canvas ?? (spec.sees ? shows.draw(one, tools.number, answers.figure, 4)?.canvas : undefined);
+    if (!seen) continue;
+    seen.setAttribute("role", "img");
+    seen.setAttribute("aria-label", `${one.name} as passed to the model`);
+    part("tensor").append(seen);
   }
   part("made").hidden = false;
 }
@@ -133,140 +115,7 @@ function tensorStep(one) {
   const head = `${one.type}[${one.shape.join(", ")}]`;
   if (one.type === "string") return { title: "Tensor", words: `${head}: ${one.data.slice(0, 3).join(" | ")}` };
   const { least, most, mean, finite } = tools.figures(one);
-  const first = Array.from({ length: Math.min(6, one.data.length) }, (_, at) => figure(tools.number(one, at)));
-  return { title: "Tensor", words: finite ? `${head}, from ${figure(least)} to ${figure(most)}, mean ${figure(mean)}; first ${first.join(", ")}` : head };
-}
-
-// --- answers ------------------------------------------------------------------------------------
-
-const rowsOf = (tensor) => {
-  const size = tensor.data.length;
-  const scores = tensor.type.startsWith("float") && size > 1 && size <= 30000 && tensor.shape.filter((one) => one > 1).length === 1;
-  const places = Array.from({ length: size }, (_, at) => at);
-  if (scores) places.sort((a, b) => tools.number(tensor, b) - tools.number(tensor, a));
-  return places.slice(0, 10).map((at) => [at, spec.labels.length === size ? spec.labels[at] : `${at}`]);
-};
-
-const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, NARROW);
-
-// The whole tensor as an array file; its address lasts as long as the page.
-const kept = new Map();
-function download(tensor) {
-  if (!kept.has(tensor)) kept.set(tensor, URL.createObjectURL(tools.toNpy(tensor)));
-  return make("a", "all values (.npy)", { href: kept.get(tensor), download: `${tensor.name.replace(/[^\w.-]+/g, "_") || "output"}.npy` });
-}
-
-function pictured({ canvas, words }) {
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", words);
-  const figure = make("figure", "", { className: "body output" });
-  figure.append(canvas, make("figcaption", words, { className: "small muted" }));
-  return figure;
-}
-
-// Which preprocessing the answer belongs to, and who said each step.
-function showChoices(given) {
-  const lines = given.filter((one) => one.chosen).flatMap((one) => {
-    const origins = [...new Set(one.chosen.map((step) => step.from))];
-    return origins.map((from) => `${from === "your choice" ? "Your choice" : `From ${from}`}: ${one.chosen.filter((step) => step.from === from).map((step) => `${step.title.toLowerCase()} ${step.words}`).join(", ")}.`);
-  });
-  part("by").textContent = lines.length ? `Preprocessing. ${lines.join(" ")}` : "";
-}
-
-const shownAt = (tensor, at) => (tensor.type === "string" ? tensor.data[at] : figure(tools.number(tensor, at)));
-
-function showAnswers() {
-  const { here, server } = current;
-  const holder = part("answers");
-  holder.replaceChildren();
-  const known = new Set((here ?? []).map((tensor) => tensor.name));
-  const rest = (server ?? []).filter((tensor) => !known.has(tensor.name));
-  for (const [tensor, local] of [...(here ?? []).map((one) => [one, true]), ...rest.map((one) => [one, false])]) {
-    const other = local ? server?.find((one) => one.name === tensor.name) : undefined;
-    const table = make("table", "", { className: "table" });
-    const labelled = spec.labels.length === tensor.data.length;
-    const caption = make("caption");
-    const whole = tensor.data.length;
-    caption.append(make("b", tensor.name), ` ${tensor.type}[${tensor.shape.join(", ")}]${whole > 10 ? `, ${rowsOf(tensor).some(([at], place) => at !== place) ? "the 10 largest" : "the first 10"} of ${grouped(whole)} values` : `, ${whole} value${whole === 1 ? "" : "s"}`}`);
-    if (tensor.type !== "string") caption.append(" ", download(tensor));
-    const head = make("tr");
-    const columns = [labelled ? "Label" : "Index", ...(local ? ["This browser"] : ["Server"]), ...(other ? ["Server", "Difference"] : [])];
-    columns.forEach((words, at) => head.append(make("th", words, { scope: "col", className: at ? "num" : "" })));
-    const body = make("tbody");
-    for (const [at, label] of rowsOf(tensor)) {
-      const row = make("tr");
-      row.append(make("th", label, { scope: "row" }), make("td", shownAt(tensor, at), { className: "num" }));
-      if (other) {
-        const gap = tensor.type === "string" ? (tensor.data[at] === other.data[at] ? "0" : "different text") : figure(Math.abs(tools.number(tensor, at) - tools.number(other, at)));
-        row.append(make("td", shownAt(other, at), { className: "num" }), make("td", gap, { className: "num" }));
-      }
-      body.append(row);
-    }
-    const top = make("thead");
-    top.append(head);
-    table.append(caption, top, body);
-    const scroll = make("div", "", { className: "scroll", tabIndex: 0 });
-    scroll.setAttribute("role", "region");
-    scroll.setAttribute("aria-label", `Table of the output ${tensor.name}`);
-    scroll.append(table);
-    const picture = spec.sees ? shows.draw(tensor, tools.number, figure) : undefined;
-    if (picture) holder.append(pictured(picture));
-    holder.append(scroll);
-  }
-  part("answer").hidden = false;
-}
-
-function verdict() {
-  const { here, server } = current;
-  const line = part("verdict");
-  if (!here || !server) return;
-  const all = here.map((tensor) => {
-    const other = server.find((one) => one.name === tensor.name);
-    if (!other) return { agrees: false, words: `the server returned no ${tensor.name}` };
-    return tensor.type === "string" ? { agrees: String(tensor.data) === String(other.data), largest: 0 } : tools.apart(other, tensor, spec.profile);
-  });
-  const worst = all.reduce((most, one) => Math.max(most, one.largest ?? 0), 0);
-  const bad = all.filter((one) => !one.agrees);
-  const rule = `tolerance ${spec.profile.name}`;
-  const words = bad.length
-    ? `Differs from the server: ${bad[0].words ?? `${bad[0].outside ?? "some"} of ${bad[0].size ?? "its"} values exceed the tolerance`}, largest difference ${figure(worst)} (${rule}).`
-    : `Same result as the server, largest difference ${figure(worst)} (${rule}).`;
-  line.replaceChildren(make("span", bad.length ? "differs" : "same", { className: `tag ${bad.length ? "fail" : "pass"}` }), ` ${words}`);
-  said.textContent = words;
-}
-
-function showTimes(times, first) {
-  const sorted = [...times].sort((a, b) => a - b);
-  const at = (share) => sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)];
-  // Clocks of browsers are coarse: what they call nothing took less than 1 µs.
-  const [low, high] = [Math.max(sorted[0], 1e-3), Math.max(sorted.at(-1), 1e-3)];
-  const place = (raw) => across(Math.max(raw, 1e-3));
-  const across = (value) => (high > low ? 2 + (96 * Math.log(value / low)) / Math.log(high / low) : 50).toFixed(2);
-  const svg = drawn("svg", { class: "strip of-web", viewBox: "0 0 100 28", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" });
-  svg.append(drawn("path", { class: "dots", d: times.map((value, index) => `M${place(value)} ${6 + (index % 5) * 4}h0`).join("") }), drawn("path", { class: "median", d: `M${place(at(0.5))} 2v24` }));
-  const { threads, loaded } = ready;
-  const how = `WASM, ${threads} thread${threads === 1 ? "" : "s"}`;
-  const line = make("p");
-  line.append(make("b", `p50 ${span(at(0.5))}`), ` over ${times.length} runs in this browser, ${how}; from ${span(sorted[0])} to ${span(sorted.at(-1))}; first run ${span(first)}, loading ${span(loaded)}.`);
-  const ends = make("p", "", { className: "row muted small ends" });
-  ends.append(make("span", span(low)), make("span", span(high)));
-  const every = make("details", "", { className: "fold" });
-  every.append(make("summary", `All ${times.length} runs`), make("p", times.map((value) => span(value)).join(", "), { className: "small" }));
-  part("times").replaceChildren(line, svg, ends, every);
-  part("latency").hidden = false;
-}
-
-// What its reader may contribute: the times, and of the machine what stands in two fields.
-function offer(given, times, first, clock) {
-  const contribution = part("contribute");
-  if (!contribution) return;
-  const { threads, loaded } = ready;
-  const inputs = given.map(({ name, type, shape }) => ({ name, dtype: type, shape: [...shape] }));
-  contribution.elements.told.value = JSON.stringify({ times_ms: times, first_ms: first, loading_ms: loaded, clock_ms: clock, threads, inputs });
-  const agent = navigator.userAgent;
-  const [, name, version] = agent.match(/(Firefox|Edg|Chrome)\/(\d+)/) ?? agent.match(/(?:(Version)\/(\d+)).*Safari/) ?? [];
-  const known = { Edg: "Edge", Version: "Safari", Chrome: "Chromium" };
-  contribution.elements.browser.value ||= name ? `${known[name] ?? name} ${version}` : "";
+  return { title: "Tensor", words: finite ? `${head}, from ${answers.figure(least)} to ${answers.figure(most)}, mean ${answers.figure(mean)}` : head };
 }
 
 // --- the hub's worker ---------------------------------------------------------------------------
@@ -287,7 +136,7 @@ async function onServer(given) {
     part("server").textContent = seen.ended ? "" : `On the server: ${seen.state}${seen.waits ? `, ${seen.waits}` : ""}.`;
     if (!seen.ended) continue;
     if (seen.state !== "succeeded") throw new Error(seen.error || `the run was ${seen.state}`);
-    part("server").textContent = `On the server: ${seen.facts.runtime} ${seen.facts.runtime_version}, 1 thread, one run, ${span(1000 * seen.facts.run_seconds)}.`;
+    part("server").textContent = `On the server: ${seen.facts.runtime} ${seen.facts.runtime_version}, 1 thread, one run, ${answers.span(1000 * seen.facts.run_seconds)}.`;
     return Promise.all(seen.facts.outputs.map(async (output) => {
       if (!output.file) return { name: output.name, type: "string", shape: output.shape ?? [output.values?.length ?? 0], data: (output.values ?? []).map((value) => (typeof value === "object" ? JSON.stringify(value) : String(value))) };
       const answer = await fetch(`${told.url}/${output.file}`);
@@ -299,92 +148,240 @@ async function onServer(given) {
 
 // --- together -----------------------------------------------------------------------------------
 
-async function run({ browser, server }) {
+// What an earlier answer showed goes as soon as another input is run.
+function cleared() {
   for (const name of ["answer", "latency", "made"]) part(name).hidden = true;
   note("", "", "");
-  part("verdict").replaceChildren();
+  for (const name of ["verdict", "expected"]) part(name).replaceChildren();
   part("server").textContent = "";
-  current = {};
-  const given = await gathered();
-  showSteps(given);
-  showChoices(given);
-  const remote = server ? onServer(given).then((found) => { current.server = found; }, (error) => { note("part", "The run on the server failed.", `${error.message}`); }) : undefined;
+}
+
+async function run({ browser, server, runs = Number(root.dataset.runs) }) {
+  if (runs) cleared();
+  const inputs = await gathered();
+  if (!runs) cleared();
+  const example = places.length && places.every((one) => one.example && one.example.of === places[0].example.of) ? places[0].example.of : undefined;
+  current = { given: inputs, example };
+  showSteps(inputs);
+  answers.showChoices(inputs);
+  showCode(inputs);
+  const remote = server ? onServer(inputs).then((found) => { current.server = found; }, (error) => { note("part", "The run on the server failed.", `${error.message}`); }) : undefined;
   if (browser) {
     const fetches = spec.outputs.filter((output) => output.plain).map((output) => output.name);
     if (!fetches.length) throw new Error("The outputs are not plain tensors. Run on the server instead.");
     const left = spec.outputs.filter((output) => !output.plain).map((output) => output.name);
-    if (left.length) note("part", "Partial result.", `The browser runtime returns tensors only. ${left.join(", ")} comes from the server.`);
+    if (left.length && runs) note("part", "Partial result.", `The browser runtime returns tensors only. ${left.join(", ")} comes from the server.`);
+    const fresh = !ready;
     await start();
     progress("First run", 0, 0);
-    const runs = Number(root.dataset.runs);
     let first;
-    const timed = ask({ run: { feeds: given.map(({ name, type, shape, data }) => ({ name, type, shape, data })), fetches, runs } }, (data) => {
-      if (data.outputs) { current.here = data.outputs; first = data.first; showAnswers(); }
+    const timed = ask({ run: { feeds: inputs.map(({ name, type, shape, data }) => ({ name, type, shape, data })), fetches, runs } }, (data) => {
+      if (data.outputs) {
+        first = data.first;
+        current.here = data.outputs;
+        current.took = `${answers.span(first)} in this browser, WebAssembly, ${ready.threads} thread${ready.threads === 1 ? "" : "s"}; ${fresh ? "the first run" : "one run"}.`;
+        answers.showAnswers(current);
+      }
       if (data.timed) progress(`Run ${data.timed} of ${runs}`, data.timed, runs);
       return Boolean(data.times);
     });
     const { times, clock } = await timed;
-    showTimes(times, first);
-    offer(given, times, first, clock);
+    if (runs) {
+      answers.showTimes(times, first, ready);
+      answers.offer(inputs, times, first, clock, ready);
+    }
   }
   progress(server ? "Waiting for the server" : "", 0, 0);
   await remote;
-  if (current.server || current.here) showAnswers();
-  verdict();
+  if (current.server || current.here) answers.showAnswers(current);
+  answers.verdict(current);
+  if (!server) said.textContent = part("bars").innerText.split("\n").slice(0, 2).join(" ");
 }
 
 async function begin(what) {
-  for (const button of form.querySelectorAll("button[data-run]")) button.disabled = true;
+  const buttons = form.querySelectorAll("button[data-run]");
+  for (const button of buttons) button.disabled = true;
+  busy = true;
   try {
     await run(what);
   } catch (error) {
     note("fail", "Run failed.", error.message);
   }
   progress("");
-  for (const button of form.querySelectorAll("button[data-run]")) button.disabled = false;
+  busy = false;
+  for (const button of buttons) button.disabled = false;
+  if (again) follow();
 }
 
-const [tensors, pictures, ...others] = await Promise.all(["tensors", "picture", "feeds", "shown"].map((name) => import(root.dataset[name])));
-tools = { ...tensors, ...pictures };
-[feeds, shows] = others;
-for (const holder of root.querySelectorAll("[data-input]")) {
-  holder.addEventListener("change", () => turn(holder));
-  turn(holder);
+// The answer follows a change once the model is loaded, or where it is small enough to load unasked.
+let pause;
+function follow(load = false) {
+  again = false;
+  const button = form.querySelector("[data-run=browser]:not([hidden])");
+  if (!button || !(ready || (load && root.dataset.quick))) return;
+  clearTimeout(pause);
+  pause = setTimeout(() => {
+    if (busy) again = true;
+    else begin({ browser: true, server: false, runs: 0 });
+  }, 120);
+}
+
+// --- code: the hub writes it, since it knows how each step is written --------------------------------
+
+const MOST_VALUES = 200;
+let asked;
+async function showCode(inputs = []) {
+  const fields = [...new FormData(form)].filter(([name, value]) => typeof value === "string" && !/^(csrf|json-|cell-)/.test(name));
+  const query = new URLSearchParams(fields);
+  inputs.forEach((one, place) => {
+    const at = places[place].input.index;
+    const typed = ["table", "text"].includes(one.kind);
+    if (one.path && !typed) {
+      query.set(`example-${at}`, one.path);
+      if (one.row !== undefined) query.set(`row-${at}`, one.row);
+    }
+    if ((one.path || one.kind !== "picture") && one.data.length <= MOST_VALUES && query.toString().length < 4000) query.set(`value-${at}`, JSON.stringify(tools.nested(one)));
+    if (one.file) query.set(`name-${at}`, one.file);
+  });
+  const mine = asked = `${root.dataset.code}?${query}`;
+  const found = await Promise.all(["python", "javascript"].map((language) => fetch(`${mine}&language=${language}`).then((answer) => (answer.ok ? answer.text() : undefined)).catch(() => undefined)));
+  if (mine !== asked) return;
+  part("code").querySelectorAll(".code").forEach((holder, at) => {
+    if (found[at] === undefined) return;
+    holder.querySelector("code").textContent = found[at];
+    const copy = holder.querySelector("[data-copy]");
+    if (copy) copy.dataset.copy = found[at];
+  });
+}
+
+// --- examples -----------------------------------------------------------------------------------
+
+function choose(example, button) {
+  for (const one of places) {
+    const value = example.inputs.get(one.input.index);
+    if (!value) continue;
+    given(one, value.file, value.file?.name ?? "");
+    if (value.file) continue;
+    one.example = { tensor: value, path: example.paths.get(one.input.index), row: example.row, of: example };
+    const way = wayOf(one);
+    const filled = way && feeds.refill(way, value, tools);
+    one.words.textContent = filled ? "" : `${example.title} of the publisher.`;
+    one.words.hidden = filled;
+  }
+  button.setAttribute("aria-pressed", "true");
+  follow(true);
+}
+
+async function shelve() {
+  const found = await sources.examples(JSON.parse(root.dataset.examples), spec, tools);
+  if (!found.length) {
+    if (part("examples")) part("examples").hidden = true;
+    return;
+  }
+  const shelf = part("examples").querySelector(".shelf");
+  found.forEach((example, at) => {
+    const button = answers.make("button", "", { type: "button", className: "btn" });
+    button.setAttribute("aria-pressed", "false");
+    const label = answers.labelOf(example);
+    const tensors = [...example.inputs.values()];
+    const picture = spec.sees && tensors[0]?.shape ? shows.draw({ ...tensors[0], name: "" }, tools.number, answers.figure, 4)?.canvas : undefined;
+    if (picture) {
+      picture.setAttribute("role", "img");
+      picture.setAttribute("aria-label", `Example, ${example.title}`);
+      button.title = example.title;
+      button.append(picture, label);
+    } else {
+      button.textContent = label ? `${at + 1}: ${label}` : `Example ${at + 1}`;
+      button.setAttribute("aria-label", `Example ${button.textContent}`.replace("Example Example", "Example"));
+    }
+    button.addEventListener("click", () => choose(example, button));
+    shelf.append(button);
+  });
+}
+
+// --- the page begins ----------------------------------------------------------------------------
+
+function equip(one) {
+  const { holder } = one;
+  const listen = (selector, act) => holder.querySelector(selector)?.addEventListener("click", async ({ currentTarget }) => {
+    try {
+      await act(currentTarget);
+    } catch (error) {
+      note("part", "Not possible here.", `${error.message}.`);
+    }
+  });
+  const canvas = holder.querySelector("[data-draw]");
+  const trim = one.set?.querySelector('[data-set="trim"]');
+  // Of a drawing the page knows what of others its reader says: dark strokes on a light ground.
+  const stroked = async () => {
+    given(one, new File([await sources.blobOf(canvas)], "drawing.png", { type: "image/png" }));
+    one.set.querySelector('[data-set="own"]').value = "dark-on-light";
+    trim.checked = true;
+    follow(true);
+  };
+  if (canvas) {
+    const clear = sources.drawing(canvas, stroked);
+    listen("[data-clear]", () => { clear(); given(one); });
+  }
+  listen("[data-camera]", async (button) => {
+    const file = await sources.camera(button, holder.querySelector("video"));
+    if (!file) return;
+    given(one, file, "A picture of the camera.");
+    follow(true);
+  });
+  listen("[data-record]", async (button) => {
+    const file = await sources.record(button, one);
+    if (!file) return;
+    given(one, file, "A recording.");
+    follow(true);
+  });
   for (const button of holder.querySelectorAll("[data-fill]")) {
     button.addEventListener("click", () => {
       try {
-        holder.querySelector('[data-set="json"]').value = feeds.made(spec.inputs[Number(holder.dataset.input)], button.dataset.fill);
+        holder.querySelector('[data-set="json"]').value = feeds.made(one.input, button.dataset.fill);
+        given(one);
         said.textContent = "Values inserted";
       } catch (error) {
         note("part", "Values not inserted.", `${error.message}.`);
       }
     });
   }
+  const changed = ({ target }) => {
+    turn(one);
+    if (target.matches("[data-kind]")) return;
+    given(one);
+    if (target.type === "file" && trim) trim.checked = false;
+    follow();
+  };
+  holder.addEventListener("change", changed);
+  one.set?.addEventListener("change", () => { turn(one); follow(); showCode(current?.given); });
+  turn(one);
+}
+
+const modules = ["tensors", "picture", "feeds", "shown", "sources", "answers"];
+const [tensors, pictures, ...others] = await Promise.all(modules.map((name) => import(root.dataset[name])));
+tools = { ...tensors, ...pictures };
+[feeds, shows, sources, answers] = others;
+answers.begin(spec, tools, shows);
+for (const holder of root.querySelectorAll("[data-input]")) {
+  const input = spec.inputs[Number(holder.dataset.input)];
+  if (!holder.querySelector("[data-kind]")) continue;
+  const one = { input, holder, set: root.querySelector(`[data-settings="${input.index}"]`), words: holder.querySelector("[data-example]") };
+  places.push(one);
+  equip(one);
 }
 for (const hidden of root.querySelectorAll("[data-scripted]")) hidden.hidden = false;
 for (const plain of root.querySelectorAll("[data-plain]")) plain.hidden = true;
+for (const one of places) turn(one);
 if (typeof WebAssembly === "undefined" || typeof Worker === "undefined") {
   for (const one of form.querySelectorAll("[data-run=browser], .also")) one.hidden = true;
   part("unable").hidden = !form.querySelector("[data-run=browser]");
 }
-
-// The code follows the fields; the hub writes it, since it knows how each step is written.
-let asked;
-form.addEventListener("change", async ({ target }) => {
-  if (target.type === "file" || !target.name || /^json-/.test(target.name)) return;
-  const query = new URLSearchParams([...new FormData(form)].filter(([name, value]) => typeof value === "string" && !/^(csrf|json-)/.test(name)));
-  const mine = asked = `${root.dataset.code}?${query}`;
-  const answer = await fetch(mine).catch(() => undefined);
-  if (!answer?.ok || mine !== asked) return;
-  const text = await answer.text();
-  const holder = part("code");
-  holder.querySelector("code").textContent = text;
-  const copy = holder.querySelector("[data-copy]");
-  if (copy) copy.dataset.copy = text;
-});
+part("answers").closest("details").querySelector("summary").addEventListener("click", ({ target }) => { target.parentElement.dataset.touched = "yes"; });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   const also = form.querySelector("[data-also]");
   const here = form.querySelector("[data-run=browser]:not([hidden])");
   begin(event.submitter?.dataset.run === "server" || !here ? { server: true } : { browser: true, server: Boolean(also?.checked) });
 });
+shelve();

@@ -1,6 +1,5 @@
-// Two graphs side by side: a node that is chosen in a list or in one drawing is shown in both.
-// Nodes are told by their first outputs; the report of the difference says which of them are
-// called otherwise on the other side.
+// Two graphs side by side: a node chosen in a list or in one drawing is shown in both, by its first
+// output.
 
 const poster = document.getElementById("poster");
 const said = document.getElementById("said");

@@ -1,6 +1,5 @@
 // Files into a draft: each is read for its digest, sent in 8 MB steps (tus 1.0), compared with the
-// digest the hub computed, then given its path. What was sent is remembered, so that a reload or a
-// lost line goes on where it stopped; the page without scripts sends the same form in one piece.
+// hub's digest, then given its path. A reload or a lost line goes on where it stopped.
 
 const STEP = 8e6;
 const API = "/api/v1";

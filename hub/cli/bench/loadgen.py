@@ -53,7 +53,7 @@ def _open(subject: Subject, options: Options, folder: Path) -> sessions.Opened:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.symlink_to(place)
     model = folder.joinpath("model", *subject.entry.split("/"))
-    request = {"model": str(model), "engine_cache": str(folder), **options.session}
+    request = options.session(model, engine_cache=str(folder))
     feeds.make(model, folder / "inputs", request)
     return sessions.open_session(request, stored.read(folder / "inputs"), profiled=False)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hub import counting
+
 _READINGS = ("psi_cpu_some", "foreign_cpu", "steal")
 
 
@@ -51,9 +53,8 @@ def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:
     between = ""
     if stats["p50_ci95_ms"]:
         low, high = stats["p50_ci95_ms"]
-        between = (
-            f"   95 % interval over {stats['n_processes']} processes: {_ms(low)} to {_ms(high)}"
-        )
+        processes = counting.plural(stats["n_processes"], "process", "processes")
+        between = f"   95 % interval over {processes}: {_ms(low)} to {_ms(high)}"
     lines = [("p50", f"{_ms(stats['p50_of_processes_ms'])}{between}")]
     for name in ("p90", "p99", "p99.9"):
         needed = stats["early_stopping"][name]["samples_needed"]
@@ -104,7 +105,8 @@ def _load(record: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _status(record: dict[str, Any]) -> str:
     counts = record["accounting"]
-    words = f"{record['status']}: {counts['kept']} of {counts['attempted']} processes used"
+    processes = counting.plural(counts["attempted"], "process", "processes")
+    words = f"{record['status']}: {counts['kept']} of {processes} used"
     if record["failure"]:
         return f"{record['status']}: {record['failure']['message']}"
     if record["status"] == "rejected":

@@ -48,6 +48,7 @@ HELP = {
     "license": "SPDX identifier of the licence",
     "max_bytes": "maximum size in bytes",
     "max_parameters": "maximum number of parameters",
+    "mirror_id": "id of the mirror; see hub mirror list",
     "message": "message that is stored with it",
     "name": "name",
     "namespace": "name of a namespace",
@@ -131,6 +132,9 @@ def add(
         settings |= _values(kind)
     if kind == bytes | str | Path:
         settings["type"] = _content
+    if name == "token":
+        settings["type"] = _secret
+        settings["help"] += "; - reads it from standard input"
     if positional:
         if "choices" not in settings:
             settings["metavar"] = option.replace("-", "_")
@@ -138,6 +142,11 @@ def add(
         parser.add_argument(name, **settings)
     else:
         parser.add_argument(f"--{option}", dest=name, required=required, **settings)
+
+
+def _secret(text: str) -> str:
+    """A token as given, or the first line of standard input: arguments are seen by others."""
+    return sys.stdin.readline().strip() if text == "-" else text
 
 
 def _plain(hint: Any) -> tuple[Any, str]:

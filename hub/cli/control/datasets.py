@@ -40,6 +40,12 @@ VERBS = (
         names={"slug": "name"}, texts={"slug": "name of the data set"},
     ),
     Verb(
+        "croissant", "dataset_versions.croissant",
+        "show a version as a Croissant document (JSON-LD)",
+        ("hub dataset croissant digits 1",),
+        names={"slug": "name"}, texts={"slug": "name of the data set"},
+    ),
+    Verb(
         "create-version", "dataset_versions.create",
         "publish a version of uploaded files; hub dataset push does it for you",
         (f"""hub dataset create-version digits --files '{{"a.csv": "sha256:{'0' * 63}1"}}'""",),

@@ -15,7 +15,7 @@ TRAINING = Noun("training", "create, open, pause, finish and follow federated tr
     Verb("show", "trainings.read", "show a training", (f"hub training show {_TRAINING}",)),
     Verb(
         "create", "trainings.create", "create a training from a published version",
-        ("""hub training create zoo/digits --version 1 --rules '{"method": "median"}'""",),
+        ("""hub training create zoo/digits --version 1 --rules '{"rule": "median"}'""",),
         texts={"title": "title of the training", "version": "number of the base version"},
     ),
     Verb(
@@ -144,8 +144,9 @@ FLEET = Noun("fleet", "create fleets of devices and roll out versions", (
     ),
     Verb(
         "report", "fleets.report", "report the version that a device runs",
-        ("hub fleet report zoo/digits cameras cam-7 --running 3 --result ok",),
-        texts={"device": "name of the device", "running": "version that the device runs",
+        ("hub fleet report zoo/digits cameras cam-7 --running sha256:5ace5eba... --result ok",),
+        texts={"device": "name of the device",
+               "running": "manifest digest of the version that the device runs, as in `desired`",
                "detail": "what went wrong"},
         message="Reported {result} for {device}",
     ),

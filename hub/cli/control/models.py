@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hub import counting
 from hub.cli.control import output
 from hub.cli.control.verbs import Noun, Verb
 
@@ -21,7 +22,7 @@ _VERSION_COLUMNS = (
 def _what_a_model_loses(hub: Hub, values: Mapping[str, Any]) -> str:
     model = values["model"]
     count = sum(1 for _ in hub.versions.list(model))
-    versions = "1 version" if count == 1 else f"{count} versions"
+    versions = counting.plural(count, "version")
     return (
         f"Delete {model} with {versions}, its cards, files and results? If it was published, the "
         "name can never be used again. This cannot be undone."
@@ -228,6 +229,24 @@ NAMES = Noun("names", "confirm which entries the names in a card refer to", (
     ),
 ))  # fmt: skip
 
+LIKE = Verb("like", "likes.put", "like a model", ("hub like zoo/resnet50",))
+UNLIKE = Verb(
+    "unlike", "likes.delete", "remove your like of a model", ("hub unlike zoo/resnet50",),
+    message="Removed your like of {model}",
+)  # fmt: skip
+LIKES = Verb("likes", "likes.read", "show the likes of a model", ("hub likes zoo/resnet50",))
+WATCH = Verb(
+    "watch", "watches.put", "watch a model: see its new versions and evidence on your page",
+    ("hub watch zoo/resnet50",), message="Watching {model}",
+)  # fmt: skip
+UNWATCH = Verb(
+    "unwatch", "watches.delete", "stop watching a model", ("hub unwatch zoo/resnet50",),
+    message="No longer watching {model}",
+)  # fmt: skip
+WATCHING = Verb(
+    "watching", "watches.list", "list the models that you watch", ("hub watching",),
+    ("model", "created_at=since"),
+)  # fmt: skip
 ACCESS = Noun("access", "request, grant and revoke access to the files of gated models", (
     Verb(
         "show", "access.read", "show whether you can download the files of a model",

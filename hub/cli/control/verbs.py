@@ -114,11 +114,11 @@ class Verb:
 
     def _parameters(self) -> list[tuple[str, inspect.Parameter, Any]]:
         hints = typing.get_type_hints(self.method, include_extras=True)
-        taken = {*_HIDDEN, *self.fixed, *({"model", "number"} if self.reference else ())}
+        reserved = {*_HIDDEN, *self.fixed, *({"model", "number"} if self.reference else ())}
         return [
             (name, parameter, hints[name])
             for name, parameter in self.signature.items()
-            if name not in taken
+            if name not in reserved
         ]
 
     def values(self, hub: Hub, options: argparse.Namespace) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from hub.client import push as pushing
 from hub.client.imports.hf_source import Source
 from hub.client.local_files import CARD, LocalFile, select
 from hub.client.progress import Bar, say
-from hub.counting import size
+from hub.counting import plural, size
 from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
@@ -116,7 +116,8 @@ class Mirror:
         entries = _chosen(snapshot, include, exclude)
         self._refuse_itself(target, snapshot)
         total = sum(entry.size for entry in entries)
-        self._say(f"{snapshot.repo} at {snapshot.commit[:12]}: {len(entries)} files, {size(total)}")
+        count = plural(len(entries), "file")
+        self._say(f"{snapshot.repo} at {snapshot.commit[:12]}: {count}, {size(total)}")
         push = pushing.Push(self._hub.transport, self._hub.cache, target, progress=self._progress)
         is_open = not (snapshot.is_private or snapshot.is_gated)
         existing = self._visibility(target)
@@ -147,7 +148,7 @@ class Mirror:
             message = _message(self._source, snapshot)
             if existing and (version := self._find(target, files, text, message)):
                 if version["state"] == "submitted" and wait:
-                    version = push.follow(version, publish=publish)
+                    version = push.wait(version, publish=publish)
                 return Mirrored(version, is_new=False)
             self._check_card(text)
             blobs = download.fetch_all(

@@ -66,9 +66,9 @@ def import_zoo(
     files: str | None = None,
     options: Options | None = None,
     *,
-    tell: Callable[[Outcome], None] = lambda _: None,
+    on_outcome: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:
-    """Import every model of a manifest, and `tell` of each as it is done; return all outcomes.
+    """Import every model of a manifest, calling `on_outcome` after each; return all outcomes.
 
     `manifest` and `files` are paths or addresses; without `files` they lie beside the manifest, or
     where GitHub and hubs have them. Raise `HubError` for a manifest that cannot be read and for a
@@ -99,7 +99,7 @@ def import_zoo(
             outcome.word, outcome.text = FAILED, ""
             outcome.failures.append(" ".join(str(error).split()))
         outcomes.append(outcome)
-        tell(outcome)
+        on_outcome(outcome)
     return outcomes
 
 
@@ -261,7 +261,7 @@ class _Import:
             return
         if existing and existing["state"] == "submitted":
             # A run that was cut after it had sent everything.
-            version = push.follow(existing, publish=True)
+            version = push.wait(existing, publish=True)
         else:
             card = zoo_cards.write(
                 pieces[0].entry.model, self._origin, self._options.license, pieces

@@ -33,7 +33,7 @@ def write(model: str, origin: str, license_: str, pieces: Sequence[Piece]) -> st
         "imported_from": {
             "manifest": origin,
             "model": title,
-            "files": [_told(piece) for piece in pieces],
+            "files": [_file(piece) for piece in pieces],
         },
     }
     # Every JSON text is YAML; letters beyond ASCII stay, as YAML knows no surrogate pairs.
@@ -52,7 +52,7 @@ def task_of(tags: Sequence[str]) -> str:
     return tasks.pop() if len(tasks) == 1 else ""
 
 
-def _told(piece: Piece) -> dict[str, Any]:
+def _file(piece: Piece) -> dict[str, Any]:
     row: dict[str, Any] = {
         "file": piece.path,
         "opset": piece.entry.opset,

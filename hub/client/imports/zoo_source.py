@@ -104,7 +104,7 @@ class Source:
         """Return a file that is here; raise `Missing`, or `Unreachable` when a transfer fails."""
         _check_inside(path)
         if self._transport is None:
-            return _found(self.place, path)
+            return _inside(self.place, path)
         target = scratch / digests.hash_bytes(path.encode())
         address = f"{self.place}/{quote(path, safe='/%@:')}"
         try:
@@ -156,7 +156,7 @@ def _check_inside(path: str) -> None:
         raise problems.PathInvalid(f"{path[:120]!r} points outside the zoo's folder.")
 
 
-def _found(place: str, path: str) -> Path:
+def _inside(place: str, path: str) -> Path:
     folder = Path(place).resolve()
     for name in (path, unquote(path)):
         _check_inside(name)

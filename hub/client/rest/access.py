@@ -11,7 +11,7 @@ from hub.client.rest.shared import AccessRequest
 
 @dataclass(frozen=True, kw_only=True)
 class OwnAccess:
-    """Whether the caller may have the files of a model, and what they asked."""
+    """Your access to the files of a model, and your request."""
 
     gate: str
     may_download: bool
@@ -31,9 +31,9 @@ class AccessGroup(Group):
         )
 
     def read(self, model: str) -> OwnAccess:
-        """Whether the caller may download, and where their request stands."""
+        """Read whether you can download files, and the status of your access request."""
         return self._call(OwnAccess, "GET", f"models/{model_path(model)}/access")
 
     def withdraw(self, model: str) -> None:
-        """Withdraw your own request, and the access granted by it."""
+        """Withdraw your access request and any access granted by it."""
         self._do("DELETE", f"models/{model_path(model)}/access")

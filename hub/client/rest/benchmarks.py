@@ -14,7 +14,7 @@ from hub.client.rest.shared import Job
 
 @dataclass(frozen=True, kw_only=True)
 class Challenge:
-    """A challenge for one record of one version, of the person who asked for it."""
+    """A challenge for one record of one version; only for the user who requested it."""
 
     # included in the record
     challenge: str
@@ -25,8 +25,8 @@ class Challenge:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasurementDetail:
-    """A result with everything but its samples."""
+class Measurement:
+    """A benchmark result of one variant, configuration and environment."""
 
     id: int
     model: str
@@ -97,83 +97,14 @@ class MeasurementDetail:
     record: str
     samples_csv: str
     url: str
-    # the record without its samples
-    told: Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """One result: a variant, a configuration, an environment, and what came of it."""
+class MeasurementDetail(Measurement):
+    """A benchmark result with its record, without samples."""
 
-    id: int
-    model: str
-    number: int
-    variant: str
-    precision: str
-    entry_sha256: str
-    # measured by this hub, or contributed by a user
-    origin: str
-    contributor: str | None = None
-    # hub: a worker of this hub; enrolled: signed by an enrolled worker; unverified: from any user,
-    # listed separately and never ranked
-    trust: str
-    # enrolled worker that signed the record
-    enrolled_worker: str | None = None
-    # only accepted results are ranked
-    status: str
-    reasons: tuple[str, ...]
-    # results may be compared only if this is the same
-    comparability_key: str
-    # its digest
-    environment: str
-    device: str
-    device_title: str
-    runtime: str
-    runtime_version: str
-    # the execution provider
-    provider: str
-    # whether other providers ran part of the model
-    partial: bool
-    # a load pattern of MLPerf Inference
-    scenario: str
-    call_style: str
-    batch: int
-    threads: int
-    # queries in flight at once, in the server scenario
-    concurrency: int
-    # bound of a latency percentile; such results are ranked by throughput
-    latency_bound_ms: float | None
-    samples: int
-    # number of fresh processes used
-    processes: int
-    # geometric mean of the processes' medians
-    p50_ms: float | None
-    # from the processes' medians
-    p50_ci95_ms: tuple[float, ...] | None
-    # null if there are too few samples
-    p90_ms: float | None
-    p95_ms: float | None
-    p99_ms: float | None
-    between_process_cv: float | None
-    # samples of all processes divided by their timed seconds
-    throughput_per_s: float | None
-    # CPU time per inference, geometric mean over the processes
-    cpu_ms: float | None
-    peak_rss_bytes: int | None
-    # per inference, over all processes
-    energy_j: float | None
-    # measured, estimated, declared or none
-    energy_provenance: str
-    # CO2e per inference
-    carbon_g: float | None
-    # estimated, declared or none
-    carbon_provenance: str
-    at: datetime
-    job: str | None
-    # URL of the complete record
-    record: str
-    samples_csv: str
-    url: str
+    # the record without its samples
+    told: Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +129,7 @@ class Samples:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """A result and its place inside its comparability key."""
+    """A result and its rank within its comparability key."""
 
     # rank among results with the same comparability key; null for contributed results
     rank: int | None
@@ -214,7 +145,10 @@ class BenchmarksGroup(Group):
     """The operations of benchmarks."""
 
     def challenge(self, model: str, number: int) -> Challenge:
-        """Get a challenge for one record of this version; it can be used once, until it expires."""
+        """Create a challenge for one record of this version.
+
+        It can be used once before it expires.
+        """
         return self._call(
             Challenge,
             "POST",
@@ -230,10 +164,10 @@ class BenchmarksGroup(Group):
         variant: Annotated[str | None, "default: determined by the file"] = None,
         signature: Annotated[str | None, "signature of the record, from hub bench"] = None,
     ) -> tuple[Measurement, ...]:
-        """Contribute a record of your own machine, as `hub bench --contribute` writes it.
+        """Contribute a benchmark record of your own machine, as `hub bench --contribute` does.
 
-        It holds a challenge that you were given. Without the signature of an enrolled worker it is
-        unverified: shown apart, under your name, and never ranked.
+        The record contains a challenge from `/benchmarks/challenges`. Without the signature of an
+        enrolled worker, it is listed as unverified under your name and never ranked.
         """
         return self._items(
             Measurement,
@@ -263,7 +197,7 @@ class BenchmarksGroup(Group):
     ) -> Iterator[Standing]:
         """Accepted results of each model's newest version, ranked inside their comparability key.
 
-        One key after the other; `keys` tells which there are, and `key` chooses one.
+        Results are grouped by comparability key. `keys` lists the keys; `key` selects one.
         """
         return self._pages(
             Standing,
@@ -299,7 +233,7 @@ class BenchmarksGroup(Group):
         scenario: str | None = None,
         variant: str | None = None,
     ) -> tuple[Measurement, ...]:
-        """List the results that count: of each variant and comparability key the newest one."""
+        """List the newest result of each variant and comparability key."""
         return self._items(
             Measurement,
             "GET",
@@ -317,7 +251,7 @@ class BenchmarksGroup(Group):
         )
 
     def read(self, model: str, number: int, id: int) -> MeasurementDetail:
-        """Read a result with its complete record except the samples."""
+        """Read a benchmark result with its record, without the samples."""
         return self._call(
             MeasurementDetail,
             "GET",
@@ -325,7 +259,10 @@ class BenchmarksGroup(Group):
         )
 
     def record(self, model: str, number: int, id: int) -> dict[str, Any]:
-        """The record with every sample, as it was written; `hub bench verify` checks its sums."""
+        """Download the original record with every sample.
+
+        `hub bench verify` checks its figures.
+        """
         return self._call(
             dict[str, Any],
             "GET",
@@ -333,7 +270,7 @@ class BenchmarksGroup(Group):
         )
 
     def remove(self, model: str, number: int, id: int) -> None:
-        """Remove a contributed result: its contributor may, and maintainers."""
+        """Delete a contributed result; for its contributor and maintainers."""
         self._do(
             "DELETE", f"models/{model_path(model)}/versions/{part(number)}/benchmarks/{part(id)}"
         )
@@ -380,7 +317,7 @@ class BenchmarksGroup(Group):
             bool | None, "fail if another provider would run part of the model"
         ] = None,
     ) -> tuple[Job, ...]:
-        """Have benchmarks run, for maintainers; the answer is the jobs that will."""
+        """Run benchmarks again; for maintainers. Returns the jobs."""
         return self._items(
             Job,
             "POST",
@@ -412,7 +349,7 @@ class BenchmarksGroup(Group):
         )
 
     def samples(self, model: str, number: int, id: int) -> Samples:
-        """The samples of each process in nanoseconds."""
+        """Download the samples of each process, in nanoseconds."""
         return self._call(
             Samples,
             "GET",
@@ -420,7 +357,7 @@ class BenchmarksGroup(Group):
         )
 
     def samples_csv(self, model: str, number: int, id: int) -> str:
-        """The samples as CSV: process, place, and nanoseconds."""
+        """Download the samples as CSV: process, sample, kept_every, rejected, nanoseconds."""
         return self._text(
             f"models/{model_path(model)}/versions/{part(number)}/benchmarks/{part(id)}/samples.csv"
         )

@@ -27,8 +27,6 @@ class Connection(Protocol):
 
     transport: Transport
 
-    def require_network(self, subject: str, verb: str) -> None: ...
-
 
 PAGE = 100
 API = "/api/v1/"
@@ -58,7 +56,7 @@ class Group:
         etag: str | None = None,
         is_idempotent: bool = False,
     ) -> Answer:
-        self._hub.require_network(address, "hub." + type(self).__name__.lower())
+        self._hub.transport.config.require_network(address, "hub." + type(self).__name__.lower())
         sent = {name: value for name, value in (headers or {}).items() if value is not None}
         if is_idempotent:
             sent["Idempotency-Key"] = str(uuid.uuid4())

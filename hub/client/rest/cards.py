@@ -51,7 +51,7 @@ class CardsGroup(Group):
     def check(
         self, *, content: Annotated[Content, "the content, or the path of a file"]
     ) -> CardCheck:
-        """Everything that is wrong with a card, by line and field; nothing is stored."""
+        """Check a card: returns its errors and warnings by line and field. Nothing is stored."""
         return self._call(CardCheck, "POST", "cards/check", body=(content, "text/markdown"))
 
     def import_file(
@@ -65,7 +65,10 @@ class CardsGroup(Group):
         kind: Literal["codecarbon", "croissant", "eval-results", "citation"] | None = None,
         etag: Annotated[str | None, "ETag that you read (default: the current one)"] = None,
     ) -> CardImport:
-        """The card with what the file says; written only with `apply`, and then with If-Match."""
+        """Merge a file into the card and return the result.
+
+        With `apply` and If-Match, the card is replaced.
+        """
         return self._call(
             CardImport,
             "POST",
@@ -84,7 +87,7 @@ class CardsGroup(Group):
         content: Annotated[Content, "the content, or the path of a file"],
         etag: Annotated[str | None, "ETag that you read (default: the current one)"] = None,
     ) -> Version:
-        """Write the card of a draft; needs If-Match where there is one already."""
+        """Write the card of a draft. Replacing a card needs If-Match."""
         return self._call(
             Version,
             "PUT",
@@ -94,5 +97,5 @@ class CardsGroup(Group):
         )
 
     def read(self, model: str, number: int) -> str:
-        """The card as Markdown."""
+        """Read the card as Markdown."""
         return self._text(f"models/{model_path(model)}/versions/{part(number)}/card")

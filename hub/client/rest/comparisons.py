@@ -40,7 +40,7 @@ class ComparisonsGroup(Group):
     """The operations of comparisons."""
 
     def list(self, model: str, number: int) -> tuple[Comparison, ...]:
-        """List the newest comparison with each earlier variant on each runtime."""
+        """List comparisons: the newest with each earlier variant on each runtime."""
         return self._items(
             Comparison, "GET", f"models/{model_path(model)}/versions/{part(number)}/comparisons"
         )

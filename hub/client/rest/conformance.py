@@ -12,8 +12,8 @@ from hub.client.rest.shared import Job
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConformanceDetail:
-    """A result with its figures for each data set and output."""
+class Conformance:
+    """The result of one check of a variant on a version of a runtime; outcomes as in EARL 1.0."""
 
     id: int
     variant: str
@@ -44,44 +44,15 @@ class ConformanceDetail:
     # the extracted node, with its inputs
     evidence: str | None
     url: str
-    figures: Any
-    # versions of the tools used
-    versions: dict[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conformance:
-    """What one check said of one variant on one version of a runtime (outcomes: EARL 1.0)."""
+class ConformanceDetail(Conformance):
+    """A result with its figures for each data set and output."""
 
-    id: int
-    variant: str
-    entry_sha256: str
-    runtime: str
-    runtime_version: str
-    check: str
-    outcome: str
-    # cause of the failure
-    blames: str
-    # the outcome in one word; only `failed`, and `does-not-run` with the outcome `failed`, count
-    # against the model or the runtime
-    verdict: str
-    # whether the runtime completed at least one input; null if it was not tried or the result
-    # predates this field
-    runs: bool | None
-    reason: str
-    # the tolerance profile
-    profile: str
-    datasets: int
-    seconds: float
-    # the first node that diverged: name, op, index in its graph, figures, alone, and path: the
-    # bodies that it stands in from the outside, each with op, name, index, body and iteration (from
-    # 0; null outside of loops)
-    node: Any
-    at: datetime
-    job: str
-    # the extracted node, with its inputs
-    evidence: str | None
-    url: str
+    figures: Any
+    # versions of the tools used
+    versions: dict[str, str]
 
 
 class ConformanceGroup(Group):
@@ -96,7 +67,7 @@ class ConformanceGroup(Group):
         runtime: str | None = None,
         variant: str | None = None,
     ) -> tuple[Conformance, ...]:
-        """List the newest result of each check on each runtime."""
+        """List conformance results: the newest of each check on each runtime."""
         return self._items(
             Conformance,
             "GET",
@@ -105,7 +76,7 @@ class ConformanceGroup(Group):
         )
 
     def read(self, model: str, number: int, id: int) -> ConformanceDetail:
-        """Read a result with its figures."""
+        """Read a conformance result with its figures."""
         return self._call(
             ConformanceDetail,
             "GET",
@@ -115,7 +86,7 @@ class ConformanceGroup(Group):
     def run(
         self, model: str, number: int, *, variant: str | None = None, runtime: str | None = None
     ) -> tuple[Job, ...]:
-        """Run the checks again; returns the jobs."""
+        """Run the conformance checks again. Returns the jobs."""
         return self._items(
             Job,
             "POST",

@@ -23,8 +23,23 @@ class DatasetFile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DatasetVersionSummary:
+    """A version of a data set, as shown in lists."""
+
+    number: int
+    # digest of its manifest: files and splits as canonical JSON
+    sha256: str
+    message: str
+    file_count: int
+    size_bytes: int
+    created_by: str
+    created_at: datetime
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class SplitInput:
-    """What a model gets of a row."""
+    """The input that a model gets from a row."""
 
     # name of a model's input
     name: str
@@ -35,7 +50,7 @@ class SplitInput:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What a model should answer."""
+    """The expected output of a model."""
 
     column: str
     # class names in the order of their numbers
@@ -59,35 +74,11 @@ class Split:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetVersion:
+class DatasetVersion(DatasetVersionSummary):
     """A version of a data set with its files and splits."""
 
-    number: int
-    # digest of its manifest: files and splits as canonical JSON
-    sha256: str
-    message: str
-    file_count: int
-    size_bytes: int
-    created_by: str
-    created_at: datetime
-    url: str
     files: tuple[DatasetFile, ...]
     splits: tuple[Split, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DatasetVersionSummary:
-    """A version of a data set, as shown in lists."""
-
-    number: int
-    # digest of its manifest: files and splits as canonical JSON
-    sha256: str
-    message: str
-    file_count: int
-    size_bytes: int
-    created_by: str
-    created_at: datetime
-    url: str
 
 
 class DatasetVersionsGroup(Group):
@@ -110,14 +101,22 @@ class DatasetVersionsGroup(Group):
         ],
         splits: Sequence[Mapping[str, Any]] | None = None,
         message: str | None = None,
+        sizes: Annotated[
+            Mapping[str, int] | None,
+            "path of each file -> its size in bytes: quotas are checked before files are uploaded",
+        ] = None,
     ) -> DatasetVersion:
-        """Publish a version of files that you uploaded; 200 where the same version exists."""
+        """Publish a version from uploaded files. Returns 200 if an equal version exists."""
         return self._call(
             DatasetVersion,
             "POST",
             f"datasets/{part(slug)}/versions",
-            content=json_of({"files": files, "splits": splits, "message": message}),
+            content=json_of({"files": files, "splits": splits, "message": message, "sizes": sizes}),
         )
+
+    def croissant(self, slug: str, number: int) -> str:
+        """Read a version as Croissant 1.0, for data loaders of machine learning frameworks."""
+        return self._text(f"datasets/{part(slug)}/versions/{part(number)}/croissant")
 
     def list(
         self,

@@ -13,39 +13,6 @@ from hub.client.rest.calls import Group, explicit, json_of, part
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetUse:
-    """A version whose card names a data set."""
-
-    ref: str
-    number: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class DatasetDetail:
-    """A data set with the models that name it: their newest version that does."""
-
-    slug: str
-    namespace: str
-    title: str
-    description: str
-    iri: str
-    license: str
-    personal_data: str
-    categories: tuple[str, ...]
-    legal_basis: str
-    source: str
-    rows: int | None
-    size_bytes: int | None
-    collected_on: date | None
-    created_at: datetime
-    updated_at: datetime
-    withdrawn_at: datetime | None
-    reason: str
-    url: str
-    used_by: tuple[DatasetUse, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Dataset:
     """The description of a data set."""
 
@@ -67,6 +34,21 @@ class Dataset:
     withdrawn_at: datetime | None
     reason: str
     url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetUse:
+    """A version whose card names a data set."""
+
+    ref: str
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetDetail(Dataset):
+    """A data set with the newest version of each model that names it."""
+
+    used_by: tuple[DatasetUse, ...]
 
 
 class DatasetsGroup(Group):
@@ -273,7 +255,7 @@ class DatasetsGroup(Group):
         return self._pages(Dataset, "datasets", query={"q": q}, limit=limit)
 
     def read(self, slug: str) -> DatasetDetail:
-        """Read a data set with the models that name it, as far as the caller may see them."""
+        """Read a data set, with the models that name it and that you can see."""
         return self._call(DatasetDetail, "GET", f"datasets/{part(slug)}")
 
     def restore(self, slug: str) -> DatasetDetail:

@@ -10,7 +10,7 @@ from hub.client.rest.calls import Group
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """A class of machines on which something was measured."""
+    """A class of machines with benchmark results."""
 
     name: str
     title: str

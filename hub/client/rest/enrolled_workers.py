@@ -12,7 +12,7 @@ from hub.client.rest.calls import Group, json_of, part
 
 @dataclass(frozen=True, kw_only=True)
 class EnrolledWorker:
-    """A machine whose key signs what its owner contributes."""
+    """A machine whose key signs its owner's contributed records."""
 
     name: str
     owner: str
@@ -32,7 +32,10 @@ class EnrolledWorkersGroup(Group):
         owner: Annotated[str, "user who contributes the records it signs"],
         public_key: Annotated[str, "Ed25519, base64url"],
     ) -> EnrolledWorker:
-        """Enrol a machine by its public key; for administrators. What it signs is trusted."""
+        """Enrol a machine by its public key; for administrators.
+
+        Records that it signs are trusted.
+        """
         return self._call(
             EnrolledWorker,
             "POST",
@@ -45,5 +48,5 @@ class EnrolledWorkersGroup(Group):
         return self._items(EnrolledWorker, "GET", "enrolled-workers")
 
     def revoke(self, name: str) -> None:
-        """Revoke a worker; for administrators. What it signed before is trusted no longer."""
+        """Revoke a worker; for administrators. Its earlier signatures become invalid."""
         self._do("DELETE", f"enrolled-workers/{part(name)}")

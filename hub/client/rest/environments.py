@@ -23,9 +23,9 @@ class EnvironmentsGroup(Group):
     """The operations of environments."""
 
     def list(self) -> tuple[Environment, ...]:
-        """List the newest environments of the results that you can see."""
+        """List the environments of results that you can see, newest first."""
         return self._items(Environment, "GET", "environments")
 
     def read(self, digest: str) -> Environment:
-        """Read an environment of results that you can see."""
+        """Read the environment of results that you can see."""
         return self._call(Environment, "GET", f"environments/{part(digest)}")

@@ -68,7 +68,7 @@ class EvaluationsGroup(Group):
         )
 
     def list(self, model: str, number: int) -> tuple[Evaluation, ...]:
-        """List the newest measurement of each variant, split and metric."""
+        """List measured accuracies: the newest of each variant, split and metric."""
         return self._items(
             Evaluation, "GET", f"models/{model_path(model)}/versions/{part(number)}/evaluations"
         )

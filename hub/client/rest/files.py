@@ -14,7 +14,7 @@ from hub.client.rest.shared import File
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
-    """What a draft holds now of the files that were named."""
+    """The named files of the draft after the request."""
 
     # paths whose blob you have not uploaded: send them with content, or upload them
     missing: tuple[str, ...]
@@ -24,7 +24,7 @@ class FilesGroup(Group):
     """The operations of files."""
 
     def read_blob(self, sha256: str, *, to: Annotated[Path | str, "file to write"]) -> Path:
-        """The content; supports ranges and conditional requests."""
+        """Download the file. Supports ranges and conditional requests."""
         return self._file(f"blobs/{part(sha256)}", to=to)
 
     def delete(self, model: str, number: int, path: str) -> None:
@@ -32,7 +32,7 @@ class FilesGroup(Group):
         self._do("DELETE", f"models/{model_path(model)}/versions/{part(number)}/files/{tail(path)}")
 
     def put(self, model: str, number: int, path: str, *, blob: str) -> File:
-        """Set the blob for a path of a draft."""
+        """Set a file of a draft to an uploaded blob."""
         return self._call(
             File,
             "PUT",
@@ -41,7 +41,7 @@ class FilesGroup(Group):
         )
 
     def put_all(self, model: str, number: int, *, files: Sequence[Mapping[str, Any]]) -> Files:
-        """Set the blobs of many paths, all or none; small files may bring their content."""
+        """Set many files of a draft at once: all or none. Small files can be sent inline."""
         return self._call(
             Files,
             "POST",

@@ -23,26 +23,6 @@ class Desired:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FleetMade:
-    """A fleet, as shown to maintainers."""
-
-    name: str
-    stable: int | None = None
-    desired: int | None = None
-    # a version that is no longer published, for example yanked, is not sent to devices; they keep
-    # the stable version if that is published
-    desired_state: str | None = None
-    percent: int
-    required_by: datetime | None
-    halt_percent: int
-    is_halted: bool
-    # number of devices by result for the desired version
-    reports: dict[str, int]
-    # token for the devices; shown only once
-    token: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Fleet:
     """A fleet, as shown to maintainers."""
 
@@ -58,6 +38,14 @@ class Fleet:
     is_halted: bool
     # number of devices by result for the desired version
     reports: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetMade(Fleet):
+    """A fleet, as shown to maintainers."""
+
+    # token for the devices; shown only once
+    token: str
 
 
 class FleetsGroup(Group):
@@ -98,7 +86,10 @@ class FleetsGroup(Group):
         )
 
     def desired(self, model: str, fleet: str, *, device: str) -> Desired | None:
-        """The version that a device should run: 200, 304 with its ETag, 204 without one."""
+        """Read the version that a device should run.
+
+        Returns 304 for its current ETag and 204 if there is none.
+        """
         return self._call(
             Desired,
             "GET",
@@ -129,7 +120,7 @@ class FleetsGroup(Group):
         result: Literal["ok", "failed"],
         detail: str | None = None,
     ) -> None:
-        """Report the running version and its status."""
+        """Report the version that a device runs, and its status."""
         self._do(
             "PUT",
             f"models/{model_path(model)}/fleets/{part(fleet)}/devices/{part(device)}",

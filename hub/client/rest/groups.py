@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from hub.client.rest.fleets import FleetsGroup
     from hub.client.rest.invites import InvitesGroup
     from hub.client.rest.jobs import JobsGroup
+    from hub.client.rest.likes import LikesGroup
     from hub.client.rest.members import MembersGroup
+    from hub.client.rest.mirrors import MirrorsGroup
     from hub.client.rest.models import ModelsGroup
     from hub.client.rest.names import NamesGroup
     from hub.client.rest.namespaces import NamespacesGroup
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from hub.client.rest.users import UsersGroup
     from hub.client.rest.variants import VariantsGroup
     from hub.client.rest.versions import VersionsGroup
+    from hub.client.rest.watches import WatchesGroup
     from hub.client.rest.workers import WorkersGroup
 
 GROUPS: Final = (
@@ -58,7 +61,9 @@ GROUPS: Final = (
     "fleets",
     "invites",
     "jobs",
+    "likes",
     "members",
+    "mirrors",
     "models",
     "names",
     "namespaces",
@@ -73,6 +78,7 @@ GROUPS: Final = (
     "users",
     "variants",
     "versions",
+    "watches",
     "workers",
 )
 
@@ -183,9 +189,21 @@ class Groups:
         return group
 
     @cached_property
+    def likes(self) -> LikesGroup:
+        """Operations on likes."""
+        group: LikesGroup = group_class("likes")(self)
+        return group
+
+    @cached_property
     def members(self) -> MembersGroup:
         """Operations on members."""
         group: MembersGroup = group_class("members")(self)
+        return group
+
+    @cached_property
+    def mirrors(self) -> MirrorsGroup:
+        """Operations on mirrors."""
+        group: MirrorsGroup = group_class("mirrors")(self)
         return group
 
     @cached_property
@@ -270,6 +288,12 @@ class Groups:
     def versions(self) -> VersionsGroup:
         """Operations on versions."""
         group: VersionsGroup = group_class("versions")(self)
+        return group
+
+    @cached_property
+    def watches(self) -> WatchesGroup:
+        """Operations on watches."""
+        group: WatchesGroup = group_class("watches")(self)
         return group
 
     @cached_property

@@ -12,21 +12,6 @@ from hub.client.rest.calls import Group, json_of, model_path, part
 
 
 @dataclass(frozen=True, kw_only=True)
-class InviteMade:
-    """Invite made."""
-
-    id: int
-    group: str
-    uses: int
-    used: int
-    created_at: datetime
-    expires_at: datetime
-    revoked_at: datetime | None
-    # shown only once
-    code: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Invite:
     """Invite."""
 
@@ -37,6 +22,14 @@ class Invite:
     created_at: datetime
     expires_at: datetime
     revoked_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InviteMade(Invite):
+    """Invite made."""
+
+    # shown only once
+    code: str
 
 
 class InvitesGroup(Group):

@@ -21,7 +21,7 @@ class MembersGroup(Group):
     """The operations of members."""
 
     def list(self, slug: str) -> tuple[Member, ...]:
-        """Every member by name, for members."""
+        """List members by name; for members."""
         return self._items(Member, "GET", f"namespaces/{part(slug)}/members")
 
     def remove(self, slug: str, username: str) -> None:

@@ -14,7 +14,7 @@ from hub.client.rest.shared import Ref
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluated:
-    """What a measured accuracy is of; `GET …/evaluations` of the version has all of it."""
+    """What was evaluated; see `GET …/evaluations` of the version for details."""
 
     metric: str
     dataset: str
@@ -27,7 +27,7 @@ class Evaluated:
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """A constraint of the request and the value with which a model keeps it."""
+    """A constraint of the request, and the model's value for it."""
 
     # name of the parameter
     constraint: str
@@ -88,7 +88,7 @@ class Speed:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedModel:
-    """A model of a list, with its speed where a setup was asked for, and why it fits."""
+    """A listed model, with its speed if a setup was requested, and how it meets the constraints."""
 
     ref: str
     namespace: str
@@ -112,7 +112,7 @@ class ListedModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A model with its refs and what the caller is there."""
+    """A model with its refs and your role."""
 
     ref: str
     namespace: str
@@ -297,6 +297,10 @@ class ModelsGroup(Group):
             "default: fastest with max_p50, else accuracy with min or max, else the order of the only max_ filter, else updated; accuracy goes by the first min, else the first max",
         ] = None,
         task: Sequence[str] | None = None,
+        understand: Annotated[
+            bool | None,
+            "read q as a question, such as fast image classifier under 20 MB: its filters are applied beside those given, what is left is searched for as text",
+        ] = None,
         limit: Annotated[int | None, "maximum number of results (default: all)"] = None,
     ) -> Iterator[ListedModel]:
         """Search models: `q` ranks by name, groups narrow, `sort` orders, `cursor` goes on.
@@ -339,6 +343,7 @@ class ModelsGroup(Group):
                 "runtime": runtime,
                 "sort": sort,
                 "task": task,
+                "understand": understand,
             },
             limit=limit,
         )
@@ -353,5 +358,5 @@ class ModelsGroup(Group):
         )
 
     def read(self, model: str) -> Model:
-        """Read a model with its refs and the caller's role."""
+        """Read a model with its refs and your role."""
         return self._call(Model, "GET", f"models/{model_path(model)}")

@@ -11,7 +11,7 @@ from hub.client.rest.calls import Group, json_of, model_path
 
 @dataclass(frozen=True, kw_only=True)
 class Name:
-    """A name in the cards of a model, and the entry of this hub that it means."""
+    """A name in the cards of a model, and the entry of this hub that it refers to."""
 
     kind: str
     # in lower case
@@ -42,7 +42,7 @@ class NamesGroup(Group):
         name: str,
         target: Annotated[str, "slug of a data set, or namespace/name of a model"],
     ) -> Names:
-        """Confirm which entry a name refers to."""
+        """Confirm the entry that a name refers to."""
         return self._call(
             Names,
             "PUT",
@@ -51,9 +51,9 @@ class NamesGroup(Group):
         )
 
     def list(self, model: str) -> Names:
-        """What each name of a data set or base model means, and what it may mean."""
+        """List the data sets and base models that the cards name, and the entries they may mean."""
         return self._call(Names, "GET", f"models/{model_path(model)}/names")
 
     def withdraw(self, model: str, *, kind: Literal["dataset", "model"], name: str) -> None:
-        """Remove a confirmation."""
+        """Remove the confirmation of a name."""
         self._do("DELETE", f"models/{model_path(model)}/names", query={"kind": kind, "name": name})

@@ -11,19 +11,6 @@ from hub.client.rest.shared import Membership
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamespaceDetail:
-    """A namespace as its members see it; sizes in bytes."""
-
-    slug: str
-    kind: str
-    display_name: str
-    used_bytes: int
-    # bytes used by open uploads and by uploaded files that are not in a version
-    reserved_bytes: int
-    most_bytes: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Namespace:
     """A namespace."""
 
@@ -32,11 +19,21 @@ class Namespace:
     display_name: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class NamespaceDetail(Namespace):
+    """A namespace as its members see it; sizes in bytes."""
+
+    used_bytes: int
+    # bytes used by open uploads and by uploaded files that are not in a version
+    reserved_bytes: int
+    most_bytes: int
+
+
 class NamespacesGroup(Group):
     """The operations of namespaces."""
 
     def create(self, *, slug: str, display_name: str | None = None) -> Namespace:
-        """Create an organisation owned by the caller."""
+        """Create an organisation that you own."""
         return self._call(
             Namespace,
             "POST",
@@ -60,7 +57,7 @@ class NamespacesGroup(Group):
         )
 
     def list(self) -> tuple[Membership, ...]:
-        """Every namespace that the caller belongs to, with their role."""
+        """List your namespaces with your role in each."""
         return self._items(Membership, "GET", "namespaces")
 
     def read(self, slug: str) -> NamespaceDetail:

@@ -11,24 +11,6 @@ from hub.client.rest.shared import CardFinding
 
 
 @dataclass(frozen=True, kw_only=True)
-class RefusedCardDetail:
-    """A card that was refused, whole, with what is wrong with it by the rules of now."""
-
-    id: int
-    author: str
-    # number of the draft
-    number: int | None = None
-    # bytes
-    size: int
-    sha256: str
-    # why the card was rejected
-    detail: str
-    sent_at: datetime
-    text: str
-    findings: tuple[CardFinding, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class RefusedCard:
     """A card that was refused."""
 
@@ -45,8 +27,16 @@ class RefusedCard:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RefusedCardDetail(RefusedCard):
+    """A refused card with its text and its findings under the current rules."""
+
+    text: str
+    findings: tuple[CardFinding, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RefusedCards:
-    """The rejected cards of a model, newest first."""
+    """The refused cards of a model, newest first."""
 
     items: tuple[RefusedCard, ...]
 
@@ -55,15 +45,15 @@ class RefusedCardsGroup(Group):
     """The operations of refused cards."""
 
     def delete(self, model: str, card_id: int) -> None:
-        """Delete a rejected card."""
+        """Delete a refused card."""
         self._do("DELETE", f"models/{model_path(model)}/refused-cards/{part(card_id)}")
 
     def list(self, model: str) -> RefusedCards:
-        """List them, newest first."""
+        """List refused cards, newest first."""
         return self._call(RefusedCards, "GET", f"models/{model_path(model)}/refused-cards")
 
     def read(self, model: str, card_id: int) -> RefusedCardDetail:
-        """The text that was sent, with its findings."""
+        """Read a refused card with its findings."""
         return self._call(
             RefusedCardDetail, "GET", f"models/{model_path(model)}/refused-cards/{part(card_id)}"
         )

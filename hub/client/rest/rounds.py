@@ -14,7 +14,7 @@ from hub.client.rest.calls import Group, json_of, model_path, part
 
 @dataclass(frozen=True, kw_only=True)
 class Aggregate:
-    """What a round's contributions became; of participants only their number."""
+    """The result of a round's contributions, without participants' names."""
 
     rules: Any
     participants: int
@@ -65,7 +65,7 @@ class RoundsGroup(Group):
     """The operations of rounds."""
 
     def aggregate(self, model: str, number: int, round_number: int) -> Aggregate:
-        """Read the rule, counts, figures and result of a round."""
+        """Read the aggregate of a round: rule, counts, figures and result."""
         return self._call(
             Aggregate,
             "GET",
@@ -80,7 +80,7 @@ class RoundsGroup(Group):
         *,
         to: Annotated[Path | str, "file to write"],
     ) -> Path:
-        """Get the weights as safetensors; supports ranges."""
+        """Download the weights that a round starts from, as safetensors. Supports ranges."""
         return self._file(
             f"models/{model_path(model)}/trainings/{part(number)}/rounds/{part(round_number)}/base",
             to=to,
@@ -107,7 +107,10 @@ class RoundsGroup(Group):
         )
 
     def open(self, model: str, number: int, *, participants: Sequence[str] | None = None) -> Round:
-        """Open a round where none goes on; for some participants, if they are named."""
+        """Open a round, for all participants or for the named ones.
+
+        Only one round can be open.
+        """
         return self._call(
             Round,
             "POST",
@@ -116,13 +119,16 @@ class RoundsGroup(Group):
         )
 
     def provenance(self, model: str, number: int, round_number: int) -> str:
-        """The digest, signature and pseudonym of each contribution, as N-Quads."""
+        """Read the digest, signature and pseudonym of each contribution as N-Quads."""
         return self._text(
             f"models/{model_path(model)}/trainings/{part(number)}/rounds/{part(round_number)}/provenance"
         )
 
     def read(self, model: str, number: int, round_number: int) -> Round:
-        """Read a round's figures; maintainers get contributions and those asked by pseudonym."""
+        """Read a round.
+
+        Maintainers also get its contributions and the selected participants, by pseudonym.
+        """
         return self._call(
             Round,
             "GET",
@@ -130,7 +136,7 @@ class RoundsGroup(Group):
         )
 
     def release(self, model: str, number: int, round_number: int) -> Round:
-        """Have the result of a round become a version, now or when it is made."""
+        """Publish the result of a round as a version, now or as soon as it is aggregated."""
         return self._call(
             Round,
             "POST",
@@ -145,14 +151,14 @@ class RoundsGroup(Group):
         *,
         to: Annotated[Path | str, "file to write"],
     ) -> Path:
-        """Get the result as safetensors, to score it before it is a version; ranges are served."""
+        """Download the result as safetensors, to score it before publication. Supports ranges."""
         return self._file(
             f"models/{model_path(model)}/trainings/{part(number)}/rounds/{part(round_number)}/result",
             to=to,
         )
 
     def score(self, model: str, number: int, round_number: int, *, score: float) -> Round:
-        """Say what the result of a round scores; by it the best round may become a version."""
+        """Report the score of a round's result. Scores decide which round is published."""
         return self._call(
             Round,
             "PUT",

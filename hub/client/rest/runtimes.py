@@ -11,7 +11,7 @@ from hub.client.rest.calls import Group
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """A version of a runtime that workers offer, or offered until lately."""
+    """A version of a runtime that workers offer, or recently offered."""
 
     name: str
     version: str
@@ -23,5 +23,5 @@ class RuntimesGroup(Group):
     """The operations of runtimes."""
 
     def list(self) -> tuple[Runtime, ...]:
-        """List runtimes, each in its newest version."""
+        """List runtimes, each with its newest version."""
         return self._items(Runtime, "GET", "runtimes")

@@ -24,37 +24,12 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A case that ends otherwise in another run."""
+    """A test case whose outcome differs in the other run."""
 
     operator: str
     case: str
     before: str
     after: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tally:
-    """The outcomes of the cases of an operator or an opset."""
-
-    operator: str | None = None
-    opset: int | None = None
-    totals: dict[str, int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoreDetail:
-    """The same with every operator, every opset, and what changed against another run."""
-
-    runtime: str
-    runtime_version: str
-    onnx_version: str
-    started_at: datetime
-    finished_at: datetime | None
-    cases: int
-    totals: dict[str, int]
-    operators: tuple[Tally, ...]
-    opsets: tuple[Tally, ...]
-    changes: tuple[Change, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +45,29 @@ class Score:
     totals: dict[str, int]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """The outcomes of the cases of an operator or an opset."""
+
+    operator: str | None = None
+    opset: int | None = None
+    totals: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreDetail(Score):
+    """A run by operator and opset, with the differences from another run."""
+
+    operators: tuple[Tally, ...]
+    opsets: tuple[Tally, ...]
+    changes: tuple[Change, ...]
+
+
 class ScoreboardGroup(Group):
     """The operations of scoreboard."""
 
     def list(self) -> tuple[Score, ...]:
-        """List the runs of the suite."""
+        """List the runs of the ONNX operator test suite."""
         return self._items(Score, "GET", "scoreboard")
 
     def cases(
@@ -86,7 +79,7 @@ class ScoreboardGroup(Group):
         outcome: Literal["crashed", "failed", "passed", "timed-out", "unsupported"] | None = None,
         limit: Annotated[int | None, "maximum number of results (default: all)"] = None,
     ) -> Iterator[Case]:
-        """List cases in the order of their operators; `operator` and `outcome` narrow."""
+        """List test cases by operator; filter with `operator` and `outcome`."""
         return self._pages(
             Case,
             f"scoreboard/{part(runtime)}/{part(version)}/cases",

@@ -38,7 +38,7 @@ class CardFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """A gate before publishing, and what it found."""
+    """A check before publication, with its findings."""
 
     kind: str
     required: bool
@@ -59,7 +59,7 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """The job whose result another one has, because both work on the same content."""
+    """The job whose result is shared, because both jobs have the same content."""
 
     uuid: str
     model: str
@@ -68,7 +68,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A job: what it is about, how far it is, and what it found."""
+    """A job with its progress and findings."""
 
     uuid: str
     kind: str
@@ -120,10 +120,37 @@ class JobSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class Membership:
-    """A namespace and the caller's role there."""
+    """A namespace with your role."""
 
     slug: str
     role: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """One statement of the source about its evidence; not a result of this hub."""
+
+    kind: str
+    subject: str
+    outcome: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MirroredFrom:
+    """Where a version was mirrored from, as its source states it."""
+
+    # address of the server
+    url: str
+    # the model there
+    ref: str
+    # commit there; empty if it was not stated
+    commit_id: str
+    manifest_sha256: str | None
+    author: str
+    published_at: str
+    fetched_at: datetime
+    # evidence that the source states; this hub did not measure it
+    statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,8 +199,8 @@ class Variant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Version:
-    """A version with files, variants, checks and jobs."""
+class VersionSummary:
+    """A version, as shown in lists."""
 
     ref: str
     number: int
@@ -194,9 +221,17 @@ class Version:
     published_at: datetime | None
     ended_at: datetime | None
     url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version(VersionSummary):
+    """A version with files, variants, checks and jobs."""
+
     files: tuple[File, ...]
     variants: tuple[Variant, ...]
     # what the card declares about each input; see docs/cards.md
     inputs: dict[str, dict[str, Any]]
     checks: tuple[Check, ...]
     jobs: tuple[JobSummary, ...]
+    # where the version was mirrored from; null if it was made here
+    mirrored_from: MirroredFrom | None

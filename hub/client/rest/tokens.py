@@ -12,21 +12,6 @@ from hub.client.rest.calls import Group, json_of, part
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewToken:
-    """A token with its secret, shown this once."""
-
-    id: int
-    name: str
-    prefix: str
-    scopes: tuple[str, ...]
-    namespace: str | None = None
-    created_at: datetime
-    expires_at: datetime
-    last_used_at: datetime | None
-    token: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Token:
     """A token, without its secret."""
 
@@ -38,6 +23,13 @@ class Token:
     created_at: datetime
     expires_at: datetime
     last_used_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewToken(Token):
+    """A new token; only this response contains its secret."""
+
+    token: str
 
 
 class TokensGroup(Group):

@@ -14,7 +14,7 @@ from hub.client.rest.calls import Group, json_of, model_path, part
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """The layout of a training: what travels, and what stays as it is."""
+    """The layout of a training: tensors that are exchanged, and tensors that stay unchanged."""
 
     # name, dtype, shape and role of each tensor
     layout: Any
@@ -24,7 +24,7 @@ class Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """A training: its rules, its schedule, how many take part, and where it stands."""
+    """A training with its rules, schedule, participants and progress."""
 
     # name used in manifests
     id: str
@@ -70,7 +70,7 @@ class Training:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSummary:
-    """A training as lists show it."""
+    """A training, as shown in lists."""
 
     number: int
     title: str
@@ -85,7 +85,7 @@ class TrainingsGroup(Group):
     """The operations of trainings."""
 
     def cancel(self, model: str, number: int, *, reason: str | None = None) -> Training:
-        """Opens, pauses, finishes or cancels a training."""
+        """Open, pause, finish or cancel a training."""
         return self._call(
             Training,
             "POST",
@@ -120,7 +120,7 @@ class TrainingsGroup(Group):
         ] = None,
         open: Annotated[bool | None, "open the training as soon as its schema is known"] = None,
     ) -> Training:
-        """Begin a training from a published version; its schema is read first."""
+        """Create a training from a published version. A job reads its schema first."""
         return self._call(
             Training,
             "POST",
@@ -180,7 +180,7 @@ class TrainingsGroup(Group):
         )
 
     def finish(self, model: str, number: int, *, reason: str | None = None) -> Training:
-        """Opens, pauses, finishes or cancels a training."""
+        """Open, pause, finish or cancel a training."""
         return self._call(
             Training,
             "POST",
@@ -198,7 +198,7 @@ class TrainingsGroup(Group):
         return self._pages(TrainingSummary, f"models/{model_path(model)}/trainings", limit=limit)
 
     def open(self, model: str, number: int, *, reason: str | None = None) -> Training:
-        """Opens, pauses, finishes or cancels a training."""
+        """Open, pause, finish or cancel a training."""
         return self._call(
             Training,
             "POST",
@@ -207,7 +207,7 @@ class TrainingsGroup(Group):
         )
 
     def pause(self, model: str, number: int, *, reason: str | None = None) -> Training:
-        """Opens, pauses, finishes or cancels a training."""
+        """Open, pause, finish or cancel a training."""
         return self._call(
             Training,
             "POST",
@@ -216,11 +216,11 @@ class TrainingsGroup(Group):
         )
 
     def read(self, model: str, number: int) -> Training:
-        """Read rules, schedule and the current round."""
+        """Read a training with its rules, schedule and current round."""
         return self._call(Training, "GET", f"models/{model_path(model)}/trainings/{part(number)}")
 
     def schema(self, model: str, number: int) -> Schema:
-        """Read the layout: each tensor's name, type, shape and role."""
+        """Read the layout of a training: the name, type, shape and role of each tensor."""
         return self._call(
             Schema, "GET", f"models/{model_path(model)}/trainings/{part(number)}/schema"
         )
@@ -228,5 +228,8 @@ class TrainingsGroup(Group):
     def skeleton(
         self, model: str, number: int, *, to: Annotated[Path | str, "file to write"]
     ) -> Path:
-        """Get the graph; its tensors lie in `weights.safetensors` beside it."""
+        """Download the graph without weights.
+
+        It refers to `weights.safetensors` in the same folder.
+        """
         return self._file(f"models/{model_path(model)}/trainings/{part(number)}/skeleton", to=to)

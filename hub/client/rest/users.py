@@ -14,7 +14,7 @@ from hub.client.rest.shared import Membership
 
 @dataclass(frozen=True, kw_only=True)
 class NewPassword:
-    """A password that is in this answer and nowhere else."""
+    """A new password; only this response contains it."""
 
     username: str
     password: str
@@ -34,7 +34,7 @@ class User:
 
 @dataclass(frozen=True, kw_only=True)
 class Whoami:
-    """The caller of a request."""
+    """The user of the request."""
 
     username: str
     namespaces: tuple[Membership, ...]
@@ -45,13 +45,13 @@ class UsersGroup(Group):
     """The operations of users."""
 
     def create(self, *, username: str, email: str | None = None) -> NewPassword:
-        """Make an account and its namespace; the first password is in this answer alone."""
+        """Create an account and its namespace. Only this response contains the first password."""
         return self._call(
             NewPassword, "POST", "users", content=json_of({"username": username, "email": email})
         )
 
     def edit(self, username: str, *, is_active: bool | None = None) -> User:
-        """Open or close an account; its published models stay."""
+        """Close or reopen an account. Published models remain."""
         return self._call(
             User, "PATCH", f"users/{part(username)}", content=json_of({"is_active": is_active})
         )
@@ -63,12 +63,12 @@ class UsersGroup(Group):
         return self._pages(User, "users", limit=limit)
 
     def password(self, username: str) -> NewPassword:
-        """Reset a password. The new one is in this answer alone.
+        """Reset a password. Only this response contains the new one.
 
         All sessions of the account end and its tokens are revoked.
         """
         return self._call(NewPassword, "POST", f"users/{part(username)}/password")
 
     def whoami(self) -> Whoami:
-        """Name, namespaces and scopes of the caller; 401 for a guest."""
+        """Read your name, namespaces and scopes. Returns 401 without a login."""
         return self._call(Whoami, "GET", "whoami")

@@ -7,12 +7,23 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from hub.client.rest.calls import Group, json_of, model_path, part
-from hub.client.rest.shared import Job, Proof
+from hub.client.rest.shared import Job, Variant
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkStanding:
+    """The state of a variant's benchmark."""
+
+    state: str
+    # why it is not measured; otherwise empty
+    reason: str
+    # the newest benchmark job
+    job: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Copy:
-    """A copy of a variant's file that differs from it in metadata_props alone."""
+    """A copy of a variant's file with other metadata_props; everything else is equal."""
 
     path: str
     sha256: str
@@ -24,57 +35,29 @@ class Copy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariantDetail:
-    """A variant with every figure of how it was made."""
+class VariantDetail(Variant):
+    """A variant with the details of its derivation."""
 
-    name: str
-    entry: str
-    opset: int | None
-    ir_version: int | None
-    precision: str
-    # number of stored weights (elements) by scope, and of those in attributes; null if they were
-    # not counted
-    parameters: int | None
-    # multiply-accumulate operations of a run for usual sizes; null if they were not counted
-    macs: int | None = None
-    # bytes of weights and activations for usual sizes; null if they were not counted
-    memory_bytes: int | None = None
-    origin: str
-    proof: Proof | None
-    derived_from: str | None = None
-    facts: Any
     size: int
     sha256: str
     job: str | None
     # how the variant was made, and how it compares with its source
     derivation: dict[str, Any]
+    # whether the hub measured its speed; if not, why
+    benchmark: BenchmarkStanding
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariantList:
+class VariantList(Variant):
     """A variant with its file."""
 
-    name: str
-    entry: str
-    opset: int | None
-    ir_version: int | None
-    precision: str
-    # number of stored weights (elements) by scope, and of those in attributes; null if they were
-    # not counted
-    parameters: int | None
-    # multiply-accumulate operations of a run for usual sizes; null if they were not counted
-    macs: int | None = None
-    # bytes of weights and activations for usual sizes; null if they were not counted
-    memory_bytes: int | None = None
-    origin: str
-    proof: Proof | None
-    derived_from: str | None = None
-    facts: Any
     size: int
     sha256: str
     job: str | None
     # how the variant was made, and how it compares with its source
     derivation: dict[str, Any]
+    # whether the hub measured its speed; if not, why
+    benchmark: BenchmarkStanding
 
 
 class VariantsGroup(Group):
@@ -95,7 +78,7 @@ class VariantsGroup(Group):
             str | None, "for int8-qdq: digest of an uploaded .npz file with one array per input"
         ] = None,
     ) -> Job:
-        """Request a variant; returns the job."""
+        """Create a variant. Returns the job."""
         return self._call(
             Job,
             "POST",
@@ -112,7 +95,7 @@ class VariantsGroup(Group):
         )
 
     def read(self, model: str, number: int, variant: str) -> VariantDetail:
-        """Read a variant with the figures of its creation."""
+        """Read a variant, and how it was created."""
         return self._call(
             VariantDetail,
             "GET",
@@ -120,7 +103,10 @@ class VariantsGroup(Group):
         )
 
     def with_metadata_create(self, model: str, number: int, variant: str) -> Copy | Job:
-        """Have the copy made: the answer is its job, or the copy where nothing changed since."""
+        """Create a copy with current embedded metadata.
+
+        Returns the job, or the copy if it is up to date.
+        """
         return self._either(
             (Copy, Job),
             "POST",
@@ -128,7 +114,10 @@ class VariantsGroup(Group):
         )
 
     def with_metadata_read(self, model: str, number: int, variant: str) -> Copy:
-        """Read where the copy is that carries what the hub says now; 404 before it was made."""
+        """Read the address of the variant's copy with current embedded metadata.
+
+        Returns 404 if none exists.
+        """
         return self._call(
             Copy,
             "GET",

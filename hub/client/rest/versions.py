@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Annotated
 
 from hub.client.rest.calls import Group, json_of, model_path, part
-from hub.client.rest.shared import File, Proof, Version
+from hub.client.rest.shared import File, Proof, Version, VersionSummary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class Resolution:
 
 @dataclass(frozen=True, kw_only=True)
 class ShapeFinding:
-    """One kind of thing that the graph lacks or should not have."""
+    """One kind of violation of a shape."""
 
     code: str
     severity: str
@@ -115,31 +115,6 @@ class ShapeReport:
     at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class VersionSummary:
-    """A version, as shown in lists."""
-
-    ref: str
-    number: int
-    state: str
-    label: str
-    message: str
-    branch: str
-    commit_id: str | None
-    parent: str | None = None
-    # null while it is a draft
-    manifest_sha256: str | None
-    publish_requested: bool
-    reason: str
-    notes: str
-    created_by: str
-    created_at: datetime
-    submitted_at: datetime | None
-    published_at: datetime | None
-    ended_at: datetime | None
-    url: str
-
-
 class VersionsGroup(Group):
     """The operations of versions."""
 
@@ -154,7 +129,7 @@ class VersionsGroup(Group):
         ] = None,
         variant: Annotated[str | None, "name of the variant (default: the first)"] = None,
     ) -> Costs:
-        """Read multiply-accumulate operations, bytes and memory for chosen sizes."""
+        """Read the multiply-accumulate operations, bytes and memory of a run for given sizes."""
         return self._call(
             Costs,
             "GET",
@@ -179,7 +154,7 @@ class VersionsGroup(Group):
         )
 
     def shape_report(self, model: str, number: int) -> ShapeReport:
-        """Read what MLDCAT-AP's shapes say of a published version's graph."""
+        """Read the validation of a published version's graph against the MLDCAT-AP shapes."""
         return self._call(
             ShapeReport,
             "GET",
@@ -189,7 +164,7 @@ class VersionsGroup(Group):
     def create(
         self, model: str, *, message: str | None = None, label: str | None = None
     ) -> Version:
-        """Open a draft under the next number."""
+        """Create a draft with the next version number."""
         return self._call(
             Version,
             "POST",
@@ -212,7 +187,10 @@ class VersionsGroup(Group):
         return self._pages(VersionSummary, f"models/{model_path(model)}/versions", limit=limit)
 
     def publish(self, model: str, number: int) -> Version:
-        """Publish a submitted version whose checks have passed; raises ChecksPending, ChecksFailed."""
+        """Publish a submitted version whose checks have passed.
+
+        Fails with checks-pending or checks-failed otherwise.
+        """
         return self._call(
             Version, "POST", f"models/{model_path(model)}/versions/{part(number)}/publish"
         )
@@ -228,7 +206,10 @@ class VersionsGroup(Group):
         )
 
     def submit(self, model: str, number: int, *, publish: bool | None = None) -> Version:
-        """Freeze a draft and have it checked; with `publish` it goes public when it passes."""
+        """Submit a draft: its files are frozen and checked.
+
+        With `publish`, it is published when all checks pass.
+        """
         return self._call(
             Version,
             "POST",
@@ -237,7 +218,10 @@ class VersionsGroup(Group):
         )
 
     def withdraw(self, model: str, number: int, *, reason: str) -> Version:
-        """Take a version's bytes away where nothing else needs them; page and digests stay."""
+        """Withdraw a version: its files are deleted unless others use them.
+
+        Page and digests remain.
+        """
         return self._call(
             Version,
             "POST",
@@ -246,7 +230,10 @@ class VersionsGroup(Group):
         )
 
     def yank(self, model: str, number: int, *, reason: str) -> Version:
-        """Keep a version from being chosen; who names its number still gets it, with a warning."""
+        """Yank a version: it leaves lists and aliases.
+
+        Its exact number still resolves, with a warning.
+        """
         return self._call(
             Version,
             "POST",

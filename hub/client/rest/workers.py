@@ -12,7 +12,7 @@ from hub.client.rest.calls import Group
 
 @dataclass(frozen=True, kw_only=True)
 class Worker:
-    """A worker seen of late, and what passed its own tests."""
+    """An active worker, with the runtimes and providers that passed its tests."""
 
     # alias of the worker; administrators see its name
     name: str
@@ -42,5 +42,5 @@ class WorkersGroup(Group):
     """The operations of workers."""
 
     def list(self) -> tuple[Worker, ...]:
-        """Workers seen of late, each with its queues, runtimes and execution providers."""
+        """List active workers with their queues, runtimes and execution providers."""
         return self._items(Worker, "GET", "workers")

@@ -32,7 +32,7 @@ class Task:
     tensors: Tensors
     deadline: str
     hyperparameters: dict[str, Any]
-    told: dict[str, Any]
+    description: dict[str, Any]
     weights: Path
     parts: tuple[Part, ...]
     transport: Transport
@@ -41,16 +41,16 @@ class Task:
         """Write `model.onnx` and its weights to a folder, for a runtime; give the model's path."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        skeleton = self.told["base"]["skeleton"]
+        skeleton = self.description["base"]["skeleton"]
         content = self.transport.request("GET", skeleton["url"], headers={"Accept": "*/*"}).body
-        expected, found = digests.parse(skeleton["digest"]), digests.hash_bytes(content)
-        if expected != found:
-            raise mismatch(expected, found)
+        expected, actual = digests.parse(skeleton["digest"]), digests.hash_bytes(content)
+        if expected != actual:
+            raise mismatch(expected, actual)
         weights = self.weights.read_bytes()
-        base, found = digests.parse(self.base), digests.hash_bytes(weights)
-        if base != found:
+        base, actual = digests.parse(self.base), digests.hash_bytes(weights)
+        if base != actual:
             raise problems.CacheUnusable(
-                f"The cached file {self.weights} is damaged: its SHA-256 is {found}, not {base}. "
+                f"The cached file {self.weights} is damaged: its SHA-256 is {actual}, not {base}. "
                 "Pull the task again to download it."
             )
         (target / federated.WEIGHTS).write_bytes(weights)
@@ -59,28 +59,28 @@ class Task:
 
 
 def fetch(
-    transport: Transport, cache: Cache, told: dict[str, Any], parts: tuple[Part, ...]
+    transport: Transport, cache: Cache, description: dict[str, Any], parts: tuple[Part, ...]
 ) -> Task:
     """Bring the weights of a task into the cache, verified, and read them."""
     from hub.client.training import tensors as training_tensors  # noqa: PLC0415  (numpy: at first use)
 
-    weights = bring_base(transport, cache, told)
+    weights = bring_base(transport, cache, description)
     return Task(
-        round=int(told["round"]),
-        base=str(told["base"]["digest"]),
+        round=int(description["round"]),
+        base=str(description["base"]["digest"]),
         tensors=training_tensors.read(weights),
-        deadline=str(told["deadline"]),
-        hyperparameters=dict(told.get("hyperparameters") or {}),
-        told=told,
+        deadline=str(description["deadline"]),
+        hyperparameters=dict(description.get("hyperparameters") or {}),
+        description=description,
         weights=weights,
         parts=parts,
         transport=transport,
     )
 
 
-def bring_base(transport: Transport, cache: Cache, told: dict[str, Any]) -> Path:
+def bring_base(transport: Transport, cache: Cache, description: dict[str, Any]) -> Path:
     """Return the weights that a task starts from, in the cache and verified."""
-    base = told["base"]
+    base = description["base"]
     file = RemoteFile(
         federated.WEIGHTS, int(base["bytes"]), digests.parse(base["digest"]), str(base["url"])
     )

@@ -87,9 +87,9 @@ class Training:
                 certificate=Path(certificate).expanduser() if certificate else None,
                 certificate_key=Path(certificate_key).expanduser() if certificate_key else None,
             )
-        self._given = None if key is None else identity.key_of(key)
+        self._own_key = None if key is None else identity.key_of(key)
         self._identity = identity.read(self._place)
-        if self._given and self._identity and self._identity.key != self._given:
+        if self._own_key and self._identity and self._identity.key != self._own_key:
             self._identity = None
         self._transport = self._connected()
         self._task: Task | None = None
@@ -116,7 +116,7 @@ class Training:
         """
         if self._identity and self._identity.has_joined:
             return self._identity.participant
-        key = self._given or federated.new_key()
+        key = self._own_key or federated.new_key()
         content = {
             "invite": invite,
             "public_key": federated.public_key(key),
@@ -197,7 +197,7 @@ class Training:
             self._encoder = tensors.Encoder(task.parts)
         # Hours may have passed since the pull.
         weights = self._patient(
-            lambda: training_tasks.bring_base(self._transport, self._cache, task.told)
+            lambda: training_tasks.bring_base(self._transport, self._cache, task.description)
         )
         base = tensors.read(weights)
         sent, lost = self._encoder.encode(base, update, wire_encoding, keep)
@@ -205,21 +205,21 @@ class Training:
             path = Path(folder) / "contribution.safetensors"
             sha256, size = tensors.write(path, sent)
             document = federated.Manifest(
-                training=str(task.told["training"]),
+                training=str(task.description["training"]),
                 round=task.round,
-                nonce=str(task.told["nonce"]),
+                nonce=str(task.description["nonce"]),
                 participant=self.participant,
                 base=task.base,
                 blob=digests.format(sha256),
-                n=max(1, min(examples, int(task.told["examples_cap"]))),
+                n=max(1, min(examples, int(task.description["examples_cap"]))),
                 encoding=wire_encoding,
                 created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
                 claims={**(claims or {}), "rel_l2": lost},
             )
             file = LocalFile("contribution.safetensors", path, size, sha256)
-            taken = self._patient(lambda: self._hand_in(document, file))
+            contribution = self._patient(lambda: self._hand_in(document, file))
         self._encoder.commit()
-        return taken
+        return contribution
 
     def contribution(self, number: int) -> dict[str, Any]:
         """Return what became of this device's contribution to a round; raises `NotFound`."""
@@ -276,18 +276,21 @@ class Training:
                     "Hub-Signature": signature,
                 },
             )
-        taken: dict[str, Any] = answer.json()
-        return taken
+        contribution: dict[str, Any] = answer.json()
+        return contribution
 
-    def _fetch(self, told: dict[str, Any]) -> Task:
+    def _fetch(self, description: dict[str, Any]) -> Task:
         """Bring what a task starts from; what the task before started from is let go."""
-        if self._task is None or self._task.told["layout_digest"] != told["layout_digest"]:
+        if (
+            self._task is None
+            or self._task.description["layout_digest"] != description["layout_digest"]
+        ):
             document = self._patient(lambda: self._transport.get(f"{self._address}/schema"))
             self._parts = tuple(federated.Part.from_json(row) for row in document["layout"])
-            if federated.layout_digest(self._parts) != told["layout_digest"]:
+            if federated.layout_digest(self._parts) != description["layout_digest"]:
                 raise problems.DigestMismatch("The layout does not match the digest in the task.")
         task = self._patient(
-            lambda: training_tasks.fetch(self._transport, self._cache, told, self._parts)
+            lambda: training_tasks.fetch(self._transport, self._cache, description, self._parts)
         )
         if self._task is not None and self._task.base != task.base:
             self._cache.discard(digests.parse(self._task.base))
@@ -307,7 +310,7 @@ class Training:
 
 
 def _encoding(task: Task, requested: str | None) -> str:
-    allowed = list(task.told["encodings"])
+    allowed = list(task.description["encodings"])
     if requested is None:
         return federated.DELTA if federated.DELTA in allowed else str(allowed[0])
     if requested not in allowed:

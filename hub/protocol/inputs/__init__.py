@@ -29,7 +29,9 @@ from hub.protocol.inputs.declarations import (
     layout_of,
     resolve,
 )
-from hub.protocol.inputs.parsing import ARRAYS, MOST_EDGE, PICTURES, Notes, image_of, parse
+from hub.protocol.inputs.fields import Notes
+from hub.protocol.inputs.images import MOST_EDGE
+from hub.protocol.inputs.parsing import ARRAYS, PICTURES, image_of, parse
 
 __all__ = [
     "ARRAYS", "CHANNELS", "INTERPOLATIONS", "KINDS", "LAYOUTS", "MODES", "MOST_EDGE", "PICTURES",

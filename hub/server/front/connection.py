@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gunicorn.http import RequestParser
 from gunicorn.http.body import LengthReader
-from gunicorn.http.errors import LimitRequestHeaders
+from gunicorn.http.errors import InvalidRequestLine, LimitRequestHeaders
 
 from hub.server.front.body import READ_BYTES, BodyStream, RequestBody, RequestBytes
 from hub.server.front.direct import read_head
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 # Longest head of a request.
 HEAD_BYTES = 2**16
+# The first byte of a TLS handshake (RFC 8446 section 5.1). Clients of registries try TLS first, and
+# would wait for an answer to it.
+TLS_HANDSHAKE = b"\x16"
 # A body is streamed to the application once this much of it came at FAST_RATE or more.
 STREAM_BYTES = 2**20
 # Bytes per second.
@@ -135,10 +138,11 @@ class Connection:
         return self.has_head()
 
     def has_head(self) -> bool:
-        """Whether the head of a request is complete, or longer than HEAD_BYTES."""
+        """Whether the head of a request is complete, longer than HEAD_BYTES, or TLS."""
         self._has_whole_head = self._head.find(b"\r\n\r\n", max(0, self._searched - 3)) >= 0
         self._searched = len(self._head)
-        return self._has_whole_head or len(self._head) >= HEAD_BYTES
+        is_tls = self._head.startswith(TLS_HANDSHAKE)
+        return self._has_whole_head or is_tls or len(self._head) >= HEAD_BYTES
 
     def answer_directly(self, application: Application) -> bool:
         """Answer a plain read as ``application`` does; False, with nothing taken, where it is none.
@@ -159,6 +163,8 @@ class Connection:
 
     def parse(self, config: Config) -> None:
         """Parse the head; raises gunicorn's parse errors."""
+        if self._head.startswith(TLS_HANDSHAKE):
+            raise InvalidRequestLine("TLS on a port that speaks plain HTTP")
         if not self._has_whole_head:
             raise LimitRequestHeaders(f"more than {HEAD_BYTES} bytes")
         self.parser = RequestParser(config, (), self.client)

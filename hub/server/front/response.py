@@ -156,9 +156,9 @@ class ResponseWriter:
         view = memoryview(data)
         if not self._parts and view:
             with contextlib.suppress(BlockingIOError):
-                taken = self._socket.send(view, socket.MSG_MORE if more else 0)
-                self._sent_bytes += taken
-                view = view[taken:]
+                count = self._socket.send(view, socket.MSG_MORE if more else 0)
+                self._sent_bytes += count
+                view = view[count:]
         if view:
             self._keep(view)
 
@@ -182,30 +182,30 @@ class ResponseWriter:
 
     def _send_part(self, part: memoryview | _FilePart, limit: int) -> int:
         if isinstance(part, _FilePart):
-            taken = self._send_range(part, limit)
+            count = self._send_range(part, limit)
             if not part.length:
                 part.file.close()
                 self._parts.popleft()
         else:
-            taken = self._socket.send(part)
-            self._sent_bytes += taken
-            self._in_memory -= taken
-            if taken == len(part):
+            count = self._socket.send(part)
+            self._sent_bytes += count
+            self._in_memory -= count
+            if count == len(part):
                 self._parts.popleft()
             else:
-                self._parts[0] = part[taken:]
-        self.waiting_bytes -= taken
-        return taken
+                self._parts[0] = part[count:]
+        self.waiting_bytes -= count
+        return count
 
     def _send_range(self, part: _FilePart, limit: int) -> int:
         size = min(part.length, limit)
-        taken = os.sendfile(self._socket.fileno(), part.file.fileno(), part.offset, size)
-        if not taken:
+        count = os.sendfile(self._socket.fileno(), part.file.fileno(), part.offset, size)
+        if not count:
             raise ConnectionAbortedError("A file became shorter while it was being sent.")
-        part.offset += taken
-        part.length -= taken
-        self._sent_bytes += taken
-        return taken
+        part.offset += count
+        part.length -= count
+        self._sent_bytes += count
+        return count
 
     def _wait_for_client(self) -> None:
         now = time.monotonic()

@@ -27,6 +27,7 @@ from django.conf import settings
 from gunicorn.http.errors import NoMoreData
 from gunicorn.workers.gthread import ThreadWorker
 
+from hub.server.front import draining
 from hub.server.front.connection import AHEAD_BYTES, Connection, Phase
 
 if TYPE_CHECKING:
@@ -88,9 +89,8 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self.direct = getattr(self.wsgi, "direct", None)
         self.set_accept_enabled(True)
         while self.alive and self.is_parent_alive():
-            self.notify()
-            self.wait_for_and_dispatch_events(timeout=1.0)
-            self._end_overdue()
+            self._turn(1.0)
+        self._drain()
         self.set_accept_enabled(False)
         until = time.monotonic() + self.cfg.graceful_timeout
         while time.monotonic() < until:
@@ -99,15 +99,25 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                     self._drop(connection)
             if not self.connections:
                 break
-            self.notify()
-            self.wait_for_and_dispatch_events(timeout=0.2)
-            self._end_overdue()
+            self._turn(0.2)
         self.tpool.shutdown(wait=False)
         self.transfers.shutdown(wait=False)
         self.poller.close()
         self.method_queue.close()
         for listener in self.sockets:
             listener.close()
+
+    def _turn(self, seconds: float) -> None:
+        self.notify()
+        self.wait_for_and_dispatch_events(timeout=seconds)
+        self._end_overdue()
+
+    def _drain(self) -> None:
+        """Serve on while ``/readyz`` says that this process ends, so that proxies choose others."""
+        draining.begin()
+        until = time.monotonic() + settings.HUB_DRAIN_SECONDS
+        while time.monotonic() < until and self.is_parent_alive():
+            self._turn(0.2)
 
     def accept(self, listener: socket.socket) -> None:
         """Take the clients that wait, and make room for them."""

@@ -5,6 +5,7 @@ documentation.
 """
 
 import secrets
+from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -40,6 +41,13 @@ def _networks(texts: list[str]) -> list[IPv4Network | IPv6Network]:
 # Networks of proxies that verify TLS client certificates and pass them in Client-Cert (RFC 9440),
 # such as 10.0.0.7/32. They must set or remove that header in every request.
 HUB_CERTIFICATE_PROXIES = _networks(env.list("HUB_CERTIFICATE_PROXIES", default=[]))
+
+# Origins that owners of namespaces may mirror, such as https://hub.example.org; administrators of
+# the hub may mirror any.
+HUB_MIRROR_SOURCES = env.list("HUB_MIRROR_SOURCES", default=[])
+# How long a request for the description of a model waits while a pull-through namespace fetches and
+# checks it, in seconds; then it is answered with 503. Requests for files wait 8 s.
+HUB_MIRROR_WAIT_SECONDS = env.float("HUB_MIRROR_WAIT_SECONDS", default=60.0)
 
 
 def _secret_key(home: Path) -> str:
@@ -148,6 +156,18 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATIC_ROOT = HUB_HOME / "static"
+# Swagger UI as drf-spectacular-sidecar packages it, without the rest of that package.
+_sidecar = find_spec("drf_spectacular_sidecar")
+STATICFILES_DIRS = (
+    [
+        (
+            "swagger-ui",
+            Path(_sidecar.origin).parent / "static/drf_spectacular_sidecar/swagger-ui-dist",
+        )
+    ]
+    if _sidecar and _sidecar.origin
+    else []
+)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -209,6 +229,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "MentionKind": "registry.models.mentions.MentionKind",
         "NamespaceKind": "registry.models.namespaces.NamespaceKind",
+        "MirroredState": "registry.models.mirrors.MirroredState",
+        "MirrorScope": "registry.models.mirrors.MirrorScope",
+        "MirrorProtocol": "registry.models.mirrors.MirrorProtocol",
         "VersionState": "registry.models.versions.VersionState",
         "JobState": "runners.models.JobState",
         "CheckOutcome": "registry.models.versions.CheckOutcome",

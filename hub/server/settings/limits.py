@@ -44,6 +44,9 @@ HUB_LIMITS_ANON_RATE = env.str("HUB_LIMITS_ANON_RATE", default="1200/min")
 # Slowest rate at which a client may send a body or take a response, in bytes per second over
 # 30 seconds.
 HUB_LIMITS_CLIENT_RATE = env.int("HUB_LIMITS_CLIENT_RATE", default=1_000)
+# How long a web process goes on serving after SIGTERM, with /readyz answering 503,
+# in seconds: longer than your load balancer's checks take to notice.
+HUB_DRAIN_SECONDS = env.float("HUB_DRAIN_SECONDS", default=0.0)
 # Request bodies that one web process receives before the application reads them, in bytes; beyond
 # this, clients wait. They are stored in HUB_TEMP.
 HUB_LIMITS_BODIES_BYTES = env.int("HUB_LIMITS_BODIES_BYTES", default=2**30)

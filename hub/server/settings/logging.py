@@ -1,4 +1,4 @@
-"""Structured logs on standard error."""
+"""Structured logs on standard error, and metrics."""
 
 from typing import Any
 
@@ -8,6 +8,13 @@ from hub.server.settings.environment import env
 
 # Log format: `json` for JSON lines, `console` for readable lines.
 HUB_LOG_FORMAT = env.str("HUB_LOG_FORMAT", default="console")
+# Requests that take at least this long are logged, in seconds; 0 logs every request, -1 none.
+HUB_LOG_REQUEST_SECONDS = env.float("HUB_LOG_REQUEST_SECONDS", default=2.0)
+# SQL statements that take at least this long are logged without their values, in seconds; -1 logs
+# none.
+HUB_LOG_QUERY_SECONDS = env.float("HUB_LOG_QUERY_SECONDS", default=1.0)
+# Bearer token with which a monitoring system reads /metrics; without it, administrators alone do.
+HUB_METRICS_TOKEN = env.str("HUB_METRICS_TOKEN", default="")
 _processors: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,

@@ -75,5 +75,5 @@ FILE_UPLOAD_TEMP_DIR.mkdir(parents=True, exist_ok=True)
 
 # Days within which every stored file is verified against its digest; 0 turns this off.
 HUB_VERIFY_DAYS = env.int("HUB_VERIFY_DAYS", default=30)
-# Most bytes that a worker verifies per hour, at least one file.
+# Most bytes that the hub verifies per hour, at least one file.
 HUB_VERIFY_BYTES = env.int("HUB_VERIFY_BYTES", default=2**34)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from hub.counting import Counter
+from hub.counting import Counter, plural
 from metadata.models import NamedGraph
 from metadata.store import maintenance
 
@@ -23,12 +23,13 @@ class Command(BaseCommand):
         if not options["check"]:
             with Counter("graphs built", maintenance.sources()) as counter:
                 changed = maintenance.rebuild(counter.advance)
-            self.stdout.write(f"{changed} graphs changed")
+            self.stdout.write(f"{plural(changed, 'graph')} changed")
             return
         with Counter("graphs compared", NamedGraph.objects.exclude(nquads="").count()) as counter:
             wrong = list(maintenance.differences(counter.advance))
         for line in wrong:
             self.stdout.write(line)
         if wrong:
-            raise CommandError(f"{len(wrong)} graphs differ; run `manage.py rebuild_graphs`")
+            count = plural(len(wrong), "graph differs", "graphs differ")
+            raise CommandError(f"{count}; run `manage.py rebuild_graphs`")
         self.stdout.write("all graphs match the database")

@@ -16,7 +16,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         try:
-            with Counter("versions checked", reports.shown().count()) as counter:
+            with Counter("versions checked", reports.versions().count()) as counter:
                 count = reports.renew_all(counter.advance)
         except ShapesUnavailableError as error:
             raise CommandError(str(error)) from error

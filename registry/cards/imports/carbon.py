@@ -12,6 +12,7 @@ import math
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
+from hub import counting
 from registry.cards.imports.files import Proposal, refused, words
 
 if TYPE_CHECKING:
@@ -62,7 +63,10 @@ def read(text: str) -> Proposal:
             f"{len(runs)} runs were summed. Remove those that do not belong to this model."
         )
     if lines > len(runs):
-        notes.append(f"{lines - len(runs)} rows were earlier states of the same runs.")
+        earlier = counting.plural(
+            lines - len(runs), "row was an earlier state", "rows were earlier states"
+        )
+        notes.append(f"{earlier} of the same runs.")
     notes.append("Names of projects and machines, and locations, were left out.")
     return Proposal("codecarbon", fields, notes)
 

@@ -61,7 +61,7 @@ def yaml_of(text: str, kind: str) -> Any:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise refused(kind, f"{error}.") from error
     value = source.plain(node, notes, "", 0) if node is not None else None
-    if notes.found:
+    if notes.findings:
         raise refused(kind, notes.in_order()[0].detail)
     return value
 

@@ -59,7 +59,11 @@ class TaskDetail(DeviceView):
 
     @extend_schema(operation_id="trainings_task", responses={200: OpenApiTypes.OBJECT, 204: None})
     def get(self, request: Request, **_: Any) -> Response:
-        """Pull the task: 200, 304, 204 with Retry-After, or 410 once the training has ended."""
+        """Pull the current task.
+
+        Returns 304 if unchanged, 204 with Retry-After if there is none, and 410 after the
+        training.
+        """
         wait = _WAIT.search(request.headers.get("Prefer", ""))
         task = tasks.of(self.device, wait_seconds=float(wait[1]) if wait else 0.0)
         if task is None:
@@ -79,7 +83,10 @@ class SkeletonFile(OneTrainingView):
 
     @extend_schema(operation_id="trainings_skeleton", responses=BYTES)
     def get(self, request: Request, **_: Any) -> HttpResponseBase:
-        """Get the graph; its tensors lie in `weights.safetensors` beside it."""
+        """Download the graph without weights.
+
+        It refers to `weights.safetensors` in the same folder.
+        """
         who = seeker(request)
         if not who.is_of(self.training):
             registry.require_files(who.actor, self.training.model)
@@ -91,7 +98,7 @@ class BaseFile(OneRoundView):
 
     @extend_schema(operation_id="rounds_base", responses=BYTES)
     def get(self, request: Request, **_: Any) -> HttpResponseBase:
-        """Get the weights as safetensors; supports ranges."""
+        """Download the weights that a round starts from, as safetensors. Supports ranges."""
         selectors.require_weights(seeker(request), self.round)
         return _send(request, self.round.base, federated.WEIGHTS)
 
@@ -101,7 +108,7 @@ class ResultFile(OneRoundView):
 
     @extend_schema(operation_id="rounds_result", responses=BYTES)
     def get(self, request: Request, **_: Any) -> HttpResponseBase:
-        """Get the result as safetensors, to score it before it is a version; ranges are served."""
+        """Download the result as safetensors, to score it before publication. Supports ranges."""
         selectors.require_result(request.user, self.round)
         aggregate = getattr(self.round, "aggregate", None)
         return _send(request, aggregate.result if aggregate else None, federated.WEIGHTS)
@@ -126,7 +133,7 @@ class ContributionDetail(DeviceView, OneRoundView):
 
     @extend_schema(operation_id="contributions_read", responses=shapes.ContributionOutput)
     def get(self, request: Request, **_: Any) -> Response:
-        """Read the state of a contribution and the reason."""
+        """Read the state of your contribution, with the reason for a rejection."""
         row = contributions.find(self.device, self.round)
         return etags.respond(request, dict(shapes.ContributionOutput(row).data))
 
@@ -139,7 +146,10 @@ class ContributionDetail(DeviceView, OneRoundView):
         responses={200: shapes.ContributionOutput, 201: shapes.ContributionOutput},
     )
     def put(self, request: Request, **_: Any) -> Response:
-        """Hand in: a manifest that names an upload, or the file itself; the same again is 200."""
+        """Submit a contribution: a manifest that names an upload, or the file itself.
+
+        Repeating it returns 200.
+        """
         is_file = (request.content_type or "").split(";")[0].strip() == safetensors.MEDIA_TYPE
         submission = _inline(request) if is_file else _named(request)
         row, is_new = contributions.hand_in(self.device, task=self.round, submission=submission)
@@ -147,7 +157,7 @@ class ContributionDetail(DeviceView, OneRoundView):
 
     @extend_schema(operation_id="contributions_withdraw", responses={204: None})
     def delete(self, request: Request, **_: Any) -> Response:
-        """Withdraw the contribution while the round is open."""
+        """Withdraw your contribution while the round is open."""
         contributions.withdraw(self.device, task=self.round)
         return Response(status=204)
 
@@ -197,7 +207,7 @@ class UploadList(TusView, DeviceView):
 
     @extend_schema(operation_id="trainings_uploads_create", request=None, responses={201: None})
     def post(self, request: Request, **_: Any) -> Response:
-        """Begin an upload; Upload-Metadata may claim `sha256`."""
+        """Create an upload. Upload-Metadata can declare `sha256`."""
         upload = receiving.begin(
             self.device,
             length=_number(request, "Upload-Length"),
@@ -212,7 +222,7 @@ class UploadDetail(TusView, DeviceView):
 
     @extend_schema(operation_id="trainings_uploads_read", responses=UploadOutput)
     def get(self, request: Request, uuid: UUID, **_: Any) -> Response:
-        """The progress of an upload."""
+        """Read the progress of an upload."""
         upload = uploads.refresh(receiving.find(self.device, uuid))
         return Response(UploadOutput(upload).data | {"filename": ""})
 
@@ -225,7 +235,7 @@ class UploadDetail(TusView, DeviceView):
         operation_id="trainings_uploads_append", request={BODY: bytes}, responses={204: None}
     )
     def patch(self, request: Request, uuid: UUID, **_: Any) -> Response:
-        """Add bytes at Upload-Offset."""
+        """Append bytes at Upload-Offset."""
         if request.content_type != BODY:
             raise problems.UnsupportedMediaType(f"Send Content-Type: {BODY}.")
         upload = receiving.find(self.device, uuid)
@@ -239,7 +249,7 @@ class UploadDetail(TusView, DeviceView):
 
     @extend_schema(operation_id="trainings_uploads_delete", responses={204: None})
     def delete(self, request: Request, uuid: UUID, **_: Any) -> Response:
-        """Forget an upload."""
+        """Delete an upload and its bytes."""
         upload = receiving.find(self.device, uuid)
         uploads.abandon(upload.owner, upload=upload)
         return Response(status=204)

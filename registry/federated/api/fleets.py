@@ -45,7 +45,7 @@ class DesiredInput(Input):
 
 
 class ReportInput(Input):
-    """What a device runs, by the version's manifest digest, and how that went."""
+    """The version that a device runs, by manifest digest, and its status."""
 
     running = serializers.CharField(max_length=80)
     result = serializers.ChoiceField(FleetDevice.Result.choices)
@@ -173,7 +173,10 @@ class FleetDesired(FleetView):
     )
     @asks(OpenApiParameter("device", str, required=True))
     def get(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
-        """The version that a device should run: 200, 304 with its ETag, 204 without one."""
+        """Read the version that a device should run.
+
+        Returns 304 for its current ETag and 204 if there is none.
+        """
         row = _fleet(request, namespace, name, fleet)
         device = _device(request.query_params.get("device", ""))
         version = fleets.version_for(row, device)
@@ -202,7 +205,7 @@ class FleetDeviceDetail(FleetView):
 
     @extend_schema(operation_id="fleets_report", request=ReportInput, responses={204: None})
     def put(self, request: Request, namespace: str, name: str, fleet: str, device: str) -> Response:
-        """Report the running version and its status."""
+        """Report the version that a device runs, and its status."""
         row = _fleet(request, namespace, name, fleet)
         data = parse(ReportInput, request.data)
         running = digests.parse(data.pop("running"))

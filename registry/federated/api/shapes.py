@@ -8,8 +8,9 @@ from django.conf import settings
 from rest_framework import serializers
 
 from hub.protocol.training_rules import FEDAVG
+from registry.api.addresses import api_url
 from registry.api.inputs import MOST_VALUES, Input, Items
-from registry.api.serializers import Digest, api_url
+from registry.api.serializers import Digest
 from registry.federated import attacks, history, privacy, selection
 from registry.federated.models import (
     Aggregate,
@@ -81,7 +82,7 @@ class StepInput(Input):
 
 
 class RoundInput(Input):
-    """A round to be opened; for some participants where they are named."""
+    """A new round, for all participants or for the named ones."""
 
     participants = Items(
         child=serializers.CharField(),
@@ -105,7 +106,7 @@ class InviteInput(Input):
 
 
 class JoinInput(Input):
-    """A device that wants to join."""
+    """A device that joins a training."""
 
     invite = serializers.CharField(max_length=200)
     public_key = serializers.CharField(max_length=100, help_text="Ed25519, base64url")
@@ -169,7 +170,7 @@ class JoinedOutput(serializers.Serializer[Any]):
 
 
 class ContributionOutput(serializers.Serializer[Contribution]):
-    """A contribution as its sender sees it."""
+    """Your contribution to a round."""
 
     round = serializers.IntegerField(source="round.number")
     state = serializers.ChoiceField(Contribution.State.choices)
@@ -195,7 +196,7 @@ class GivenOutput(ContributionOutput):
 
 
 class AggregateOutput(serializers.Serializer[Any]):
-    """What a round's contributions became; of participants only their number."""
+    """The result of a round's contributions, without participants' names."""
 
     rules = serializers.JSONField()
     participants = serializers.SerializerMethodField()
@@ -279,7 +280,7 @@ class RoundOutput(serializers.Serializer[Round]):
 
 
 class TrainingOutput(serializers.Serializer[Training]):
-    """A training: its rules, its schedule, how many take part, and where it stands."""
+    """A training with its rules, schedule, participants and progress."""
 
     id = serializers.UUIDField(source="uuid", help_text="name used in manifests")
     model = serializers.CharField(source="model.ref")
@@ -347,7 +348,7 @@ class TrainingOutput(serializers.Serializer[Training]):
 
 
 class TrainingSummaryOutput(serializers.Serializer[Training]):
-    """A training as lists show it."""
+    """A training, as shown in lists."""
 
     number = serializers.IntegerField()
     title = serializers.CharField()

@@ -101,7 +101,7 @@ class TrainingList(TrainingView):
         responses={201: shapes.TrainingOutput},
     )
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Begin a training from a published version; its schema is read first."""
+        """Create a training from a published version. A job reads its schema first."""
         data = parse(shapes.TrainingInput, request.data)
         version = registry.version(request.user, namespace, name, data.pop("version"))
         opens_itself = data.pop("open")
@@ -118,7 +118,7 @@ class TrainingDetail(OneTrainingView):
 
     @extend_schema(operation_id="trainings_read", responses=shapes.TrainingOutput)
     def get(self, request: Request, **_: Any) -> Response:
-        """Read rules, schedule and the current round."""
+        """Read a training with its rules, schedule and current round."""
         return etags.respond(request, training_data(self.training))
 
     @extend_schema(
@@ -134,7 +134,7 @@ class TrainingDetail(OneTrainingView):
 
 
 class TrainingAction(OneTrainingView):
-    """Opens, pauses, finishes or cancels a training."""
+    """Open, pause, finish or cancel a training."""
 
     action = ""
 
@@ -163,7 +163,7 @@ def action_view(action: str) -> type[TrainingAction]:
 
 
 class SchemaOutput(serializers.Serializer[Any]):
-    """The layout of a training: what travels, and what stays as it is."""
+    """The layout of a training: tensors that are exchanged, and tensors that stay unchanged."""
 
     layout = serializers.JSONField(help_text="name, dtype, shape and role of each tensor")
     layout_digest = serializers.CharField()
@@ -175,7 +175,7 @@ class SchemaDetail(OneTrainingView):
 
     @extend_schema(operation_id="trainings_schema", responses=SchemaOutput)
     def get(self, request: Request, **_: Any) -> Response:
-        """Read the layout: each tensor's name, type, shape and role."""
+        """Read the layout of a training: the name, type, shape and role of each tensor."""
         data = {
             "layout": self.training.layout,
             "layout_digest": self.training.layout_sha256,
@@ -285,7 +285,7 @@ class RoundList(OneTrainingView):
         operation_id="rounds_open", request=shapes.RoundInput, responses={201: shapes.RoundOutput}
     )
     def post(self, request: Request, **_: Any) -> Response:
-        """Open a round where none goes on; for some participants, if they are named."""
+        """Open a round, for all participants or for the named ones. Only one round can be open."""
         data = parse(shapes.RoundInput, request.data or {})
         row = rounds.open_by_hand(
             request.user, training=self.training, selected=data["participants"]
@@ -298,7 +298,11 @@ class RoundDetail(OneRoundView):
 
     @extend_schema(operation_id="rounds_read", responses=shapes.RoundOutput)
     def get(self, request: Request, **_: Any) -> Response:
-        """Read a round's figures; maintainers get contributions and those asked by pseudonym."""
+        """Read a round.
+
+        Maintainers also get its contributions and the selected participants, by
+        pseudonym.
+        """
         row = self.round
         data = dict(shapes.RoundOutput(row).data)
         contributions = selectors.contributions(request.user, row)
@@ -324,7 +328,7 @@ class RoundRelease(OneRoundView):
 
     @extend_schema(operation_id="rounds_release", request=None, responses={202: shapes.RoundOutput})
     def post(self, request: Request, **_: Any) -> Response:
-        """Have the result of a round become a version, now or when it is made."""
+        """Publish the result of a round as a version, now or as soon as it is aggregated."""
         rounds.ask_release(request.user, of=self.round)
         fresh = selectors.round_(self.training, self.round.number)
         return Response(shapes.RoundOutput(fresh).data, status=202)
@@ -337,7 +341,7 @@ class RoundScore(OneRoundView):
         operation_id="rounds_score", request=shapes.ScoreInput, responses=shapes.RoundOutput
     )
     def put(self, request: Request, **_: Any) -> Response:
-        """Say what the result of a round scores; by it the best round may become a version."""
+        """Report the score of a round's result. Scores decide which round is published."""
         rounds.give_score(request.user, of=self.round, **parse(shapes.ScoreInput, request.data))
         fresh = selectors.round_(self.training, self.round.number)
         return etags.respond(request, dict(shapes.RoundOutput(fresh).data))
@@ -348,7 +352,7 @@ class AggregateDetail(OneRoundView):
 
     @extend_schema(operation_id="aggregates_read", responses=shapes.AggregateOutput)
     def get(self, request: Request, **_: Any) -> Response:
-        """Read the rule, counts, figures and result of a round."""
+        """Read the aggregate of a round: rule, counts, figures and result."""
         aggregate = getattr(self.round, "aggregate", None)
         if aggregate is None:
             raise problems.NotFound(

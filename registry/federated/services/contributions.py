@@ -303,6 +303,7 @@ def _keep_content(
     store().expect_room(len(submission.content or b""))
     staged = store().stage(io.BytesIO(submission.content or b""))
     try:
+        store().prepare(staged.name, staged.sha256)
         with transaction.atomic():
             live = Round.objects.select_for_update().get(pk=into.pk)
             if live.state != Round.State.OPEN:
@@ -311,7 +312,7 @@ def _keep_content(
                 )
             quotas.expect(participant.training.model.namespace, adding=staged.size)
             quotas.expect_disk(staged.size)
-            blobs.keep(staged.name, staged.sha256, staged.size)
+            blobs.commit(staged.name, staged.sha256, staged.size)
             return _write(participant, task, live, submission, staged.size)
     finally:
         store().discard(staged.name)

@@ -77,10 +77,10 @@ def invite(
 def revoke_invite(actor: Actor, *, training: Training, key: int) -> None:
     """Take an invitation back; who joined by it stays. Raises NotFound."""
     require(actor, "training.manage", training.model)
-    taken = Invite.objects.filter(training=training, pk=key, revoked_at=None).update(
+    count = Invite.objects.filter(training=training, pk=key, revoked_at=None).update(
         revoked_at=timezone.now()
     )
-    if not taken:
+    if not count:
         raise problems.NotFound("Invitation not found. It may have been revoked.")
     events.record("training.uninvited", training, actor=actor, model=training.model)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from hub.protocol.training_rules import Rules
 from registry.core import events
 from registry.core.permissions import require, require_user
 from registry.federated.models import Round, Training
+from registry.federated.models.trainings import BaseData
 from registry.federated.schedule import Schedule
 from registry.federated.services import releases, rounds
 from registry.models import File, RegisteredModel, Version
@@ -27,6 +29,51 @@ if TYPE_CHECKING:
 
 LONGEST_HYPERPARAMETERS = 20_000
 MOST_PATTERNS, LONGEST_PATTERN = 100, 200
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a training would be: its file, rules and schedule with defaults, and roles' patterns."""
+
+    version: Version
+    base_data: BaseData
+    entry: str
+    rules: Rules
+    schedule: Schedule
+    roles: dict[str, list[str]]
+
+
+def plan(
+    actor: Actor,
+    *,
+    version: Version,
+    base_data: str,
+    entry: str = "",
+    rules: dict[str, Any],
+    schedule: dict[str, Any],
+    roles: dict[str, Any],
+) -> Plan:
+    """Check what a training is to be made of; nothing is written.
+
+    Raises NotAllowed, TrainingConflict, InvalidRequest.
+    """
+    require(actor, "training.manage", version.model)
+    if version.state != Version.State.PUBLISHED:
+        raise problems.TrainingConflict(
+            f"{version.ref} is {version.state}; a training must start from a published version.",
+            state=version.state,
+        )
+    _expect_undeclared(version, base_data)
+    checked = Plan(
+        version=version,
+        base_data=BaseData(base_data),
+        entry=_entry(version, entry),
+        rules=_rules(rules),
+        schedule=Schedule.from_json(schedule),
+        roles=_patterns(roles),
+    )
+    _expect_quorum_fits(checked.rules, checked.schedule)
+    return checked
 
 
 @transaction.atomic
@@ -53,16 +100,10 @@ def create(
     be corrected.
     Raises NotAllowed, TrainingConflict, InvalidRequest.
     """
-    require(actor, "training.manage", version.model)
-    if version.state != Version.State.PUBLISHED:
-        raise problems.TrainingConflict(
-            f"{version.ref} is {version.state}; a training must start from a published version.",
-            state=version.state,
-        )
-    _expect_undeclared(version, base_data)
-    path = _entry(version, entry)
-    plan = {"rules": _rules(rules or {}), "schedule": _schedule(schedule or {})}
-    _expect_quorum_fits(plan)
+    checked = plan(
+        actor, version=version, base_data=base_data, entry=entry,
+        rules=rules or {}, schedule=schedule or {}, roles=roles or {},
+    )  # fmt: skip
     model = RegisteredModel.objects.select_for_update().get(pk=version.model_id)
     highest = Training.objects.filter(model=model).aggregate(most=Max("number"))["most"] or 0
     training = Training.objects.create(
@@ -70,10 +111,11 @@ def create(
         number=highest + 1,
         base=version,
         base_data=base_data,
-        entry=path,
+        entry=checked.entry,
         title=title.strip()[:200],
-        **plan,
-        roles=_patterns(roles or {}),
+        rules=checked.rules.to_json(),
+        schedule=checked.schedule.to_json(),
+        roles=checked.roles,
         hyperparameters=_bounded(hyperparameters or {}),
         release_every=release_every,
         release_best=release_best,
@@ -125,15 +167,18 @@ def edit(actor: Actor, *, training: Training, **changes: Any) -> Training:
     """Change title, hyperparameters or release policy; rules and schedule of a draft alone."""
     require(actor, "training.manage", training.model)
     training = rounds.lock(training)
-    for name, read in (("rules", _rules), ("schedule", _schedule)):
+    for name, read in (("rules", _rules), ("schedule", Schedule.from_json)):
         if name in changes:
             if training.state != Training.State.DRAFT:
                 raise problems.TrainingConflict(
                     f"The {name} cannot be changed once the training is open. Start another "
                     "training."
                 )
-            changes[name] = read(_merged(getattr(training, name), changes[name]))
-    _expect_quorum_fits({"rules": training.rules, "schedule": training.schedule} | changes)
+            changes[name] = read(_merged(getattr(training, name), changes[name])).to_json()
+    _expect_quorum_fits(
+        Rules.from_json(changes.get("rules", training.rules)),
+        Schedule.from_json(changes.get("schedule", training.schedule)),
+    )
     _bounded(changes.get("hyperparameters", {}))
     for name, value in changes.items():
         setattr(training, name, value)
@@ -240,7 +285,7 @@ def _misfits(training: Training) -> list[dict[str, str]]:
     return [{"code": "training-noise-unfit", "severity": "error", "message": words, "where": ""}]
 
 
-def _rules(data: dict[str, Any]) -> dict[str, Any]:
+def _rules(data: dict[str, Any]) -> Rules:
     """Rules with defaults filled in; raises InvalidRequest, also for what this hub cannot keep."""
     rules = Rules.from_json(data)
     if rules.client_certificate and not settings.HUB_CERTIFICATE_PROXIES:
@@ -249,7 +294,7 @@ def _rules(data: dict[str, Any]) -> dict[str, Any]:
             "This hub trusts no proxy to verify client certificates, so no device could join. "
             "The operator must name such a proxy in HUB_CERTIFICATE_PROXIES.",
         )
-    return rules.to_json()
+    return rules
 
 
 def _expect_undeclared(version: Version, base_data: str) -> None:
@@ -265,19 +310,15 @@ def _expect_undeclared(version: Version, base_data: str) -> None:
         )
 
 
-def _expect_quorum_fits(plan: dict[str, Any]) -> None:
+def _expect_quorum_fits(rules: Rules, schedule: Schedule) -> None:
     """Raise InvalidRequest for a quorum above what the rule can take: no round could be made."""
     most = training_rules.MOST_ROBUST
-    if plan["rules"]["rule"] in training_rules.ROBUST and plan["schedule"]["quorum"] > most:
+    if rules.rule in training_rules.ROBUST and schedule.quorum > most:
         raise problems.InvalidRequest.at(
             "/schedule/quorum",
-            f"The rule {plan['rules']['rule']} accepts at most {most} contributions. Choose a "
+            f"The rule {rules.rule} accepts at most {most} contributions. Choose a "
             "smaller quorum or another rule.",
         )
-
-
-def _schedule(data: dict[str, Any]) -> dict[str, Any]:
-    return Schedule.from_json(data).to_json()
 
 
 def _patterns(roles: dict[str, Any]) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from hub.counting import Counter
+from hub.counting import Counter, plural
 from registry.storage import collector
 
 
@@ -17,4 +17,4 @@ class Command(BaseCommand):
         with Counter("blobs checked", collector.unneeded().count()) as counter:
             freed = collector.collect(counter.advance)
         orphans = collector.collect_orphans(f"{number:02x}" for number in range(256))
-        self.stdout.write(f"{freed} blobs freed, {orphans} orphans")
+        self.stdout.write(f"{plural(freed, 'blob')} freed, {plural(orphans, 'orphan')}")

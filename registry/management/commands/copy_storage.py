@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Sum
 
-from hub.counting import Counter, size
+from hub.counting import Counter, plural, size
 from hub.protocol import problems
 from registry.models import Blob
 from registry.storage import transfer
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         for name, problem in wrong:
             self.stdout.write(f"{name} {problem}")
         if wrong:
-            raise CommandError(f"{len(wrong)} files could not be copied")
+            raise CommandError(f"{plural(len(wrong), 'file')} could not be copied")
         self.stdout.write(f"all files are stored at {url}")
 
     def _open(self, url: str) -> BlobStore:

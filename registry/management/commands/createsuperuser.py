@@ -15,10 +15,10 @@ from registry.people.services import namespaces
 
 class Command(createsuperuser.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        known = set(User.objects.values_list("pk", flat=True))
+        existing = set(User.objects.values_list("pk", flat=True))
         with transaction.atomic():
             super().handle(*args, **options)
-            for user in User.objects.exclude(pk__in=known):
+            for user in User.objects.exclude(pk__in=existing):
                 try:
                     namespaces.open_personal(user)
                 except problems.Problem as problem:

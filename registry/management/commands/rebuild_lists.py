@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from hub.counting import Counter
+from hub.counting import Counter, plural
 from registry.catalogue import documents
 from registry.core import public_counts
 from registry.models import RegisteredModel
@@ -25,4 +25,4 @@ class Command(BaseCommand):
                 counter.advance()
         public_counts.forget()
         if options["verbosity"]:
-            self.stdout.write(f"{len(keys)} models indexed")
+            self.stdout.write(f"{plural(len(keys), 'model')} indexed")

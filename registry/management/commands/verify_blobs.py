@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Sum
 
-from hub.counting import Counter, size
+from hub.counting import Counter, plural, size
 from registry.models import Blob
 from registry.storage import verification
 
@@ -24,5 +24,5 @@ class Command(BaseCommand):
         for sha256, what in wrong:
             self.stdout.write(f"sha256:{sha256} {what}")
         if any("orphan" not in what for _, what in wrong):
-            raise CommandError(f"{len(wrong)} blobs are missing or damaged")
+            raise CommandError(f"{plural(len(wrong), 'blob is', 'blobs are')} missing or damaged")
         self.stdout.write("all blobs are intact")

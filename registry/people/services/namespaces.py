@@ -22,7 +22,7 @@ RESERVED = frozenset(
     compare datasets devices docs federated fleets health healthz help home jobs kernels keys
     latest licences login logout main metrics models ns oauth onnx-hub papers problems query raw
     readyz resolve runtimes scoreboard settings spaces sparql static tasks tests theme tokens
-    trainings tree upload uploads
+    trainings tree upload uploads v2
     """.split()  # noqa: SIM905 - a list of fifty quoted words is harder to read
 )
 

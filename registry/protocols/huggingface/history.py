@@ -122,9 +122,11 @@ def _with_amended(versions: list[Revision], *, for_readers: bool) -> list[Revisi
     commits = []
     for each in versions:
         commits.append(each)
-        made = by_version.get(each.version.pk, []) if each.version else []
-        own = next((at for at, row in enumerate(made) if row.commit_id == each.commit_id), -1)
-        for row in made[own + 1 :]:
+        own_commits = by_version.get(each.version.pk, []) if each.version else []
+        own = next(
+            (at for at, row in enumerate(own_commits) if row.commit_id == each.commit_id), -1
+        )
+        for row in own_commits[own + 1 :]:
             head = history.of_commit(row)
             commits.append(revisions.Revision(each.model, head.version, head.commit_id, row))
     return commits

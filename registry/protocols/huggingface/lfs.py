@@ -83,18 +83,6 @@ class Batch(LfsView):
         return Response({"transfer": "basic", "objects": objects, "hash_algo": "sha256"})
 
 
-class Verify(LfsView):
-    """Where clients make sure that an object has come."""
-
-    def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Answers nothing where the object is here, with that size."""
-        model = writing.writable(request, namespace, name)
-        oid, size = _object(writing.body(request))
-        if commits.claimable(request.user, model=model, sha256=oid) != size:
-            raise errors.Refused(f"The object {oid} of {size} bytes was not received.")
-        return Response({})
-
-
 class SignedAuthentication(BaseAuthentication):
     """The holder of a signed address acts for the user who requested it."""
 
@@ -103,6 +91,24 @@ class SignedAuthentication(BaseAuthentication):
         view = request.parser_context["view"]
         upload = _signed(view.kwargs["token"], (_PUT, _PART))[0]
         return upload.owner, None
+
+
+class Verify(LfsView):
+    """The signed address where clients make sure that an object has come.
+
+    git-lfs sends no credentials to it, since the batch was authenticated.
+    """
+
+    authentication_classes = [SignedAuthentication]
+
+    def post(self, request: Request, token: str) -> Response:
+        """Answers nothing where the object is here, with that size."""
+        upload, _ = _signed(token, (_PUT,))
+        oid, size = _object(writing.body(request))
+        has_come = upload.state == Upload.State.STORED
+        if not has_come or (upload.blob_id, upload.length) != (oid, size):
+            raise errors.Refused(f"The object {oid} of {size} bytes was not received.")
+        return Response({})
 
 
 class ObjectUpload(HubView):
@@ -218,13 +224,15 @@ def _upload(
         upload = uploads.begin(request.user, model=model, length=size, claimed=oid)
     except problems.Problem as error:
         return entry | {"error": {"code": error.status, "message": error.detail}}
-    verify = addresses.absolute(request, f"/{model.ref}.git/info/lfs/verify")
     action = _parts(request, upload) if in_parts else {"href": _address(request, upload, _PUT)}
     return entry | {
         "authenticated": True,
         "actions": {
             "upload": action | {"expires_in": LIFETIME_SECONDS},
-            "verify": {"href": verify, "expires_in": LIFETIME_SECONDS},
+            "verify": {
+                "href": _address(request, upload, _PUT, "verify"),
+                "expires_in": LIFETIME_SECONDS,
+            },
         },
     }
 
@@ -239,9 +247,9 @@ def _parts(request: Request, upload: Upload) -> dict[str, Any]:
 
 
 def _address(
-    request: Request, upload: Upload, what: str, verb: str = "objects", **told: int
+    request: Request, upload: Upload, what: str, verb: str = "objects", **fields: int
 ) -> str:
-    token = signing.dumps({"what": what, "upload": str(upload.pk), **told}, salt="lfs")
+    token = signing.dumps({"what": what, "upload": str(upload.pk), **fields}, salt="lfs")
     return addresses.absolute(request, f"/api/lfs/{verb}/{token}")
 
 

@@ -14,6 +14,7 @@ from django.contrib.auth.models import AnonymousUser
 from registry.core.prepared_queries import Prepared
 from registry.models import File, RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
+from registry.versions.current import newest, open_versions, own_versions
 from registry.versions.lifecycle import BRANCH
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_NOT_WITHDRAWN = tuple(state for state in Version.State if state != Version.State.WITHDRAWN)
 COLUMNS = ("model", "pk", "commit_id", "state")
 
 
@@ -91,44 +93,24 @@ def public_file(namespace: str, name: str, rest: str) -> tuple[Place, FileEntry]
     return (at, entry) if at and entry else None
 
 
-def _versions(namespace: str, name: str) -> QuerySet[Version]:
-    return Version.objects.filter(
-        listed_for_everybody("model__"),
-        model__gate=RegisteredModel.Gate.OPEN,
-        model__namespace__slug=namespace,
-        model__name=name,
-    )
-
-
 def _newest(namespace: str, name: str, *states: str) -> QuerySet[Any, tuple[Any, ...]]:
-    rows = _versions(namespace, name).filter(state__in=states, branch=BRANCH)
-    return rows.order_by("-number").values_list(*COLUMNS)[:1]
+    return newest(open_versions(namespace, name), *states).values_list(*COLUMNS)[:1]
 
 
 def _commits(namespace: str, name: str, commit_id: str) -> QuerySet[Any, tuple[Any, ...]]:
-    rows = _versions(namespace, name).filter(state__in=Version.SERVED, commit_id=commit_id)
+    rows = open_versions(namespace, name).filter(state__in=Version.SERVED, commit_id=commit_id)
     return rows.order_by().values_list(*COLUMNS)
 
 
-def _own_versions(user_id: int, namespace: str, name: str) -> QuerySet[Version]:
-    """Those of a model in a namespace that the user belongs to; every role reads what is frozen."""
-    return Version.objects.filter(
-        model__deleted_at=None,
-        model__namespace__memberships__user=user_id,
-        model__namespace__slug=namespace,
-        model__name=name,
-    )
-
-
 def _own(user_id: int, namespace: str, name: str) -> QuerySet[Any, tuple[Any, ...]]:
-    rows = _own_versions(user_id, namespace, name).exclude(state=Version.State.WITHDRAWN)
-    return rows.filter(branch=BRANCH).order_by("-number").values_list(*COLUMNS)[:1]
+    rows = own_versions(user_id, namespace, name)
+    return newest(rows, *_NOT_WITHDRAWN).values_list(*COLUMNS)[:1]
 
 
 def _own_commits(
     user_id: int, namespace: str, name: str, commit_id: str
 ) -> QuerySet[Any, tuple[Any, ...]]:
-    rows = _own_versions(user_id, namespace, name).filter(
+    rows = own_versions(user_id, namespace, name).filter(
         state__in=Version.SERVED, commit_id=commit_id
     )
     return rows.order_by().values_list(*COLUMNS)
@@ -156,9 +138,7 @@ def _commit_files(
 
 
 _NEWEST = Prepared(lambda *names: _newest(*names, Version.State.PUBLISHED))
-_OF_ANY = Prepared(
-    lambda *names: _newest(*names, *(set(Version.State) - {Version.State.WITHDRAWN}))
-)
+_OF_ANY = Prepared(lambda *names: _newest(*names, *_NOT_WITHDRAWN))
 _COMMITS = Prepared(_commits)
 _OWN = Prepared(_own)
 _OWN_COMMITS = Prepared(_own_commits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db.models import OuterRef, Subquery
 from rest_framework.response import Response
 
@@ -41,7 +42,7 @@ SPELT = {"created_at": "createdAt", "last_modified": "lastModified", "trending_s
 # What no model of this hub has: asking for it finds nothing, rather than everything.
 NONE_HAS = ("apps", "inference", "inference_provider", "other")
 # What huggingface_hub and @huggingface/hub send, and the addresses that `Link` names.
-KNOWN = (
+OPTIONS = (
     *("search", "author", "filter", "pipeline_tag", "gated", "sort", "direction", "limit"),
     *("cursor", "expand", "full", "cardData", "config", "fetch_config", "securityStatus"),
     *("num_parameters", "trained_dataset", "tags", "library", "language", "task", *NONE_HAS),
@@ -55,7 +56,9 @@ class ModelInfo(HubView):
 
     def get(self, request: Request, namespace: str, name: str, rest: str = "main") -> Response:
         """What is known of a model; `expand` narrows it to the named keys."""
-        model = revisions.repo(request.user, namespace, name)
+        # Clients wait without limit for this, which is their first request of a snapshot.
+        wait_seconds = settings.HUB_MIRROR_WAIT_SECONDS
+        model = revisions.repo(request.user, namespace, name, wait_seconds=wait_seconds)
         at = revisions.find(request.user, model, rest)
         fields = addresses.words(request, "expand")
         info = shapes.model_info(
@@ -83,7 +86,7 @@ class AuthCheck(HubView):
 class ModelList(HubView):
     """Every model that the caller may see."""
 
-    @accepts(*KNOWN)
+    @accepts(*OPTIONS)
     def get(self, request: Request) -> Response:
         """Search and filter; a page goes on where `Link` says.
 

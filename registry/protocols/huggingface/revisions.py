@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from hub.protocol import problems
 from registry.cards import cards
+from registry.mirrors.services import pull_through
 from registry.models import Branch, File, Ref, Version
 from registry.protocols.huggingface import errors
 from registry.storage.files import store
@@ -203,13 +204,20 @@ class Reader:
         return self.versions.filter(label=label).first() if label else None
 
 
-def repo(actor: Actor, namespace: str, name: str) -> RegisteredModel:
+def repo(
+    actor: Actor,
+    namespace: str,
+    name: str,
+    *,
+    wait_seconds: float = pull_through.SHORT_SECONDS,
+) -> RegisteredModel:
     """A model that the actor may see; raises Refused, for a hidden one as for a missing one.
 
-    Raises Moved for a name that a visible one had.
+    Raises Moved for a name that a visible one had, and Unavailable where a remote namespace does
+    not have it within ``wait_seconds``.
     """
     try:
-        return selectors.model(actor, namespace, name)
+        return pull_through.model(actor, namespace, name, wait_seconds=wait_seconds)
     except moves.Moved:
         raise
     except problems.NotFound as error:

@@ -34,7 +34,7 @@ NO_SQUASHING = (
     "Commits of this hub are permanent, so history cannot be squashed. Commits before a "
     "publication become one version by themselves, and a draft can be deleted."
 )
-NO_LIKES = "This hub has no likes. It counts downloads."
+NO_LIKES = "This protocol has no likes here. Like models on their pages, or with `hub like`."
 NO_LFS_LIST = (
     "This hub keeps no list of Git LFS files apart from commits: list_repo_tree shows which files "
     "of a commit are such files. What no version needs is freed by itself."
@@ -48,6 +48,11 @@ NO_PROFILES = (
     "This hub has no public profiles, followers or member lists. whoami shows your own user and "
     "organisations; list_models(author=…) shows the models of a user or an organisation."
 )
+NO_COLLECTIONS = (
+    "This hub has no collections. Models are grouped by namespace, task and keyword: "
+    "list_models(author=…) and its filters."
+)
+NO_JOBS = "This hub runs no jobs of yours. It checks, proves and benchmarks each model by itself."
 NO_TAGS = "This hub has no list of all tags. Filter list_models by tags, or see the page of models."
 # What clients ask of a model and this hub does not have -> what it says.
 OF_MODELS = {
@@ -78,9 +83,9 @@ urlpatterns = [
     path(f"{MODEL}/tag/<path:rest>", branches.TagDetail.as_view()),
     path(f"{MODEL}/xet-write-token/<path:rest>", xet.WriteToken.as_view()),
     path(f"{REPO}.git/info/lfs/objects/batch", lfs.Batch.as_view()),
-    path(f"{REPO}.git/info/lfs/verify", lfs.Verify.as_view()),
     path("api/lfs/objects/<str:token>", lfs.ObjectUpload.as_view()),
     path("api/lfs/complete/<str:token>", lfs.Complete.as_view()),
+    path("api/lfs/verify/<str:token>", lfs.Verify.as_view()),
     path("api/lfs/fetch/<str:token>", lfs.Fetch.as_view()),
     path(f"{STORE}/v1/xorbs/<str:prefix>/<str:name>", xet.Xorbs.as_view()),
     path(f"{STORE}/v1/shards", xet.Shards.as_view()),
@@ -102,6 +107,9 @@ urlpatterns = [
         for place, words in OF_MODELS.items()
     ],
     path("api/models-tags-by-type", views.Unsupported.as_view(words=NO_TAGS)),
+    path("api/collections", views.Unsupported.as_view(words=NO_COLLECTIONS)),
+    path("api/collections/<path:rest>", views.Unsupported.as_view(words=NO_COLLECTIONS)),
+    path("api/jobs/<path:rest>", views.Unsupported.as_view(words=NO_JOBS)),
     path("api/users/<str:username>/<path:rest>", views.Unsupported.as_view(words=NO_PROFILES)),
     path("api/organizations/<str:slug>/<path:rest>", views.Unsupported.as_view(words=NO_PROFILES)),
     path(f"{REPO}/resolve/<path:rest>", resolve.Resolve.as_view()),

@@ -140,14 +140,14 @@ def _of_model(
     declared = {"license": licences.text(*card.licenses) or licence, "task": card.task or task}
     declared = {name: value for name, value in declared.items() if value}
     place = f"{chosen.namespace}/{chosen.name}@{release.number}"
-    taken: set[int | None] = set()
+    opsets: set[int | None] = set()
     # A name means the variant as it was uploaded, and the main one.
     for one in sorted(
         variants, key=lambda one: (_ORIGINS.index(one.origin), one.name != "default")
     ):
-        is_first = one.is_chosen and one.opset not in taken
+        is_first = one.is_chosen and one.opset not in opsets
         if is_first:
-            taken.add(one.opset)
+            opsets.add(one.opset)
         metadata: dict[str, Any] = {
             "model_sha": one.sha256,
             "model_bytes": one.size,

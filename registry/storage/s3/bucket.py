@@ -103,11 +103,15 @@ class Bucket:
             "response_checksum_validation": "when_required",
         }
         client = session.create_client("s3", region_name=region, config=Config(**settings))
-        if ".amazonaws.com" not in client.meta.endpoint_url:
+        endpoint = client.meta.endpoint_url
+        # TLS protects what is sent; without it, a hash of each body is signed, which the gateway
+        # computes too.
+        options: dict[str, Any] = {"payload_signing_enabled": not endpoint.startswith("https://")}
+        if ".amazonaws.com" not in endpoint:
             # Other gateways seldom have a host name for each bucket.
-            config = Config(**settings, s3={"addressing_style": "path"})
-            client = session.create_client("s3", region_name=region, config=config)
-        self._client: Any = client
+            options["addressing_style"] = "path"
+        config = Config(**settings, s3=options)
+        self._client: Any = session.create_client("s3", region_name=region, config=config)
 
     def check(self) -> None:
         """Raise Unavailable unless the bucket is there and accepts the credentials."""
@@ -145,7 +149,7 @@ class Bucket:
                     return b""
                 raise
 
-    def put(self, key: str, body: bytes | IO[bytes], *, is_new: bool = False) -> str:
+    def put(self, key: str, body: bytes | bytearray | IO[bytes], *, is_new: bool = False) -> str:
         """Write an object; returns its tag. Raises ChangedError if it is to be new and is not."""
         options = {"IfNoneMatch": "*"} if is_new else {}
         with _translated(key):
@@ -216,10 +220,14 @@ class Bucket:
         with _translated(key):
             return str(self._client.create_multipart_upload(**self._named(key))["UploadId"])
 
-    def put_part(self, key: str, upload: str, number: int, body: bytes | IO[bytes]) -> Part:
+    def put_part(
+        self, key: str, upload: str, number: int, body: bytes | bytearray | IO[bytes]
+    ) -> Part:
         """Write one part of an object."""
-        size = len(body) if isinstance(body, bytes) else body.seek(0, io.SEEK_END)
-        if not isinstance(body, bytes):
+        if isinstance(body, bytes | bytearray):
+            size = len(body)
+        else:
+            size = body.seek(0, io.SEEK_END)
             body.seek(0)
         with _translated(key):
             answer = self._client.upload_part(

@@ -10,8 +10,6 @@ if two machines receive the same upload at once.
 from __future__ import annotations
 
 import os
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -19,14 +17,13 @@ from typing import TYPE_CHECKING
 
 from hub.protocol import problems
 from registry.storage.s3.bucket import LEAST_PART_BYTES, Bucket, ChangedError, Part
+from registry.storage.s3.senders import PartSenders
 
 if TYPE_CHECKING:
     from typing import Self
 
 PART_BYTES = 8 * 2**20
 MOST_PARTS = 9_000
-# Parts of an upload that are sent at once.
-SENDERS = 2
 FOLDER = "staging/"
 
 
@@ -79,9 +76,7 @@ class StagedObject:
         """Read what has come; raises FileNotFoundError."""
         self._bucket = bucket
         self._name = name
-        self._senders = ThreadPoolExecutor(SENDERS)
-        self._sending: deque[Future[Part]] = deque()
-        self._failure: Exception | None = None
+        self._senders = PartSenders(bucket)
         rows = {
             row.key.removeprefix(folder(name)): _Object(row.key, row.size, row.etag)
             for row in bucket.objects(folder(name))
@@ -93,14 +88,13 @@ class StagedObject:
         self._part_bytes = max(PART_BYTES, -(-self._length // MOST_PARTS))
         self._content = next((row for key, row in rows.items() if self._is_content(key, row)), None)
         self._multipart: Multipart | None = None
-        self._parts: list[Part] = []
         if self._content is None and "multipart" in rows:
-            made = _read_multipart(bucket, f"{folder(name)}multipart")
+            open_upload = _read_multipart(bucket, f"{folder(name)}multipart")
             with suppress(FileNotFoundError):  # its parts are gone, as after a rule of the bucket
-                self._parts = _in_a_row(bucket, made)
-                self._multipart = made
+                self._senders.parts = _in_a_row(bucket, open_upload)
+                self._multipart = open_upload
         self._has_lost_parts = "multipart" in rows and self._multipart is None
-        self._in_parts = sum(part.size for part in self._parts)
+        self._in_parts = sum(part.size for part in self._senders.parts)
         self._tail = rows.get(f"tail-{self._in_parts}") if self._content is None else None
         self._buffer: bytearray | None = None
         self._is_durable = True
@@ -109,7 +103,7 @@ class StagedObject:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._senders.shutdown()
+        self._senders.close()
 
     @property
     def size(self) -> int:
@@ -127,33 +121,37 @@ class StagedObject:
             return self._content.key
         upload = self._multipart.upload if self._multipart else ""
         tail = self._tail.etag if self._tail else ""
-        tags = [upload, tail, *(part.etag for part in self._parts)]
+        tags = [upload, tail, *(part.etag for part in self._senders.parts)]
         return sha256("\n".join(tags).encode()).hexdigest()
 
     def write(self, data: bytes) -> None:
         """Add bytes at the end; whole parts are sent while the next one comes."""
-        buffer = self._open_buffer()
-        buffer += data
+        buffer, rest = self._open_buffer(), memoryview(data)
         self._is_durable = False
-        while len(buffer) >= self._part_bytes:
-            self._send(bytes(buffer[: self._part_bytes]))
-            del buffer[: self._part_bytes]
+        while len(buffer) + len(rest) >= self._part_bytes:
+            missing = max(0, self._part_bytes - len(buffer))
+            buffer += rest[:missing]
+            rest = rest[missing:]
+            # Sent as it is, and replaced: a copy would cost as much as the hash.
+            self._send(buffer)
+            buffer = self._buffer = bytearray()
+        buffer += rest
 
     def cut(self, size: int) -> None:
         """Discard bytes beyond ``size``, or all where some of them are in parts already."""
         buffer = self._open_buffer()
-        self._wait()
+        self._senders.wait()
         if size >= self._in_parts:
             del buffer[size - self._in_parts :]
             return
         discard(self._bucket, self._name)
         begin(self._bucket, self._name, self._length)
-        self._multipart, self._parts, self._in_parts = None, [], 0
+        self._multipart, self._senders.parts, self._in_parts = None, [], 0
         self._tail, self._buffer = None, bytearray()
 
     def sync(self) -> int:
         """Make durable what was written: a tail, or the whole content where all has come."""
-        self._wait()
+        self._senders.wait()
         if self._content is not None:
             return self.size
         if self.size == self._length:
@@ -183,11 +181,11 @@ class StagedObject:
         else:
             key = self._multipart.key
             if buffer:
-                self._send(bytes(buffer))
-                self._wait()
-                buffer.clear()
+                self._send(buffer)
+                self._buffer = bytearray()
+                self._senders.wait()
             try:
-                self._bucket.complete(key, self._multipart.upload, self._parts)
+                self._bucket.complete(key, self._multipart.upload, self._senders.parts)
             except (ChangedError, FileNotFoundError) as error:
                 raise problems.UploadOffset(
                     "Another request is writing to this upload. Request its offset (HEAD), then "
@@ -200,30 +198,15 @@ class StagedObject:
             self._buffer = bytearray(self._bucket.read(self._tail.key) if self._tail else b"")
         return self._buffer
 
-    def _send(self, body: bytes) -> None:
+    def _send(self, body: bytearray) -> None:
         """Send a part, once there is a sender for it."""
-        self._wait(SENDERS - 1)
+        self._senders.wait_for_one()
         if self._multipart is None:
             if self._has_lost_parts:
                 self._bucket.delete([f"{folder(self._name)}multipart"])
             self._multipart = multipart(self._bucket, self._name)
-        made, number = self._multipart, len(self._parts) + len(self._sending) + 1
-        self._sending.append(
-            self._senders.submit(self._bucket.put_part, made.key, made.upload, number, body)
-        )
+        self._senders.send(self._multipart.key, self._multipart.upload, body)
         self._in_parts += len(body)
-
-    def _wait(self, most: int = 0) -> None:
-        """Wait until at most ``most`` parts are on their way."""
-        if self._failure is not None:
-            raise self._failure
-        try:
-            while len(self._sending) > most:
-                self._parts.append(self._sending.popleft().result())
-        except Exception as error:
-            # The parts after it must not take its place.
-            self._failure = error
-            raise
 
     def _is_content(self, key: str, row: _Object) -> bool:
         return key.startswith("content-") and row.size == self._length
@@ -246,10 +229,10 @@ def _read_multipart(bucket: Bucket, key: str) -> Multipart:
     return Multipart(upload, target)
 
 
-def _in_a_row(bucket: Bucket, made: Multipart) -> list[Part]:
+def _in_a_row(bucket: Bucket, open_upload: Multipart) -> list[Part]:
     """The parts up to the first that is missing, or too short; raises FileNotFoundError."""
     parts: list[Part] = []
-    for part in bucket.parts(made.key, made.upload):
+    for part in bucket.parts(open_upload.key, open_upload.upload):
         is_next = part.number == len(parts) + 1
         if not is_next or (parts and parts[-1].size < LEAST_PART_BYTES):
             break

@@ -17,6 +17,7 @@ from registry.storage.interface import BlobStore, Staged, missing
 from registry.storage.s3 import staging
 from registry.storage.s3.local_files import LocalFiles
 from registry.storage.s3.reader import ObjectReader, open_object
+from registry.storage.s3.senders import PartSenders
 
 if TYPE_CHECKING:
     import io
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from registry.storage.s3.bucket import Bucket, Part
+    from registry.storage.s3.bucket import Bucket
 
 URL_SECONDS = 300
 # Parts of what is stored without a length: 160 GB in 10,000 of them.
@@ -127,8 +128,8 @@ class S3Store(BlobStore):
         try:
             with path.open("xb+") as file:
                 yield file
-                made = staging.multipart(self._bucket, name)
-                self._bucket.put_part(made.key, made.upload, number, file)
+                upload = staging.multipart(self._bucket, name)
+                self._bucket.put_part(upload.key, upload.upload, number, file)
         finally:
             path.unlink(missing_ok=True)
 
@@ -151,8 +152,8 @@ class S3Store(BlobStore):
         name = f"write-{os.urandom(16).hex()}/content"
         key = f"{staging.FOLDER}{name}"
         hasher, size = new_sha256(), 0
-        parts: list[Part] = []
         upload = ""
+        senders = PartSenders(self._bucket)
         try:
             while body := _fill(reader, STAGE_BYTES):
                 hasher.update(body)
@@ -160,15 +161,18 @@ class S3Store(BlobStore):
                 if not upload and len(body) < STAGE_BYTES:
                     break
                 upload = upload or self._bucket.begin_parts(key)
-                parts.append(self._bucket.put_part(key, upload, len(parts) + 1, body))
+                senders.send(key, upload, body)
             if upload:
-                self._bucket.complete(key, upload, parts)
+                senders.wait()
+                self._bucket.complete(key, upload, senders.parts)
             else:
                 self._bucket.put(key, body)
         except BaseException:
+            senders.close()  # a part that came after the end would stay
             if upload:
                 self._bucket.abort(key, upload)
             raise
+        senders.close()
         return Staged(name, hasher.hexdigest(), size)
 
     def discard(self, name: str) -> None:
@@ -225,10 +229,12 @@ def _key(sha256: str) -> str:
     return f"sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}"
 
 
-def _fill(reader: digests.Reader, size: int) -> bytes:
+def _fill(reader: digests.Reader, size: int) -> bytearray:
     """Read ``size`` bytes, or what there is up to the end."""
     buffer = bytearray(size)
     view, length = memoryview(buffer), 0
     while length < size and (count := reader.readinto(view[length:])):
         length += count
-    return bytes(view[:length])
+    view.release()
+    del buffer[length:]
+    return buffer

@@ -18,6 +18,7 @@ from django.db import connection, transaction
 from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, Sum
 from django.utils import timezone
 
+from hub import counting
 from hub.protocol import problems
 from registry.core.prepared_queries import Prepared
 from registry.models import (
@@ -122,7 +123,7 @@ def expect_upload(user: User, length: int, namespace: Namespace | None) -> None:
     open_uploads = Upload.objects.filter(owner=user, state=Upload.State.RECEIVING).count()
     if open_uploads >= settings.HUB_LIMITS_OPEN_UPLOADS:
         raise problems.QuotaExceeded(
-            f"You have {open_uploads} open uploads; the limit is "
+            f"You have {counting.plural(open_uploads, 'open upload')}; the limit is "
             f"{settings.HUB_LIMITS_OPEN_UPLOADS}. Finish or cancel some of them.",
             open_uploads=open_uploads,
         )

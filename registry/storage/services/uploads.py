@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from registry.core.permissions import Actor
-    from registry.models import Blob, RegisteredModel
-    from registry.storage.interface import StagedWriter
+    from registry.models import Blob, RegisteredModel, User
+    from registry.storage.interface import Staged, StagedWriter
 
 log = structlog.get_logger(__name__)
 
@@ -57,27 +57,36 @@ class _Hashes:
     LIMIT = 256
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, tuple[int, str, Any]] = OrderedDict()
+        self._entries: OrderedDict[str, tuple[int, str, Any]] = OrderedDict()
         self._lock = Lock()
 
     def take(self, name: str, staged: StagedWriter) -> Any:
         with self._lock:
-            entry = self._known.pop(name, None)
+            entry = self._entries.pop(name, None)
         if entry and entry[:2] == (staged.size, staged.identity):
             return entry[2]
         return new_sha256() if staged.size == 0 else None
 
     def keep(self, name: str, staged: StagedWriter, hasher: Any) -> None:
         with self._lock:
-            self._known[name] = (staged.size, staged.identity, hasher)
-            while len(self._known) > self.LIMIT:
-                self._known.popitem(last=False)
+            self._entries[name] = (staged.size, staged.identity, hasher)
+            while len(self._entries) > self.LIMIT:
+                self._entries.popitem(last=False)
 
 
 _hashes = _Hashes()
 
 
-@transaction.atomic
+def expect_length(filename: str, length: int) -> None:
+    """Raise TooLarge for a file that is larger than this hub accepts."""
+    if length > settings.HUB_LIMITS_FILE_BYTES:
+        raise problems.TooLarge(
+            f"{filename or 'The file'} has {length} bytes; this hub accepts files of up to "
+            f"{settings.HUB_LIMITS_FILE_BYTES}. Split it; the weights of a model can be several "
+            "external-data files."
+        )
+
+
 def create(
     actor: Actor,
     *,
@@ -111,14 +120,12 @@ def create(
         require(actor, "version.edit", model)
     if length < 0:
         raise problems.InvalidRequest("Upload-Length must be 0 or more bytes.")
-    if length > settings.HUB_LIMITS_FILE_BYTES:
-        raise problems.TooLarge(
-            f"{filename or 'The file'} has {length} bytes; this hub accepts files of up to "
-            f"{settings.HUB_LIMITS_FILE_BYTES}. Split the weights into several external-data files."
-        )
-    quotas.expect_upload(user, length, model.namespace if model else None)
+    expect_length(filename, length)
+    # Begun before there is a row: one without staged bytes would be taken for a lost upload.
+    store().begin(str(identity), length)
     try:
         with transaction.atomic():
+            quotas.expect_upload(user, length, model.namespace if model else None)
             upload = Upload.objects.create(
                 uuid=identity,
                 owner=user,
@@ -134,7 +141,9 @@ def create(
             f"Another request with the Idempotency-Key {key} is in progress. Try again.",
             retry_after=1,
         ) from error
-    store().begin(str(upload.uuid), length)
+    except problems.Problem:
+        store().discard(str(identity))
+        raise
     if length == 0:
         with _alone(upload) as staged:
             _finish(upload, staged)
@@ -251,7 +260,6 @@ def refresh(upload: Upload) -> Upload:
     return upload
 
 
-@transaction.atomic
 def take(actor: Actor, *, model: RegisteredModel, content: bytes) -> Blob:
     """Store bytes that came inside a request, as an upload of the actor's own to a model.
 
@@ -261,19 +269,26 @@ def take(actor: Actor, *, model: RegisteredModel, content: bytes) -> Blob:
     user = require(actor, "version.edit", model)
     store().expect_room(len(content))
     staged = store().stage(io.BytesIO(content))
+    try:
+        store().prepare(staged.name, staged.sha256)
+        return _claim(user, model, staged)
+    except problems.Problem:
+        store().discard(staged.name)
+        raise
+
+
+@transaction.atomic
+def _claim(user: User, model: RegisteredModel, staged: Staged) -> Blob:
+    """Make prepared bytes a blob that counts for a user."""
     # What was brought to this model before, in a request that was refused, counts already.
     again = Upload.objects.filter(
         owner=user, model=model, blob=staged.sha256, state=Upload.State.STORED
     )
     until = timezone.now() + LIFETIME
     counts = bool(again.update(expires_at=until))
-    try:
-        if not counts:
-            quotas.expect_upload(user, staged.size, model.namespace)
-    except problems.Problem:
-        store().discard(staged.name)
-        raise
-    blob = blobs.keep(staged.name, staged.sha256, staged.size)
+    if not counts:
+        quotas.expect_upload(user, staged.size, model.namespace)
+    blob = blobs.commit(staged.name, staged.sha256, staged.size)
     if not counts:
         Upload.objects.create(
             owner=user,

@@ -34,13 +34,13 @@ def create(
     model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
     if overwrite and Branch.objects.filter(model=model, name=name).exists():
         _forget(actor, model, name)
-    taken = (
+    exists = (
         name in RESERVED
         or Branch.objects.filter(model=model, name=name).exists()
         or Ref.objects.filter(model=model, name=name).exists()
         or Version.objects.filter(model=model, label=name).exists()
     )
-    if taken:
+    if exists:
         raise problems.NameTaken(f"{model.ref} already has a branch, tag or label {name}.")
     frozen = start.version if start and start.commit is None else None
     branch = Branch.objects.create(

@@ -314,8 +314,8 @@ def _free_time(user: User, version: Version) -> datetime:
     at = timezone.now()
     while True:
         _, commit_id = lifecycle.name_commit(version, user, at)
-        taken = Commit.objects.filter(model=version.model_id, commit_id=commit_id)
+        commits = Commit.objects.filter(model=version.model_id, commit_id=commit_id)
         same = Version.objects.filter(model=version.model_id, commit_id=commit_id)
-        if not taken.exists() and not same.exists():
+        if not commits.exists() and not same.exists():
             return at
         at += timedelta(seconds=1)

@@ -151,8 +151,8 @@ def attach_copy(
 def _file(version: Version, path: str, output: Output) -> File:
     """The derived file at ``path``, or beside it where other bytes have that name."""
     refs.check_path(path)
-    taken = File.objects.filter(version=version, path=path).first()
-    if taken and taken.blob_id != output.sha256:
+    present = File.objects.filter(version=version, path=path).first()
+    if present and present.blob_id != output.sha256:
         stem, dot, ending = path.rpartition(".")
         path = f"{stem}.{output.sha256[:MARK]}{dot}{ending}"
     blob = blobs.hold([output.sha256])[output.sha256]

@@ -52,11 +52,11 @@ def put_all(actor: Actor, *, version: Version, digests_of: Mapping[str, str]) ->
     if cards.CARD_PATH in digests_of:
         raise problems.InvalidRequest(f"Write {cards.CARD_PATH} by itself: PUT …/card.")
     version = _locked(actor, version, digests_of)
-    wanted = {path: digests.parse(digest) for path, digest in digests_of.items()}
-    linkable = selectors.linkable_blobs(actor, set(wanted.values()))
-    known = {path: linkable[sha256] for path, sha256 in wanted.items() if sha256 in linkable}
-    _point(version, known)
-    return [path for path in wanted if path not in known]
+    sha256_of = {path: digests.parse(digest) for path, digest in digests_of.items()}
+    linkable = selectors.linkable_blobs(actor, set(sha256_of.values()))
+    sources = {path: linkable[sha256] for path, sha256 in sha256_of.items() if sha256 in linkable}
+    _point(version, sources)
+    return [path for path in sha256_of if path not in sources]
 
 
 def store_content(

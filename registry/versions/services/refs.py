@@ -88,12 +88,12 @@ def put_tag(actor: Actor, *, model: RegisteredModel, name: str, head: history.He
         lifecycle.expect(version, "submitted", "published", "yanked")
     if _NUMBERED.fullmatch(name) and name != f"v{version.number}":
         raise problems.InvalidName(f"{name} means version {name[1:]} here. Choose another tag.")
-    taken = (
+    exists = (
         Ref.objects.filter(model=model, name=name).exists()
         or Branch.objects.filter(model=model, name=name).exists()
         or Version.objects.filter(model=model, label=name).exclude(pk=version.pk).exists()
     )
-    if taken or name in ("main", "HEAD"):
+    if exists or name in ("main", "HEAD"):
         raise problems.NameTaken(
             f"{model.ref} already has a tag, branch or label {name}. Tags never move. Create "
             "another one."

@@ -81,7 +81,10 @@ def delete_draft(actor: Actor, *, version: Version) -> None:
 
 @transaction.atomic
 def submit(actor: Actor, *, version: Version, publish: bool = True) -> Version:
-    """Freeze a draft and have it checked; with ``publish`` it goes public when it passes."""
+    """Submit a draft: its files are frozen and checked.
+
+    With `publish`, it is published when all checks pass.
+    """
     user = require(actor, "version.submit", version.model)
     version = lifecycle.lock(version)
     lifecycle.expect(version, "draft")
@@ -98,7 +101,10 @@ def submit(actor: Actor, *, version: Version, publish: bool = True) -> Version:
 
 @transaction.atomic
 def publish(actor: Actor, *, version: Version) -> Version:
-    """Publish a submitted version whose checks have passed; raises ChecksPending, ChecksFailed."""
+    """Publish a submitted version whose checks have passed.
+
+    Fails with checks-pending or checks-failed otherwise.
+    """
     user = require(actor, "version.publish", version.model)
     version = lifecycle.lock(version)
     lifecycle.expect(version, "submitted")
@@ -108,7 +114,10 @@ def publish(actor: Actor, *, version: Version) -> Version:
 
 @transaction.atomic
 def yank(actor: Actor, *, version: Version, reason: str) -> Version:
-    """Keep a version from being chosen; who names its number still gets it, with a warning."""
+    """Yank a version: it leaves lists and aliases.
+
+    Its exact number still resolves, with a warning.
+    """
     require(actor, "version.yank", version.model)
     version = lifecycle.lock(version)
     lifecycle.expect(version, "published")
@@ -133,7 +142,7 @@ def restore(actor: Actor, *, version: Version) -> Version:
 
 @transaction.atomic
 def withdraw(actor: Actor, *, version: Version, reason: str) -> Version:
-    """Take a version's bytes away where nothing else needs them; page and digests stay."""
+    """Withdraw a version: its files are deleted unless others use them. Page and digests remain."""
     require(actor, "version.withdraw", version.model)
     version = lifecycle.lock(version)
     lifecycle.expect(version, "published", "yanked")

@@ -136,7 +136,7 @@ def _load(subject: Subject) -> dict[str, Any]:
         "bound": {
             "latency_ms": options.latency_bound_ms,
             "percentile": options.bound_percentile,
-            "rate": bounds.SEARCH if options.is_searched else bounds.GIVEN,
+            "rate": bounds.SEARCH if options.is_searched else bounds.PRESET,
             "rule": bounds.RULE,
             "trials": [one.as_record() for one in subject.trials],
         }

@@ -21,7 +21,7 @@ RULE = (
     "every query was served"
 )
 PERCENTILES = tuple(statistics.PERCENTILES)
-SEARCH, GIVEN = "search", "given"
+SEARCH, PRESET = "search", "given"
 MOST_TRIALS = 16
 # The search ends when the lowest rate above the bound is so close to the highest below it.
 _STEP = 1.05

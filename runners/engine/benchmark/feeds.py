@@ -6,6 +6,7 @@ of pictures to 224, and the rest to the first size of a short ladder that the mo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from runners.engine.benchmark.requests import SessionRequest
+
 
 # Sizes of dimensions that nobody named: a usual length of text first.
 _LADDER = (128, 16, 1, 576)
@@ -33,7 +36,7 @@ class UnsuitableInputError(Exception):
     """No inputs can be made for this configuration; the message says why."""
 
 
-def make(model_path: Path, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+def make(model_path: Path, folder: Path, request: SessionRequest) -> dict[str, Any]:
     """Write inputs that the runtime can run into `folder`.
 
     Answers their ports and source, the rows of one call, the rows that the model itself fixes (0
@@ -42,29 +45,41 @@ def make(model_path: Path, folder: Path, settings: dict[str, Any]) -> dict[str, 
     model = child_runs.load(model_path)
     reason, fixed = "", _fixed_rows(model)
     free = [port.name for port in required_inputs(model) if _is_free_first(port)]
-    sizes = _sizes(model, settings)
-    stated = {
-        settings["input_shapes"][name][0] for name in free if name in settings["input_shapes"]
-    }
+    sizes = _sizes(model, request)
+    stated = {request.input_shapes[name][0] for name in free if name in request.input_shapes}
     firsts = stated | _named_rows(model, sizes)
-    request = {**settings, "shapes": sizes, "batch": _rows(firsts, settings["batch"])}
-    for source, values in _candidates(model, model_path.parent, request):
-        reason = _try(model_path, values, settings["runtime"])
+    bound = replace(request, shapes=sizes, batch=_rows(firsts, request.batch))
+    for source, values in _all_candidates(model, model_path, bound):
+        reason = _try(model_path, values, request.runtime)
         if not reason:
             ports = stored.write(folder, values)
-            rows = {"batch": request["batch"], "fixed_batch": fixed, "batch_by_sizes": bool(firsts)}
+            rows = {"batch": bound.batch, "fixed_batch": fixed, "batch_by_sizes": bool(firsts)}
             return {"inputs": ports, "input_source": source, **rows}
     raise UnsuitableInputError(reason or "no inputs can be made for this model")
 
 
-def _candidates(
-    model: onnx.ModelProto, beside: Path, settings: dict[str, Any]
+def _all_candidates(
+    model: onnx.ModelProto, path: Path, request: SessionRequest
 ) -> Iterator[tuple[str, dict[str, Value]]]:
-    _bind(model, settings["batch"], settings["shapes"])
+    """The candidates, and for a model that runs on no single row those with more.
+
+    The free first dimension of such a model counts no rows but steps of one sequence.
+    """
+    may_be_steps = request.batch == 1 and any(map(_is_free_first, required_inputs(model)))
+    yield from _candidates(model, path.parent, request)
+    for size in _LADDER if may_be_steps else ():
+        if size > 1:
+            yield from _candidates(child_runs.load(path), path.parent, replace(request, batch=size))
+
+
+def _candidates(
+    model: onnx.ModelProto, beside: Path, request: SessionRequest
+) -> Iterator[tuple[str, dict[str, Value]]]:
+    _bind(model, request.batch, request.shapes)
     words = ""
     for size in _LADDER:
         try:
-            values = generate.generate(model, seed=settings["seed"], size=size)
+            values = generate.generate(model, seed=request.seed, size=size)
         except generate.CannotGenerateError as error:
             words = text.message(str(error))
             continue
@@ -72,15 +87,15 @@ def _candidates(
             yield "seeded", values
             break
         yield f"seeded, free dimensions {size}", values
-    if settings["batch"] == 1 and not settings["shapes"] and not settings["input_shapes"]:
+    if request.batch == 1 and not request.shapes and not request.input_shapes:
         for one in datasets.read(beside, model)[:3]:
             if all(port.name in one.inputs for port in required_inputs(model)):
-                yield f"bundled {child_runs.shown(one.name)}", one.inputs
+                yield f"bundled {child_runs.title_of(one.name)}", one.inputs
     if words:
         raise UnsuitableInputError(words)
 
 
-def _sizes(model: onnx.ModelProto, settings: dict[str, Any]) -> dict[str, int]:
+def _sizes(model: onnx.ModelProto, request: SessionRequest) -> dict[str, int]:
     """The sizes of named dimensions as asked; those without a name get theirs in the model.
 
     Raises UnsuitableInputError for sizes that contradict the model or each other.
@@ -95,10 +110,10 @@ def _sizes(model: onnx.ModelProto, settings: dict[str, Any]) -> dict[str, int]:
         for name, kind in ports.items()
     }
     try:
-        sizes = shapes.sizes_of(declared, settings["shapes"], settings["input_shapes"])
+        sizes = shapes.sizes_of(declared, request.shapes, request.input_shapes)
     except shapes.UnfitShapeError as error:
         raise UnsuitableInputError(text.message(str(error))) from None
-    for name, shape in settings["input_shapes"].items():
+    for name, shape in request.input_shapes.items():
         dims = ports[name].shape.dim
         for place, size in enumerate(shape):
             dim = dims[place] if place < len(dims) else dims.add()

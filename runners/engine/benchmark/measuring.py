@@ -11,6 +11,7 @@ import math
 import os
 import resource
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import vocabularies  # noqa: F401
 from runners.engine.benchmark import devices, loops, readings
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.benchmark.requests import ProcessRequest, SessionRequest
 
 if TYPE_CHECKING:
     from runners.engine.benchmark import outputs as outputs_of
@@ -31,7 +33,8 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 def prepare(arguments: dict[str, Any]) -> readings.Instruments:
     """Open what shall be read around the timed part."""
-    return readings.Instruments(with_gpu=devices.is_gpu(arguments["provider"]))
+    request = ProcessRequest.from_json(arguments)
+    return readings.Instruments(with_gpu=devices.is_gpu(request.leading.provider))
 
 
 def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
@@ -39,24 +42,24 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
 
     A measurement answers one process for each of its models: one, or two that take turns.
     """
-    if arguments["mode"] == "profile":
-        return _profile(arguments)
-    _import(arguments["runtime"])
+    request = ProcessRequest.from_json(arguments)
+    if request.mode == "profile":
+        return _profile(request)
+    _import(request.leading.runtime)
     _, floor = instruments.memory()
-    models = arguments["models"]
     from runners.engine.benchmark import outputs  # noqa: PLC0415 - after the confinement
 
-    opened = [_open(model) for model in models]
+    opened = [_open(model) for model in request.models]
     callers = [session.callers for session, _, _ in opened]
     processes, last = _timed(
-        arguments,
+        request,
         [own[0].infer for own in callers],
         instruments,
         [one.infer for one in callers[0][1:]],
     )
     for session, _, _ in opened:
         session.expect_provider()
-    memory = _memory(arguments, instruments, floor, alone=len(models) == 1)
+    memory = _memory(request, instruments, floor, alone=len(opened) == 1)
     return [
         {
             **process,
@@ -75,7 +78,7 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
 
 
 def _open(
-    model: dict[str, Any],
+    request: SessionRequest,
 ) -> tuple[sessions.Opened, dict[str, Any], tuple[outputs_of.Fingerprint, outputs_of.Fingerprint]]:
     """Load a model, infer once and warm up.
 
@@ -84,9 +87,9 @@ def _open(
     """
     from runners.engine.benchmark import outputs, sessions, stored  # noqa: PLC0415
 
-    values = stored.read(Path(model["inputs"]))
+    values = stored.read(Path(request.inputs))
     began = time.perf_counter()
-    opened = sessions.open_session(model, values, profiled=False)
+    opened = sessions.open_session(request, values, profiled=False)
     loaded = time.perf_counter()
     caller, others = opened.callers[0], opened.callers[1:]
     output = caller.infer()
@@ -94,7 +97,7 @@ def _open(
     before = outputs.fingerprint(caller.read(output))
     if others:
         loops.overlap([one.infer for one in opened.callers], _OVERLAPPING)
-    warm = loops.warm_up(caller.infer, model["warmup_seconds"], model["warmup_cap_seconds"])
+    warm = loops.warm_up(caller.infer, request.warmup_seconds, request.warmup_cap_seconds)
     return (
         opened,
         {
@@ -109,14 +112,14 @@ def _open(
 
 
 def _memory(
-    arguments: dict[str, Any], instruments: readings.Instruments, floor: Any, *, alone: bool
+    request: ProcessRequest, instruments: readings.Instruments, floor: Any, *, alone: bool
 ) -> dict[str, Any]:
     """What the process had in memory; of two models in one process nobody can tell whose it was."""
     if not alone:
         return dict.fromkeys(
             ("peak_rss_bytes", "floor_rss_bytes", "peak_device_bytes"), NOT_APPLICABLE
         )
-    on_gpu = devices.is_gpu(arguments["provider"])
+    on_gpu = devices.is_gpu(request.leading.provider)
     return {
         "peak_rss_bytes": instruments.memory()[0],
         "floor_rss_bytes": floor,
@@ -133,31 +136,31 @@ def _import(runtime: str) -> None:
 
 
 def _timed(
-    arguments: dict[str, Any],
+    request: ProcessRequest,
     infers: list[loops.Infer],
     instruments: readings.Instruments,
     others: list[loops.Infer],
 ) -> tuple[list[dict[str, Any]], list[dict[int, object]]]:
     """What each model had in the timed part, and what each caller's last inference gave."""
-    per_query = arguments["samples_per_query"]
+    per_query = request.samples_per_query
     pace = loops.Pace(
-        seconds=arguments["timed_seconds"],
-        cap_seconds=arguments["timed_cap_seconds"],
-        samples=arguments["wanted"],
+        seconds=request.timed_seconds,
+        cap_seconds=request.timed_cap_seconds,
+        samples=request.samples,
         per_query=per_query,
-        rate_per_s=arguments["rate_per_s"],
-        seed=arguments["seed"] + arguments["ordinal"],
+        rate_per_s=request.rate_per_s,
+        seed=request.leading.seed + request.ordinal,
     )
     clock_ns = loops.clock_ns()
     gc.collect()
     gc.disable()
     switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
     before = instruments.look()
-    spans = loops.in_turns(arguments["scenario"], infers, pace, arguments["turn_seconds"], others)
+    spans = loops.in_turns(request.scenario, infers, pace, request.leading.turn_seconds, others)
     after = instruments.look()
     gc.enable()
     shared = {
-        "ordinal": arguments["ordinal"],
+        "ordinal": request.ordinal,
         "involuntary_switches": after.switches - switches,
         "timer_ns": clock_ns,
         "clock_khz": _clock_khz(),
@@ -166,9 +169,7 @@ def _timed(
         "interference": readings.interference(before, after),
         "failure": None,
     }
-    processes = [
-        {**shared, **_counted(span, per_query, arguments["most_samples"])} for span in spans
-    ]
+    processes = [{**shared, **_counted(span, per_query, request.most_samples)} for span in spans]
     return processes, [span.last for span in spans]
 
 
@@ -197,11 +198,11 @@ def _clock_khz() -> int | str:
     return max(clocks) if clocks else NOT_EXPOSED
 
 
-def _profile(arguments: dict[str, Any]) -> dict[str, Any]:
+def _profile(request: ProcessRequest) -> dict[str, Any]:
     from runners.engine.benchmark import profiles, sessions, stored  # noqa: PLC0415
 
-    values = stored.read(Path(arguments["inputs"]))
-    opened = sessions.open_session({**arguments, "concurrency": 1}, values, profiled=True)
+    values = stored.read(Path(request.leading.inputs))
+    opened = sessions.open_session(replace(request.leading, concurrency=1), values, profiled=True)
     infer = opened.callers[0].infer
     began = time.perf_counter()
     for _ in range(2):
@@ -209,7 +210,7 @@ def _profile(arguments: dict[str, Any]) -> dict[str, Any]:
     each = (time.perf_counter() - began) / 2
     # A profile is a list of events: bounded by time, and by a guess of a thousand events a run.
     runs = min(
-        _PROFILE_RUNS, profiles.MOST_EVENTS // 1000, int(arguments["profile_seconds"] / each) or 1
+        _PROFILE_RUNS, profiles.MOST_EVENTS // 1000, int(request.profile_seconds / each) or 1
     )
     for _ in range(runs):
         infer()

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine.benchmark import bounds, provider_options, summary
 from runners.engine.benchmark import record as form
+from runners.engine.benchmark.requests import SessionRequest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MOST_THREADS, MOST_BATCH, MOST_SAMPLES = 256, 4096, 50_000
 MOST_CONCURRENCY, MOST_BOUND_MS = 64, 600_000.0
 _MOST_RATE = 1e6
 _CHALLENGE = re.compile(r"[0-9a-f]{64}")
-# What a session is opened, called and fed with, besides its provider.
-_SESSION = (
-    *("runtime", "provider_options", "strict_provider", "call_style", "threads", "spinning"),
-    *("concurrency", "shapes", "input_shapes", "seed"),
-)
 # A search at a latency bound waits longer for the samples of its percentile.
 _BOUND_CAP_SECONDS = 60.0
 _MOST_RANK, _MOST_SIZE = 16, 1 << 20
@@ -66,6 +65,8 @@ class Options:
     processes: int = 10
     least_processes: int = 5
     most_processes: int = 20
+    # Further processes in place of those that do not count, where these can still be enough.
+    spare_processes: int = 0
     budget_seconds: float = 300.0
     warmup_seconds: float = 1.0
     warmup_cap_seconds: float = 30.0
@@ -131,6 +132,7 @@ class Options:
             ("threads", (self.threads, *self.sweep_threads), 1, MOST_THREADS),
             ("baseline_threads", (self.baseline_threads,), 0, MOST_THREADS),
             ("processes", (self.processes, self.most_processes), 1, form.MOST_PROCESSES),
+            ("spare_processes", (self.spare_processes,), 0, form.MOST_PROCESSES),
             ("most_samples", (self.most_samples,), 10, MOST_SAMPLES),
             ("timed_seconds", (self.timed_seconds,), 0.01, 600),
             ("warmup_seconds", (self.warmup_seconds,), 0, 600),
@@ -166,12 +168,26 @@ class Options:
         words = ", ".join(bounds.PERCENTILES)
         _require("bound_percentile", self.bound_percentile in bounds.PERCENTILES, words)
 
-    @property
-    def session(self) -> dict[str, Any]:
-        """What a child is told of how a session is opened, called and fed."""
-        provider = self.provider if self.runtime == ONNXRUNTIME else ""
-        values = {name: getattr(self, name) for name in _SESSION}
-        return {**values, "provider": provider, "batch": self.batch or 1}
+    def session(self, model: Path, **changes: Any) -> SessionRequest:
+        """How a child opens, calls and feeds a model."""
+        return SessionRequest(
+            model=str(model),
+            runtime=self.runtime,
+            provider=self.provider if self.runtime == ONNXRUNTIME else "",
+            provider_options=self.provider_options,
+            strict_provider=self.strict_provider,
+            call_style=self.call_style,
+            threads=self.threads,
+            spinning=self.spinning,
+            concurrency=self.concurrency,
+            batch=self.batch or 1,
+            shapes=self.shapes,
+            input_shapes=self.input_shapes,
+            seed=self.seed,
+            warmup_seconds=self.warmup_seconds,
+            warmup_cap_seconds=self.warmup_cap_seconds,
+            **changes,
+        )
 
     @property
     def processors(self) -> int:

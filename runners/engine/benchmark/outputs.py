@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 # Elements of each output that are kept to be compared: more would count as the model's memory.
-_KEPT = 4096
+_MOST_VALUES = 4096
 _RTOL, _ATOL = 1e-3, 1e-5
 
 
@@ -65,7 +65,7 @@ def fingerprint(values: Any) -> Fingerprint:
                 # The bytes as they lie: a copy would count as the model's memory.
                 digest.update(array.ravel().view(np.uint8).data)
             flat = array.ravel()
-            sample = flat[:: max(1, flat.size // _KEPT)][:_KEPT]
+            sample = flat[:: max(1, flat.size // _MOST_VALUES)][:_MOST_VALUES]
             narrow = array.dtype.kind == "V" or array.dtype.itemsize < 4
             elements.append(sample.astype(np.float32) if narrow else sample.copy())
     except (RuntimeError, TypeError, ValueError):

@@ -75,7 +75,13 @@ class Collector:
         options, count = self.subject.options, len(self.processes)
         counting = [one for one in self.processes if not summary.faults(one, self._gate)]
         dead = count >= 2 and not any(one["samples_ns"] for one in self.processes)
-        if dead or count >= max(options.processes, options.most_processes):
+        most = max(options.processes, options.most_processes)
+        if count >= most:
+            lacking = options.least_processes - len(counting)
+            spare = most + options.spare_processes - count
+            is_late = time.monotonic() > self._until
+            return dead or lacking <= 0 or lacking > spare or is_late
+        if dead:
             return True
         if time.monotonic() > self._until:
             return count >= min(options.processes, options.least_processes)

@@ -167,12 +167,12 @@ def _gpu(before: devices.Reading | None, after: devices.Reading | None) -> dict[
     return {
         "gpu_throttle": sorted({name for one in states for name in one}) if states else NOT_EXPOSED,
         "gpu_sm_clock_mhz": min(lowest) if lowest else NOT_EXPOSED,
-        "gpu_memory_clock_mhz": _known(after.memory_clock_mhz),
-        "gpu_memory_used_bytes": _known(memory),
+        "gpu_memory_clock_mhz": _or_unavailable(after.memory_clock_mhz),
+        "gpu_memory_used_bytes": _or_unavailable(memory),
     }
 
 
-def _known(value: int | None) -> int | str:
+def _or_unavailable(value: int | None) -> int | str:
     return NOT_EXPOSED if value is None else value
 
 

@@ -39,7 +39,8 @@ COMPARISON_METHODS = ("2", "4", COMPARISON_METHOD_VERSION)
 
 NOT_EXPOSED = "not-exposed"
 NOT_APPLICABLE = "not-applicable"
-GPU_PROVIDERS = frozenset({"CUDAExecutionProvider", "TensorrtExecutionProvider"})
+# Execution provider -> the device that ONNX Runtime calls its memory by.
+GPU_PROVIDERS = {"CUDAExecutionProvider": "cuda", "TensorrtExecutionProvider": "cuda"}
 
 SINGLE_STREAM, MULTI_STREAM, SERVER, OFFLINE = "single_stream", "multi_stream", "server", "offline"
 SCENARIOS = (SINGLE_STREAM, MULTI_STREAM, SERVER, OFFLINE)
@@ -347,7 +348,7 @@ _TRIAL = _keyed({
 })  # fmt: skip
 _BOUND = _keyed({
     "latency_ms": _number, "percentile": _one_of(*bounds.PERCENTILES),
-    "rate": _one_of(bounds.SEARCH, bounds.GIVEN), "rule": _text,
+    "rate": _one_of(bounds.SEARCH, bounds.PRESET), "rule": _text,
     "trials": _each(_TRIAL, 4 * bounds.MOST_TRIALS),
 })  # fmt: skip
 _TRIED = _keyed({

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import OPENVINO
 from runners.engine.benchmark import provider_options
-from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.benchmark.record import GPU_PROVIDERS, NOT_APPLICABLE, NOT_EXPOSED
 from runners.engine.runtimes import onnxruntime_cpu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runners.engine.benchmark.requests import SessionRequest
+
 CPU = "CPUExecutionProvider"
-DEVICE_OF = {"CUDAExecutionProvider": "cuda", "TensorrtExecutionProvider": "cuda"}
 OPENVINO_CPU = "OpenVINO:CPU"
 # Larger models are not written a second time to learn the digest of their optimised form.
 _MOST_OPTIMISED = 256 << 20
@@ -60,29 +61,29 @@ class Opened:
     references: list[Any] = field(default_factory=list)
 
 
-def open_session(settings: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
+def open_session(request: SessionRequest, feeds: dict[str, Any], *, profiled: bool) -> Opened:
     """Open a model as the arguments of a measurement say."""
-    if settings["runtime"] == OPENVINO:
-        return _open_openvino(settings, feeds, profiled=profiled)
-    return _open_onnxruntime(settings, feeds, profiled=profiled)
+    if request.runtime == OPENVINO:
+        return _open_openvino(request, feeds, profiled=profiled)
+    return _open_onnxruntime(request, feeds, profiled=profiled)
 
 
-def _open_onnxruntime(settings: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
+def _open_onnxruntime(request: SessionRequest, feeds: dict[str, Any], *, profiled: bool) -> Opened:
     import onnxruntime  # noqa: PLC0415 - only a child loads it
 
-    provider = settings["provider"]
-    if provider in DEVICE_OF and hasattr(onnxruntime, "preload_dlls"):
+    provider = request.provider
+    if provider in GPU_PROVIDERS and hasattr(onnxruntime, "preload_dlls"):
         onnxruntime.preload_dlls()
-    options = _options(onnxruntime, settings, profiled=profiled)
-    providers: list[Any] = [(provider, _provider_options(settings))]
+    options = _options(onnxruntime, request, profiled=profiled)
+    providers: list[Any] = [(provider, _provider_options(request))]
     if provider != CPU:
-        if settings["strict_provider"]:
+        if request.strict_provider:
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
         else:
             providers.append(CPU)
     # Else a provider that fails is replaced by another one, and that would be timed.
     session = onnxruntime.InferenceSession(
-        settings["model"], options, providers=providers, enable_fallback=0
+        request.model, options, providers=providers, enable_fallback=0
     )
     kinds = {port.name: port.type for port in session.get_inputs()}
     values = {
@@ -91,8 +92,8 @@ def _open_onnxruntime(settings: dict[str, Any], feeds: dict[str, Any], *, profil
         if name in kinds
     }
     opened = Opened(
-        [_caller(session, values, settings) for _ in range(settings["concurrency"])],
-        _facts(onnxruntime, session, settings),
+        [_caller(session, values, request) for _ in range(request.concurrency)],
+        _facts(onnxruntime, session, request),
         lambda: _expect_provider(session, provider),
     )
     if profiled:
@@ -110,58 +111,58 @@ def _expect_provider(session: Any, provider: str) -> None:
         raise ProviderLostError(f"{provider} was requested, but {names} ran the model")
 
 
-def _provider_options(settings: dict[str, Any]) -> dict[str, str]:
+def _provider_options(request: SessionRequest) -> dict[str, str]:
     """What the provider itself is opened with; TensorRT finds engines that were built before.
 
     The profiled process, which is not timed, is the first to build them.
     """
-    if settings["provider"] == CPU:
+    if request.provider == CPU:
         return {}  # settings of the session, see `_options`
-    texts = provider_options.as_texts(settings["provider_options"])
-    if settings["provider"] == provider_options.TENSORRT:
+    texts = provider_options.as_texts(request.provider_options)
+    if request.provider == provider_options.TENSORRT:
         texts |= {
             "trt_engine_cache_enable": "1",
             "trt_timing_cache_enable": "1",
-            "trt_engine_cache_path": settings["engine_cache"],
-            "trt_timing_cache_path": settings["engine_cache"],
+            "trt_engine_cache_path": request.engine_cache,
+            "trt_timing_cache_path": request.engine_cache,
         }
     return texts
 
 
-def _options(onnxruntime: Any, settings: dict[str, Any], *, profiled: bool) -> Any:
+def _options(onnxruntime: Any, request: SessionRequest, *, profiled: bool) -> Any:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = settings["threads"]
+    options.intra_op_num_threads = request.threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    if settings["provider"] == CPU:
-        provider_options = settings["provider_options"]
+    if request.provider == CPU:
+        provider_options = request.provider_options
         options.enable_cpu_mem_arena = provider_options.get("enable_cpu_mem_arena", True)
         options.enable_mem_pattern = provider_options.get("enable_mem_pattern", True)
         if provider_options.get("set_denormal_as_zero"):
             options.add_session_config_entry("session.set_denormal_as_zero", "1")
-    spins = "1" if settings["spinning"] else "0"
+    spins = "1" if request.spinning else "0"
     options.add_session_config_entry("session.intra_op.allow_spinning", spins)
-    if settings.get("turn_seconds") and settings["threads"] > 1:
+    if request.turn_seconds and request.threads > 1:
         # Threads that go on looking for work would do so in the other model's turns.
         options.add_session_config_entry("session.force_spinning_stop", "1")
     if profiled:
         options.enable_profiling = True
         options.profile_file_prefix = "profile"
         options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-        if Path(settings["model"]).stat().st_size <= _MOST_OPTIMISED:
+        if Path(request.model).stat().st_size <= _MOST_OPTIMISED:
             options.optimized_model_filepath = "optimised.onnx"
     return options
 
 
-def _caller(session: Any, values: dict[str, Any], settings: dict[str, Any]) -> Caller:
+def _caller(session: Any, values: dict[str, Any], request: SessionRequest) -> Caller:
     """One inference, and what reads the outputs from what it returned."""
-    if settings["call_style"] == "run":
+    if request.call_style == "run":
         if any(type(value).__name__ == "OrtValue" for value in values.values()):
             inputs = {name: _on_device(value, "cpu") for name, value in values.items()}
             names = [port.name for port in session.get_outputs()]
             return Caller(lambda: session.run_with_ort_values(names, inputs))
         return Caller(lambda: session.run(None, values))
-    device = DEVICE_OF.get(settings["provider"], "cpu")
+    device = GPU_PROVIDERS.get(request.provider, "cpu")
     binding = session.io_binding()
     for name, value in values.items():
         binding.bind_ortvalue_input(name, _on_device(value, device))
@@ -187,13 +188,13 @@ def _on_device(value: Any, device: str) -> Any:
     return onnxruntime.OrtValue.ortvalue_from_numpy(value, device, 0)
 
 
-def _facts(onnxruntime: Any, session: Any, settings: dict[str, Any]) -> dict[str, Any]:
+def _facts(onnxruntime: Any, session: Any, request: SessionRequest) -> dict[str, Any]:
     claimed = session.get_providers()
     return {
         "runtime_version": str(onnxruntime.__version__),
         "runtime_build": str(onnxruntime.get_build_info())[:500],
-        "ep_version": _ep_version(settings["provider"]),
-        "claimed": settings["provider"] if settings["provider"] in claimed else claimed[0],
+        "ep_version": _ep_version(request.provider),
+        "claimed": request.provider if request.provider in claimed else claimed[0],
         "providers": claimed,
         "graph_opt_level": "all",
         "execution_mode": "sequential",
@@ -205,7 +206,7 @@ def _ep_version(provider: str) -> str:
 
     Only what this process has loaded is asked: nothing is loaded to be asked.
     """
-    if provider not in DEVICE_OF:
+    if provider not in GPU_PROVIDERS:
         return NOT_APPLICABLE
     versions = []
     for name, library, ask in _LIBRARIES:
@@ -252,22 +253,22 @@ def _digest(path: str) -> str:
     return digest
 
 
-def _open_openvino(settings: dict[str, Any], feeds: dict[str, Any], *, profiled: bool) -> Opened:
+def _open_openvino(request: SessionRequest, feeds: dict[str, Any], *, profiled: bool) -> Opened:
     openvino = importlib.import_module("openvino")
     core = openvino.Core()
-    streams = settings["concurrency"]
+    streams = request.concurrency
     plugin: dict[str, Any] = {
         # The plugin shares its threads among the streams: each inference has as many as asked.
-        "INFERENCE_NUM_THREADS": settings["threads"] * streams,
+        "INFERENCE_NUM_THREADS": request.threads * streams,
         "NUM_STREAMS": streams,
         # Otherwise the plugin computes in bf16 where the processor has it, and says nothing.
         "INFERENCE_PRECISION_HINT": "f32",
         "ENABLE_CPU_PINNING": False,
-        **settings["provider_options"],
+        **request.provider_options,
     }
     if profiled:
         plugin["PERF_COUNT"] = True
-    compiled = core.compile_model(core.read_model(settings["model"]), "CPU", plugin)
+    compiled = core.compile_model(core.read_model(request.model), "CPU", plugin)
     requests = [compiled.create_infer_request() for _ in range(streams)]
     ports = {name: port for port in compiled.inputs for name in port.get_names()}
     values = {ports[name]: value for name, value in feeds.items() if name in ports}
@@ -287,11 +288,11 @@ def _open_openvino(settings: dict[str, Any], feeds: dict[str, Any], *, profiled:
         "execution_mode": f"{hint}, {width}, {kind}",
         "optimised_model_sha256": NOT_APPLICABLE,
     }
+    is_bound = request.call_style != "run"
     callers = [
-        _openvino_caller(request, values if settings["call_style"] == "run" else bound, outputs,
-                         is_bound=settings["call_style"] != "run")
-        for request in requests
-    ]  # fmt: skip
+        _openvino_caller(one, bound if is_bound else values, outputs, is_bound=is_bound)
+        for one in requests
+    ]
     opened = Opened(callers, facts, references=[compiled, requests, bound])
     if profiled:
         from runners.engine.benchmark import profiles  # noqa: PLC0415

@@ -20,6 +20,7 @@ from runners.engine.benchmark import (
 )
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.benchmark.requests import ProcessRequest
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from runners.engine.benchmark.options import Options
     from runners.engine.benchmark.record import Process
+    from runners.engine.benchmark.requests import SessionRequest
     from runners.engine.confine.children import Ending
     from runners.engine.jobs import Job
 
@@ -36,10 +38,6 @@ _PREPARE_SECONDS = 120
 _USUAL_LOAD = 0.5
 _SAMPLES_FOR = "p99"
 _PROFILE_SECONDS = 1.0
-_PHASES = (
-    *("scenario", "samples_per_query", "warmup_seconds", "warmup_cap_seconds", "timed_seconds"),
-    *("timed_cap_seconds", "most_samples"),
-)
 _NOT_SO = "The model does not run in this configuration"
 
 
@@ -100,7 +98,7 @@ class Subject:
         self.make_inputs()
         if self.options.provider == provider_options.TENSORRT:
             self.engine_cache.mkdir(exist_ok=True)
-        ending = self._child(self.arguments("profile", 0))
+        ending = self._child(self.process("profile", 0))
         if ending.kind != "answered":
             raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
         self.facts, self.profile = answers.profiled(ending.answer)
@@ -114,10 +112,10 @@ class Subject:
 
     def make_inputs(self) -> None:
         """Have a child make the inputs; raises TroubleError where none fit the configuration."""
-        arguments = self.arguments("profile", 0)
+        request = self.session()
         ending = self.job.stage(
             "prepare",
-            lambda: feeds.make(self.model, self.job.work / self.name, arguments),
+            lambda: feeds.make(self.model, self.job.work / self.name, request),
             wall_seconds=_PREPARE_SECONDS,
             cpu_seconds=_PREPARE_SECONDS,
             file_bytes=_FILE_BYTES,
@@ -137,7 +135,7 @@ class Subject:
 
     def time(self, ordinal: int, **changed: Any) -> Process:
         """Run one process to its samples, or to the reason why it has none."""
-        return self.run([self], {**self.arguments("time", ordinal), **changed})[0]
+        return self.run([self], replace(self.process("time", ordinal), **changed))[0]
 
     def time_with(self, candidate: Subject, ordinal: int, first: str) -> list[Process]:
         """Run one process that holds two models and times them in turns; gives what each had.
@@ -148,15 +146,15 @@ class Subject:
         sides = [self, candidate] if first == "A" else [candidate, self]
         # Pinned to as many processors as the one with more threads needs.
         wider = max(sides, key=lambda side: side.options.threads)
-        processes = wider.run(sides, wider.arguments("time", ordinal))
+        processes = wider.run(sides, wider.process("time", ordinal))
         return processes if first == "A" else processes[::-1]
 
-    def run(self, sides: list[Subject], arguments: dict[str, Any]) -> list[Process]:
+    def run(self, sides: list[Subject], request: ProcessRequest) -> list[Process]:
         """Run a process with the models of these; gives one's samples, or why it has none, each."""
-        ordinal = int(arguments["ordinal"])
-        models = [side.arguments("time", ordinal) for side in sides]
+        ordinal = request.ordinal
+        models = tuple(side.session() for side in sides)
         before = self._foreign()
-        ending = self._child({**arguments, "models": models}, len(sides))
+        ending = self._child(replace(request, models=models))
         foreign = self._foreign()
         if ending.kind != "answered":
             return [_died(ordinal, _code(ending), self._words(ending)) for _ in sides]
@@ -177,7 +175,7 @@ class Subject:
 
     def seconds_alone(self) -> float:
         """The median of one inference after another, from one process; raises TroubleError."""
-        trial = self.time(0, scenario=form.SINGLE_STREAM, wanted=1)
+        trial = self.time(0, scenario=form.SINGLE_STREAM, samples=1)
         if not trial["samples_ns"]:
             raise TroubleError("benchmark-failed", "The trial of the rate ended early.")
         return statistics.median(trial["samples_ns"]) / 1e9
@@ -196,13 +194,13 @@ class Subject:
         pids = devices.processes()
         return NOT_EXPOSED if pids is None else len(pids)
 
-    def _child(self, arguments: dict[str, Any], models: int = 1) -> Ending:
+    def _child(self, request: ProcessRequest) -> Ending:
         options = self.options
-        seconds = models * options.process_seconds()
+        seconds = max(1, len(request.models)) * options.process_seconds()
         is_gpu = devices.is_gpu(options.provider)
         return self.job.fresh_stage(
             "measure",
-            arguments,
+            request.to_json(),
             cores=self.pinned,
             devices=devices.nodes() if is_gpu else (),
             wall_seconds=seconds,
@@ -210,23 +208,31 @@ class Subject:
             file_bytes=_FILE_BYTES,
         )
 
-    def arguments(self, mode: str, ordinal: int) -> dict[str, Any]:
-        """What a child is told of this model and of how it is measured."""
+    def session(self) -> SessionRequest:
+        """How a child opens, feeds and warms up this model."""
+        return self.options.session(
+            self.model,
+            inputs=str(self.job.work / self.name),
+            engine_cache=str(self.engine_cache),
+            turn_seconds=self.turn_seconds,
+        )
+
+    def process(self, mode: str, ordinal: int) -> ProcessRequest:
+        """What a child is asked that measures this model as its options say."""
         options = self.options
-        enough = self.samples_wanted
-        return {
-            **options.session,
-            **{name: getattr(options, name) for name in _PHASES},
-            "mode": mode,
-            "ordinal": ordinal,
-            "model": str(self.model),
-            "inputs": str(self.job.work / self.name),
-            "engine_cache": str(self.engine_cache),
-            "rate_per_s": self.rate_per_s,
-            "profile_seconds": min(_PROFILE_SECONDS, options.timed_seconds),
-            "turn_seconds": self.turn_seconds,
-            "wanted": -(-enough // options.processes),
-        }
+        return ProcessRequest(
+            mode=mode,
+            ordinal=ordinal,
+            leading=self.session(),
+            scenario=options.scenario,
+            samples_per_query=options.samples_per_query,
+            timed_seconds=options.timed_seconds,
+            timed_cap_seconds=options.timed_cap_seconds,
+            samples=-(-self.samples_wanted // options.processes),
+            most_samples=options.most_samples,
+            rate_per_s=self.rate_per_s,
+            profile_seconds=min(_PROFILE_SECONDS, options.timed_seconds),
+        )
 
     def _words(self, ending: Ending) -> str:
         return text.clip(self.job.cause(ending).rstrip("."), 500)

@@ -43,7 +43,7 @@ def under_bound(subject: Subject, collect: Callable[[], list[Process]]) -> list[
     for _ in range(_MEASUREMENTS):
         while time.monotonic() < until and (rate := search.next_rate()) is not None:
             subject.rate_per_s = rate
-            trial = subject.time(0, wanted=samples)
+            trial = subject.time(0, samples=samples)
             if trial["failure"]:
                 words = f"The trial of {rate:g} arrivals per second ended early: "
                 raise TroubleError("benchmark-failed", words + trial["failure"]["message"])
@@ -103,7 +103,7 @@ def choose_batch(subject: Subject) -> None:
             trial.make_inputs()
             trial.engine_cache.mkdir(exist_ok=True)
             seconds = min(options.timed_seconds, _BATCH_SECONDS)
-            process = trial.time(0, wanted=1, timed_seconds=seconds)
+            process = trial.time(0, samples=1, timed_seconds=seconds)
             reason = process["failure"]["message"] if process["failure"] else ""
         except TroubleError as trouble:
             reason = str(trouble)

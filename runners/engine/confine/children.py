@@ -188,7 +188,7 @@ class _Watch:
     _stop: Stop
     _started: float
     _meter: Meter
-    _said: bytearray = field(default_factory=bytearray)
+    _output: bytearray = field(default_factory=bytearray)
     _mumbled: bytes = b""
     _verdict: Kind | None = None
     _excess: Excess | None = None
@@ -237,7 +237,7 @@ class _Watch:
             self._verdict = "scratch-exceeded" if self._excess else None
 
     def _reason_to_end(self, deadline: float) -> Kind | None:
-        if len(self._said) > self._limits.output_bytes:
+        if len(self._output) > self._limits.output_bytes:
             return "flooded"
         if self._stop.requested():
             return "stopped"
@@ -259,8 +259,8 @@ class _Watch:
                 return False
             if handle == self._words:
                 self._mumbled = (self._mumbled + chunk)[-_STDERR_KEPT:]
-            elif len(self._said) <= self._limits.output_bytes:
-                self._said += chunk
+            elif len(self._output) <= self._limits.output_bytes:
+                self._output += chunk
             else:  # enough: the group is about to be ended
                 return True
 
@@ -273,13 +273,13 @@ class _Watch:
     def _kind_of_end(self, status: int, used: float, words: str) -> tuple[Kind, Any]:
         if self._verdict is not None:
             return self._verdict, self._excess
-        if not self._said.startswith(_CONFINED):
+        if not self._output.startswith(_CONFINED):
             return "unconfined", None
         if os.WIFSIGNALED(status):
             return self._kind_of_death(os.WTERMSIG(status), used, words)
-        if len(self._said) > self._limits.output_bytes:
+        if len(self._output) > self._limits.output_bytes:
             return "flooded", None
-        return _understand(bytes(self._said[len(_CONFINED) :]), words)
+        return _understand(bytes(self._output[len(_CONFINED) :]), words)
 
     def _kind_of_death(self, number: int, used: float, words: str) -> tuple[Kind, Any]:
         if number == signal.SIGXCPU or used >= self._limits.cpu_seconds:

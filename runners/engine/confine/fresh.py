@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Modules with `prepare(arguments)`, called before the confinement, and `work(arguments, prepared)`.
 _TASKS = {"measure": "runners.engine.benchmark.measuring", "probe": "runners.engine.confine.probe"}
-_KEPT = ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "LOCPATH")
+_INHERITED = ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "LOCPATH")
 
 
 def run(
@@ -48,7 +48,7 @@ def run(
 
 
 def _environment() -> dict[str, str]:
-    inherited = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     return {
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",

@@ -46,7 +46,7 @@ class _Count:
     most_files: int
     bytes: int = 0
     files: int = 0
-    seen: set[tuple[int, int]] = field(default_factory=set)
+    inodes: set[tuple[int, int]] = field(default_factory=set)
 
     @property
     def excess(self) -> Excess | None:
@@ -58,9 +58,9 @@ class _Count:
         """Add one name; a file with several names has its bytes once."""
         self.files += 1
         if state.st_nlink != 1 and not stat.S_ISDIR(state.st_mode):
-            if (state.st_dev, state.st_ino) in self.seen:
+            if (state.st_dev, state.st_ino) in self.inodes:
                 return
-            self.seen.add((state.st_dev, state.st_ino))
+            self.inodes.add((state.st_dev, state.st_ino))
         # A sparse file may be filled later, and is stored with its holes.
         apparent = state.st_size if stat.S_ISREG(state.st_mode) else 0
         self.bytes += max(apparent, state.st_blocks * _BLOCK)

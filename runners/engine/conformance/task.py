@@ -21,7 +21,7 @@ from runners.engine.runs.answers import Comparison
 from runners.engine.runs.child_runs import BUNDLED, Form
 from runners.engine.runs.generate import GENERATED
 from runners.engine.runs.localise import Parties
-from runners.engine.runs.shared_runs import Attempt, Bench
+from runners.engine.runs.shared_runs import AGAIN, Attempt, Bench
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +101,7 @@ class _Judge:
             case "reference":
                 return self._reference()
             case "determinism":
-                return self._against_itself("in a second session", tag="again")
+                return self._against_itself("in a second session", tag=AGAIN)
         if not self._runtime.optimises:
             return Verdict("inapplicable", f"{self._name} has no optimisation to switch off")
         return self._against_itself("with optimisation off", optimise=False)

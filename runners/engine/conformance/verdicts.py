@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runners.engine.reports import Finding, Severity
-from runners.engine.runs.child_runs import shown
+from runners.engine.runs.child_runs import title_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,7 +83,7 @@ def refusal(attempt: Attempt | None) -> str:
     if attempt is None or not attempt.refused:
         return attempt.reason if attempt is not None else ""
     name, why = next(iter(attempt.refused.items()))
-    return f"refuses {shown(name)}: {why}"
+    return f"refuses {title_of(name)}: {why}"
 
 
 def place_of(node: Node) -> str:

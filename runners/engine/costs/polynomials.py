@@ -71,7 +71,7 @@ class Fitter:
         # Strides and patches divide sizes, so the points are multiples of a number they divide.
         self.points = [tuple(lattice * (power + 1) for power in powers) for powers in self._terms]
         self._inverse = _inverse([self._row(point) for point in self.points])
-        self._known: dict[tuple[int, ...], Polynomial] = {}
+        self._by_form: dict[tuple[int, ...], Polynomial] = {}
 
     def _row(self, point: Sequence[int]) -> list[Fraction]:
         return [
@@ -82,19 +82,19 @@ class Fitter:
     def fit(self, values: Sequence[int]) -> Polynomial:
         """The polynomial that has these values at `points`."""
         key = tuple(values)
-        if key not in self._known:
+        if key not in self._by_form:
             factors = [
                 sum((one * value for one, value in zip(row, key, strict=True)), Fraction())
                 for row in self._inverse
             ]
-            self._known[key] = Polynomial(
+            self._by_form[key] = Polynomial(
                 tuple(
                     (powers, factor)
                     for powers, factor in zip(self._terms, factors, strict=True)
                     if factor
                 )
             )
-        return self._known[key]
+        return self._by_form[key]
 
 
 def _inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:

@@ -96,10 +96,10 @@ def _table(
     split: Split, folder: Path, texts: Sequence[bool]
 ) -> tuple[list[Array | list[list[str]]], Array | list[str]]:
     targets = split.target.columns or (split.target.column,)
-    wanted = dict.fromkeys(targets, split.task == "classification")
+    schema = dict.fromkeys(targets, split.task == "classification")
     for one, is_text in zip(split.inputs, texts, strict=True):
         for column in one.columns:
-            if wanted.setdefault(column, is_text) != is_text:
+            if schema.setdefault(column, is_text) != is_text:
                 raise UnreadableDataError(f"The column {column!r} is input and target.")
     read_file = {"csv": _csv, "parquet": _parquet}[split.reader]
     size = sum((folder / path).stat().st_size for path in split.files)
@@ -110,13 +110,13 @@ def _table(
     tables = []
     rows = 0
     for path in split.files:
-        tables.append(read_file(folder / path, path, wanted, MOST_ROWS - rows))
+        tables.append(read_file(folder / path, path, schema, MOST_ROWS - rows))
         rows += tables[-1].rows
     if not rows:
         raise UnreadableDataError("The split has no rows.")
     joined = {
         name: _join([table.columns[name] for table in tables], is_text=is_text)
-        for name, is_text in wanted.items()
+        for name, is_text in schema.items()
     }
     values: list[Array | list[list[str]]] = []
     for one, is_text in zip(split.inputs, texts, strict=True):
@@ -136,24 +136,24 @@ def _join(parts: list[Array | list[str]], *, is_text: bool) -> Array | list[str]
     return np.concatenate([np.asarray(part) for part in parts])
 
 
-def _csv(path: Path, name: str, wanted: dict[str, bool], most: int) -> Table:
+def _csv(path: Path, name: str, schema: dict[str, bool], most: int) -> Table:
     """A CSV file (RFC 4180) with a header line."""
     csv.field_size_limit(_FIELD)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, strict=True)
             header = next(lines, [])
-            places = _places(name, header, wanted)
-            columns: dict[str, list[Any]] = {column: [] for column in wanted}
+            places = _places(name, header, schema)
+            columns: dict[str, list[Any]] = {column: [] for column in schema}
             for number, row in enumerate(_rows(lines), start=1):
-                if number > most or number * len(wanted) > MOST_VALUES:
+                if number > most or number * len(schema) > MOST_VALUES:
                     raise _too_many(name)
                 if len(row) != len(header):
                     raise UnreadableDataError(
                         f"Row {number:,} of {name} has {len(row):,} fields; the header has "
                         f"{len(header):,}."
                     )
-                for column, is_text in wanted.items():
+                for column, is_text in schema.items():
                     cell = row[places[column]].strip()
                     columns[column].append(cell if is_text else _number(cell, column, number))
     except (csv.Error, UnicodeDecodeError) as error:
@@ -162,7 +162,7 @@ def _csv(path: Path, name: str, wanted: dict[str, bool], most: int) -> Table:
     return Table(
         count,
         {
-            column: cells if wanted[column] else np.asarray(cells, dtype=np.float64)
+            column: cells if schema[column] else np.asarray(cells, dtype=np.float64)
             for column, cells in columns.items()
         },
     )
@@ -172,14 +172,14 @@ def _rows(lines: Iterator[list[str]]) -> Iterator[list[str]]:
     return (row for row in lines if row)
 
 
-def _places(name: str, header: list[str], wanted: dict[str, bool]) -> dict[str, int]:
+def _places(name: str, header: list[str], schema: dict[str, bool]) -> dict[str, int]:
     if len(header) > MOST_HEADER:
         raise UnreadableDataError(
             f"{name} has {len(header):,} columns; at most {MOST_HEADER:,} are read."
         )
     names = [column.strip() for column in header]
     places = {column: place for place, column in enumerate(names)}
-    for column in wanted:
+    for column in schema:
         if column not in places:
             raise UnreadableDataError(f"{name} has no column {column!r}.")
         if names.count(column) > 1:
@@ -200,7 +200,7 @@ def _number(cell: str, column: str, row: int) -> float:
     )
 
 
-def _parquet(path: Path, name: str, wanted: dict[str, bool], most: int) -> Table:
+def _parquet(path: Path, name: str, schema: dict[str, bool], most: int) -> Table:
     """An Apache Parquet file, where pyarrow is installed."""
     try:
         import pyarrow  # noqa: PLC0415 - an extra of its own, and only in a child
@@ -212,12 +212,12 @@ def _parquet(path: Path, name: str, wanted: dict[str, bool], most: int) -> Table
         ) from None
     try:
         with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
-            _places(name, file.schema_arrow.names, wanted)
-            if file.metadata.num_rows > most or file.metadata.num_rows * len(wanted) > MOST_VALUES:
+            _places(name, file.schema_arrow.names, schema)
+            if file.metadata.num_rows > most or file.metadata.num_rows * len(schema) > MOST_VALUES:
                 raise _too_many(name)
-            columns: dict[str, list[Any]] = {column: [] for column in wanted}
-            for batch in file.iter_batches(10_000, columns=list(wanted), use_threads=False):
-                for column in wanted:
+            columns: dict[str, list[Any]] = {column: [] for column in schema}
+            for batch in file.iter_batches(10_000, columns=list(schema), use_threads=False):
+                for column in schema:
                     columns[column] += batch.column(column).to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
         raise UnreadableDataError(f"{name} is not a readable Parquet file: {error}.") from None
@@ -226,7 +226,7 @@ def _parquet(path: Path, name: str, wanted: dict[str, bool], most: int) -> Table
         raise _too_many(name)
     table: dict[str, Array | list[str]] = {}
     for column, cells in columns.items():
-        if wanted[column]:
+        if schema[column]:
             table[column] = [_text(cell, column, row) for row, cell in enumerate(cells, 1)]
         else:
             numbers = [_plain(cell, column, row) for row, cell in enumerate(cells, 1)]
@@ -269,15 +269,15 @@ def _npz(split: Split, path: Path) -> tuple[list[Array | list[list[str]]], Array
     return read, _target_array(values[split.target.column], split, name)
 
 
-def _arrays(path: Path, name: str, wanted: list[str]) -> dict[str, Array]:
+def _arrays(path: Path, name: str, columns: list[str]) -> dict[str, Array]:
     archive, members = archives.members(path, name)
     archive.close()
-    for column in wanted:
+    for column in columns:
         if f"{column}.npy" not in members:
             raise UnreadableDataError(f"{name} has no array {column!r}.")
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            return {column: np.asarray(arrays[column]) for column in dict.fromkeys(wanted)}
+            return {column: np.asarray(arrays[column]) for column in dict.fromkeys(columns)}
     except (ValueError, OSError, EOFError, KeyError, zlib.error, zipfile.BadZipFile) as error:
         raise UnreadableDataError(f"{name} is not a readable archive of arrays: {error}") from None
 

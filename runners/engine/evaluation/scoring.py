@@ -44,12 +44,12 @@ def figures(work: Path, split: Split, count: int, subject: str) -> dict[str, Any
         )
     if split.task == splits.MULTI_LABEL:
         assert scores is not None  # noqa: S101 - and so has this task
-        predictions, taken, skipped, notes = _several(targets, np.asarray(scores))
+        predictions, figures, skipped, notes = _several(targets, np.asarray(scores))
         lines = "".join(f"{''.join(map(str, row))}\n" for row in predictions.tolist())
     elif split.task == "regression":
         assert scores is not None  # noqa: S101 - a regression has no other outputs
         predictions = scores[:, 0]
-        taken, skipped, notes = _regression(targets, predictions)
+        figures, skipped, notes = _regression(targets, predictions)
         lines = "".join(f"{value!r}\n" for value in predictions.tolist())
     else:
         labels = json.loads((work / predicting.LABELS).read_bytes())
@@ -57,20 +57,20 @@ def figures(work: Path, split: Split, count: int, subject: str) -> dict[str, Any
         numbers = _numbers(labels, split.target.labels)
         if scores is not None and scores.shape[1] == 1:
             positive = split.target.labels.index(split.target.positive)
-            predictions, taken, notes = _binary(targets, np.asarray(scores[:, 0]), positive)
+            predictions, figures, notes = _binary(targets, np.asarray(scores[:, 0]), positive)
             skipped = {}
             _require_agreement(predictions, numbers)
         else:
             if scores is not None:
                 scores = _in_order(scores, keys, numbers, split.target.labels)
             predictions = scores.argmax(axis=1) if numbers is None else numbers  # type: ignore[union-attr]
-            taken, skipped, notes = _classification(targets, predictions, scores, count)
+            figures, skipped, notes = _classification(targets, predictions, scores, count)
         lines = "".join(f"{number}\n" for number in predictions.tolist())
     is_constant = len(predictions) > 1 and bool((predictions == predictions[0]).all())
     digest = hashlib.sha256(lines.encode()).hexdigest()
     seed = int(hashlib.sha256(f"{subject}{digest}".encode()).hexdigest()[:12], 16)
-    rows = metrics.intervals(taken, len(targets), seed)
-    undefined = dict.fromkeys(taken.keys() - rows.keys(), "It is not defined for these targets.")
+    rows = metrics.intervals(figures, len(targets), seed)
+    undefined = dict.fromkeys(figures.keys() - rows.keys(), "It is not defined for these targets.")
     return {
         "figures": [
             {"metric": name, "value": value, "low": low, "high": high}
@@ -103,15 +103,15 @@ def _classification(
     targets: Array, predictions: Array, scores: Array | None, count: int
 ) -> tuple[dict[str, metrics.Metric], dict[str, str], list[str]]:
     most = max(count, int(predictions.max()) + 1)
-    taken = {
+    figures = {
         "accuracy": metrics.mean((predictions == targets).astype(np.float64)),
         "f1-macro": metrics.macro_f1(targets, predictions),
     }
     if scores is None:
         names = ("top-5", "roc_auc", "log_loss") if most > metrics.TOP else ("roc_auc", "log_loss")
-        return taken, dict.fromkeys(names, NO_SCORES), []
+        return figures, dict.fromkeys(names, NO_SCORES), []
     if scores.shape[1] > metrics.TOP:
-        taken["top-5"] = metrics.mean(metrics.in_top(targets, scores))
+        figures["top-5"] = metrics.mean(metrics.in_top(targets, scores))
     skipped: dict[str, str] = {}
     notes: list[str] = []
     is_share = bool((scores >= 0).all() and (scores <= 1 + _SUM_TOLERANCE).all())
@@ -119,16 +119,16 @@ def _classification(
     if is_share and bool((np.abs(sums - 1) <= _SUM_TOLERANCE).all()):
         probabilities = np.asarray(scores)
     elif is_share:
-        return taken, dict.fromkeys(("roc_auc", "log_loss"), NEITHER), notes
+        return figures, dict.fromkeys(("roc_auc", "log_loss"), NEITHER), notes
     else:
         probabilities = metrics.softmax(scores)
         notes.append(SOFTMAX)
-    taken["log_loss"] = metrics.mean(metrics.log_losses(targets, probabilities))
+    figures["log_loss"] = metrics.mean(metrics.log_losses(targets, probabilities))
     if scores.size > metrics.MOST_CURVE_VALUES:
         skipped["roc_auc"] = _TOO_MANY
     else:
-        taken["roc_auc"] = metrics.area(targets, probabilities)
-    return taken, skipped, notes
+        figures["roc_auc"] = metrics.area(targets, probabilities)
+    return figures, skipped, notes
 
 
 def _binary(
@@ -158,15 +158,15 @@ def _several(
     """Predictions and metrics of a score for each row and label; a label counts above one half."""
     shares, notes = _shares(scores)
     predictions = (shares > 0.5).astype(np.int64)
-    taken = {
+    figures = {
         "accuracy": metrics.mean((predictions == targets).all(axis=1).astype(np.float64)),
         "f1-macro": metrics.several_f1(targets, predictions, is_micro=False),
         "f1-micro": metrics.several_f1(targets, predictions, is_micro=True),
     }
     if scores.size > metrics.MOST_CURVE_VALUES:
-        return predictions, taken, {"roc_auc": _TOO_MANY}, notes
-    taken["roc_auc"] = metrics.mean_area(targets == 1, scores)
-    return predictions, taken, {}, notes
+        return predictions, figures, {"roc_auc": _TOO_MANY}, notes
+    figures["roc_auc"] = metrics.mean_area(targets == 1, scores)
+    return predictions, figures, {}, notes
 
 
 def _shares(scores: Array) -> tuple[Array, list[str]]:

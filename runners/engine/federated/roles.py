@@ -34,7 +34,7 @@ _QUANTISED = re.compile(r"(?:Q|Deq|DynamicQ)uantize\w*|QLinear\w+|QGemm|QAttenti
 _RENAMED = re.compile(r"onnx::\w+_\d+")
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _FOLDED = re.compile(r"FuseBatchNorm|batch_norm|modules\.batchnorm")
-_SHOWN = 100
+_LONGEST = 100
 
 
 @dataclass(slots=True)
@@ -97,12 +97,12 @@ def unmatched(
 ) -> list[Finding]:
     """Say which patterns gave no tensor their role, since a wrong one would go unnoticed."""
     names = [tensor.name for tensor in model.graph.initializer]
-    listed = ", ".join(_shown(name) for name in names[:3])
+    listed = ", ".join(_quoted(name) for name in names[:3])
     examples = f" The model's tensors have names such as {listed}." if listed else " "
     return [
         refuse(
             "training-role-unmatched",
-            f"The pattern {_shown(pattern)} makes no tensor {role}: it fits none, or only such "
+            f"The pattern {_quoted(pattern)} makes no tensor {role}: it fits none, or only such "
             "as cannot be that (integers are not trained, and what a batch normalisation counts "
             f"is statistic or frozen), or another pattern goes before it.{examples}",
             pattern,
@@ -157,13 +157,13 @@ def _odd_statistics(model: onnx.ModelProto, uses: Uses) -> Iterator[Finding]:
                 yield refuse(
                     "training-statistics-aliased",
                     f"The {what} of {_named(node)} is not a tensor of its own but comes from "
-                    f"{_shown(copied.get(name, name))}: trained, it would follow that. {_KEEP}",
+                    f"{_quoted(copied.get(name, name))}: trained, it would follow that. {_KEEP}",
                     name,
                 )
             elif len(uses.places[name]) > 1:
                 yield refuse(
                     "training-statistics-aliased",
-                    f"The {what} of {_named(node)}, {_shown(name)}, is read elsewhere too, so "
+                    f"The {what} of {_named(node)}, {_quoted(name)}, is read elsewhere too, so "
                     f"one tensor would have to be two. {_KEEP}",
                     name,
                 )
@@ -185,7 +185,7 @@ def _aliases(model: onnx.ModelProto, moving: set[str]) -> Iterator[Finding]:
         ):
             yield refuse(
                 "training-weights-aliased",
-                f"{_shown(node.output[0])} is a copy of {_shown(node.input[0])} because both had "
+                f"{_quoted(node.output[0])} is a copy of {_quoted(node.input[0])} because both had "
                 f"equal values when the model was exported; trained, they would differ. {_KEEP}",
                 node.input[0],
             )
@@ -197,7 +197,7 @@ def _renamed(moving: set[str]) -> Iterator[Finding]:
         yield refuse(
             "training-weights-renamed",
             "The exporter folded or transposed weights and renamed them, such as "
-            f"{_shown(names[0])} ({len(names):,} of them): no layer has such a name. {_KEEP}",
+            f"{_quoted(names[0])} ({len(names):,} of them): no layer has such a name. {_KEEP}",
             names[0],
         )
 
@@ -222,12 +222,13 @@ _KEEP = (
 
 def refuse(code: str, message: str, where: str) -> Finding:
     """Give the finding that forbids a training."""
-    return Finding(code, "error", text.message(message), text.clip(where, _SHOWN))
+    return Finding(code, "error", text.message(message), text.clip(where, _LONGEST))
 
 
 def _named(node: onnx.NodeProto) -> str:
-    return f"the {node.op_type} node {_shown(node.name)}" if node.name else f"a {node.op_type} node"
+    kind = f"{node.op_type} node"
+    return f"the {kind} {_quoted(node.name)}" if node.name else f"a {kind}"
 
 
-def _shown(name: str) -> str:
-    return repr(text.clip(name, _SHOWN))
+def _quoted(name: str) -> str:
+    return repr(text.clip(name, _LONGEST))

@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from hub import counting
 from hub.protocol import federated, safetensors
 from hub.protocol.federated import FROZEN, TRAINABLE, Part
 from runners.engine.federated import roles
@@ -92,9 +93,10 @@ def split(model: onnx.ModelProto, patterns_by_role: Mapping[str, Iterable[str]])
         *_unfit(parts),
     ]
     if left:
+        tensors = counting.noun(len(left), "float tensor is", "float tensors are")
         words = (
-            f"{len(left):,} float tensors are in constants, bodies, functions or sparse form and "
-            f"stay unchanged: {', '.join(map(repr, left[:3]))}. Only initializers of the main "
+            f"{len(left):,} {tensors} in constants, bodies, functions or sparse form, "
+            f"unchanged: {', '.join(map(repr, left[:3]))}. Only initializers of the main "
             "graph are exchanged."
         )
         findings.append(Finding("training-not-exchangeable", "warning", text.message(words)))

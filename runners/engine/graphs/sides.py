@@ -107,7 +107,7 @@ def _placed(model: onnx.ModelProto) -> Iterator[Placed]:
         yield Placed(index, path, node, reads, outputs)
         for position, name in enumerate(node.output):
             if name:
-                scope.made[name] = (index, position)
+                scope.producers[name] = (index, position)
                 scope.stored.pop(name, None)
 
 
@@ -115,8 +115,8 @@ def _input(name: str, scope: nodes.Scope, places: dict[str, str]) -> Input:
     if not name:
         return NOTHING
     label, kind = text.clip(name, nodes.NAME_CHARACTERS), scope.types.get(name, "")
-    if name in scope.made:
-        maker, output = scope.made[name]
+    if name in scope.producers:
+        maker, output = scope.producers[name]
         return Input(label, kind, maker, output)
     if name in scope.stored:
         return Input(label, kind, stored=scope.stored[name])

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Array = np.ndarray[Any, Any]
-    Found = Iterator[tuple[str, Any]]
+    Tensors = Iterator[tuple[str, Any]]
 
 NAME = "tensors.json"
 # Of a file with more tensors the largest are looked at.
@@ -68,7 +68,7 @@ def run(job: Job) -> Report:
 
 
 def write(
-    read: Callable[..., tuple[int, Found]],
+    read: Callable[..., tuple[int, Tensors]],
     folder: Path,
     entry: str,
     sizes: dict[str, int],
@@ -184,7 +184,7 @@ def _type(array: Array) -> str:
 # --- what a file holds ---------------------------------------------------------------------------
 
 
-def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int, Found]:
+def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int, Tensors]:
     """The initialisers of a model's main graph, in its order; of many the largest."""
     place = folder.joinpath(*entry.split("/"))
     with place.open("rb") as file:
@@ -200,7 +200,7 @@ def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int,
     largest = heapq.nlargest(MOST_LISTED, rows, key=lambda row: row[0].elements)
     ordered = sorted(largest, key=lambda row: row[1])
 
-    def each() -> Found:
+    def each() -> Tensors:
         for tensor, first, second, sparse in ordered:
             name = text.decode(tensor.name, text.NAME_LIMIT)
             if sparse or tensor.elements > MOST_ELEMENTS:
@@ -221,7 +221,7 @@ def _untold(tensor: Any, *, sparse: bool) -> dict[str, Any]:
     return {"dtype": kind, "shape": shape, "elements": tensor.elements, "why": why}
 
 
-def _protocol_buffer(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Found]:
+def _protocol_buffer(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Tensors]:
     """A TensorProto, or a SequenceProto of some; nothing says which, so the fields decide."""
     raw = folder.joinpath(*entry.split("/")).read_bytes()
     try:
@@ -244,14 +244,14 @@ def _protocol_buffer(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[
     return len(tensors), ((row.name, numpy_helper.to_array(row)) for row in listed)
 
 
-def _numpy_array(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Found]:
+def _numpy_array(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Tensors]:
     array = np.load(folder.joinpath(*entry.split("/")), mmap_mode="r", allow_pickle=False)
     if not isinstance(array, np.ndarray):
         raise UnreadableTensorError("it is an archive, not one array.")
     return 1, iter([(PurePosixPath(entry).stem, array)])
 
 
-def _numpy_archive(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Found]:
+def _numpy_archive(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Tensors]:
     archive = zipfile.ZipFile(folder.joinpath(*entry.split("/")))
     members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
     if not members:
@@ -259,7 +259,7 @@ def _numpy_archive(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[in
     if sum(one.file_size for one in members) > _UNPACKED_BYTES:
         raise UnreadableTensorError("the archive expands to more than 1 GiB.")
 
-    def each() -> Found:
+    def each() -> Tensors:
         for member in members[:MOST_LISTED]:
             with archive.open(member) as file:
                 array = np.lib.format.read_array(file, allow_pickle=False)
@@ -268,7 +268,7 @@ def _numpy_archive(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[in
     return len(members), each()
 
 
-READERS: dict[str, Callable[[Path, str, dict[str, int]], tuple[int, Found]]] = {
+READERS: dict[str, Callable[[Path, str, dict[str, int]], tuple[int, Tensors]]] = {
     ".onnx": _initialisers,
     ".pb": _protocol_buffer,
     ".npy": _numpy_array,

@@ -186,7 +186,7 @@ def _initializers(state: Walk) -> dict[str, Any]:
         "sparse": state.sparse,
         "largest": [
             {
-                "name": _shown(tensor),
+                "name": _name(tensor),
                 "dtype": DATA_TYPES.get(tensor.data_type, ("unknown", 0))[0],
                 "shape": list(tensor.dimensions),
                 "bytes": tensor.stored,
@@ -197,13 +197,13 @@ def _initializers(state: Walk) -> dict[str, Any]:
         "unused": {
             "count": len(unused),
             "bytes": sum(tensor.stored for tensor in unused),
-            "names": [_shown(tensor) for tensor in unused[:_LISTED_NAMES]],
+            "names": [_name(tensor) for tensor in unused[:_LISTED_NAMES]],
         },
         "duplicates": _duplicates(state),
     }
 
 
-def _shown(tensor: Tensor) -> str:
+def _name(tensor: Tensor) -> str:
     return text.decode(tensor.name, text.NAME_LIMIT)
 
 

@@ -93,25 +93,25 @@ def _number(walk: Walk, values: dict[str, str], key: str) -> int | None:
     return None
 
 
-def _fit(walk: Walk, wanted: External, needed: int) -> External | None:
-    size = walk.files[wanted.path]
-    if wanted.length != needed:
+def _fit(walk: Walk, external: External, needed: int) -> External | None:
+    size = walk.files[external.path]
+    if external.length != needed:
         walk.refuse(
             "external-data-length",
-            f"External data has {wanted.length:,} bytes but the tensor's shape and type need "
+            f"External data has {external.length:,} bytes but the tensor's shape and type need "
             f"{needed:,}.",
         )
         return None
-    if wanted.offset + wanted.length > size:
+    if external.offset + external.length > size:
         walk.refuse(
             "external-data-range",
-            f"External data ends at byte {wanted.offset + wanted.length:,}, but "
-            f"{text.clip(wanted.path, 100)!r} has {size:,} bytes. The file is truncated or "
+            f"External data ends at byte {external.offset + external.length:,}, but "
+            f"{text.clip(external.path, 100)!r} has {size:,} bytes. The file is truncated or "
             "belongs to another export.",
         )
         return None
-    walk.external.setdefault(wanted.path, []).append(wanted)
-    return wanted
+    walk.external.setdefault(external.path, []).append(external)
+    return external
 
 
 def strange_keys(entries: list[tuple[str, str]]) -> list[str]:

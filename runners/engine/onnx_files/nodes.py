@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from hub import counting
 from runners.engine.onnx_files import text
 from runners.engine.onnx_files.vocabulary import (
     CATEGORIES,
@@ -46,15 +47,15 @@ TYPES = {
 class Scope:
     """What the nodes of one graph see: types of values in words, stored tensors, and who made what.
 
-    ``made`` is for whoever walks: it is handed on to inner graphs as it is when they begin.
+    ``producers`` is for whoever walks: it is handed on to inner graphs as it is when they begin.
     """
 
     types: dict[str, str] = field(default_factory=dict)
     stored: dict[str, onnx.TensorProto] = field(default_factory=dict)
-    made: dict[str, Any] = field(default_factory=dict)
+    producers: dict[str, Any] = field(default_factory=dict)
 
     def inner(self) -> Scope:
-        return Scope(dict(self.types), dict(self.stored), dict(self.made))
+        return Scope(dict(self.types), dict(self.stored), dict(self.producers))
 
 
 def write(skeleton: Path, target: Path, *, infer: bool) -> dict[str, Any]:
@@ -212,9 +213,9 @@ _WORDS: dict[str, Callable[[Any], str]] = {
     "floats": lambda one: _list("floats", list(one.floats)),
     "ints": lambda one: _list("ints", list(one.ints)),
     "strings": lambda one: _list("strings", list(one.strings)),
-    "graph": lambda one: f"{len(one.g.node)} node{'' if len(one.g.node) == 1 else 's'}",
-    "graphs": lambda one: f"{len(one.graphs)} graphs",
-    "tensors": lambda one: f"{len(one.tensors)} tensors",
+    "graph": lambda one: counting.plural(len(one.g.node), "node"),
+    "graphs": lambda one: counting.plural(len(one.graphs), "graph"),
+    "tensors": lambda one: counting.plural(len(one.tensors), "tensor"),
 }
 
 

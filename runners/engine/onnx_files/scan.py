@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from typing import Any
 
+from hub import counting
 from runners.engine.onnx_files import file_types, graphs, tensors, text, walk, wire
 from runners.engine.onnx_files.walk import Scope, Walk
 
@@ -52,9 +53,10 @@ def _explain_cut(state: Walk, error: wire.TruncatedError) -> None:
         state.refuse("malformed", f"A message inside the model claims too many bytes: {error}.")
         return
     missing = error.claimed - error.left
+    verb = counting.noun(missing, "byte is", "bytes are")
     state.refuse(
         "truncated",
-        f"The file is truncated: at least {missing:,} bytes are missing. Upload the complete file "
+        f"The file is truncated: at least {missing:,} {verb} missing. Upload the complete file "
         "again and compare its size.",
     )
 
@@ -65,9 +67,13 @@ def _folders(state: Walk) -> str:
         f"{key} ({count:,})" if count > 1 else key
         for key, count in sorted(state.local_path_keys.items())
     )
-    nodes = f", on {state.local_path_nodes:,} nodes" if state.local_path_nodes else ""
+    count = state.local_path_nodes
+    nodes = f", on {count:,} {counting.noun(count, 'node')}" if count else ""
+    texts = counting.noun(
+        state.local_paths, "text in the file contains", "texts in the file contain"
+    )
     return (
-        f"{state.local_paths:,} texts in the file contain paths of the machine it was created on: "
+        f"{state.local_paths:,} {texts} paths of the machine it was created on: "
         f"{keys}{nodes}. Facts and pages leave them out, but anyone who downloads the file can "
         "read them. To strip it: `for node in model.graph.node: node.doc_string = ''; "
         "del node.metadata_props[:]`, the same for the model, its functions and subgraphs, then "

@@ -41,12 +41,12 @@ class _Reader:
         self._tensor = Tensor()
         self._dimensions: list[int] = []
         self._entries: Counter[int] = Counter()
-        self._seen: Counter[int] = Counter()
+        self._fields: Counter[int] = Counter()
         self._outside: list[tuple[str, str]] = []
         self._location = 0
 
     def take(self, number: int, kind: int, first: int, second: int) -> None:
-        self._seen[number] += 1
+        self._fields[number] += 1
         if number in _VALUE_FIELDS:
             self._count(number, kind, first, second)
         elif number == 1:
@@ -101,11 +101,11 @@ class _Reader:
     def _sound_claims(self) -> bool:
         """Work out elements and bytes; False when there is nothing to hold the values against."""
         tensor, refuse = self._tensor, self._walk.refuse
-        if self._seen[3]:
+        if self._fields[3]:
             refuse(
                 "tensor-segment", "The tensor is split into segments, which no library supports."
             )
-        if max((self._seen[number] for number in (2, 8, 9, 14)), default=0) > 1:
+        if max((self._fields[number] for number in (2, 8, 9, 14)), default=0) > 1:
             refuse("field-repeated", "A field that may occur once occurs several times.")
         if tensor.data_type not in DATA_TYPES:
             refuse("tensor-type-unknown", f"ONNX has no data type {tensor.data_type}.")

@@ -44,11 +44,11 @@ class Notes:
 
     def __init__(self) -> None:
         self._findings: list[Finding] = []
-        self._seen: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
 
     def add(self, code: str, severity: Severity, message: str, where: str = "") -> None:
-        self._seen[code] += 1
-        if self._seen[code] <= _FINDINGS_PER_CODE:
+        self._counts[code] += 1
+        if self._counts[code] <= _FINDINGS_PER_CODE:
             message = text.clip(message, text.MESSAGE_LIMIT)
             self._findings.append(Finding(code, severity, message, text.clip(where, _WHERE_LIMIT)))
 
@@ -62,7 +62,7 @@ class Notes:
 
     def findings(self) -> tuple[Finding, ...]:
         findings = list(self._findings)
-        for code, count in self._seen.items():
+        for code, count in self._counts.items():
             if count > _FINDINGS_PER_CODE:
                 severity = next(one.severity for one in findings if one.code == code)
                 more = count - _FINDINGS_PER_CODE

@@ -33,7 +33,7 @@ class Loose:
 
     node: onnx.NodeProto
     scope: Scope
-    made: list[onnx.NodeProto] = field(default_factory=list)
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
     error: str = ""
 
 
@@ -123,7 +123,7 @@ class _Bag:
             behind = _behind(ends, maker)
             nodes_of.append(sorted(behind, key=lambda node: order[id(node)]))
         for place, one in enumerate(self._loose):
-            one.made = _renamed(nodes_of[place], self._names[place], tensors, one.node, names)
+            one.nodes = _renamed(nodes_of[place], self._names[place], tensors, one.node, names)
 
 
 def _provide(graph: onnx.GraphProto, inner: str, name: str, scope: Scope) -> None:

@@ -16,21 +16,21 @@ class Names:
     """Every value and node name of a model, so that new ones cannot collide."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
-        self._taken: set[str] = set()
+        self._names: set[str] = set()
         for graph in every_graph(model):
             for values in (graph.input, graph.output, graph.value_info, graph.initializer):
-                self._taken.update(value.name for value in values)
-            self._taken.update(sparse.values.name for sparse in graph.sparse_initializer)
+                self._names.update(value.name for value in values)
+            self._names.update(sparse.values.name for sparse in graph.sparse_initializer)
             for node in graph.node:
-                self._taken.update((node.name, *node.input, *node.output))
+                self._names.update((node.name, *node.input, *node.output))
 
     def fresh(self, base: str) -> str:
         """Give a name like `base` that is not taken, and take it."""
         name, count = base, 1
-        while name in self._taken:
+        while name in self._names:
             count += 1
             name = f"{base}_{count}"
-        self._taken.add(name)
+        self._names.add(name)
         return name
 
 

@@ -115,9 +115,9 @@ class Conveyor:
             # No checker has seen the model yet: inputs and attributes may be missing or odd.
             self._block(piece, f"the node is not what its operator asks for: {error}")
             return
-        if case.made:
+        if case.nodes:
             self.used.add(rule.name)
-            self._replace(piece, case.made, rule.leads_to(piece.version), left)
+            self._replace(piece, case.nodes, rule.leads_to(piece.version), left)
         else:
             piece.unruled = (*piece.unruled, rule.name)
             left.append(piece)
@@ -142,18 +142,18 @@ class Conveyor:
             elif one.error:
                 continue
             else:
-                self._replace(piece, one.made, goal, left)
+                self._replace(piece, one.nodes, goal, left)
         return left
 
     def _replace(
-        self, piece: Piece, made: list[onnx.NodeProto], version: int, left: list[Piece]
+        self, piece: Piece, nodes: list[onnx.NodeProto], version: int, left: list[Piece]
     ) -> None:
-        _inherit(piece.node, made)
+        _inherit(piece.node, nodes)
         scope = piece.scope
-        if version != self.target and len(made) > 1:
-            scope = _scope_within(made, version, piece.scope)
+        if version != self.target and len(nodes) > 1:
+            scope = _scope_within(nodes, version, piece.scope)
         piece.parts = [
-            Piece(node, version, scope, piece.origin, unruled=piece.unruled) for node in made
+            Piece(node, version, scope, piece.origin, unruled=piece.unruled) for node in nodes
         ]
         left.extend(piece.parts)
 
@@ -171,12 +171,12 @@ def _is_plain_constant(node: onnx.NodeProto) -> bool:
     return node.op_type == "Constant" and [one.name for one in node.attribute] == ["value"]
 
 
-def _inherit(node: onnx.NodeProto, made: list[onnx.NodeProto]) -> None:
+def _inherit(node: onnx.NodeProto, nodes: list[onnx.NodeProto]) -> None:
     """The node that does the old one's work keeps its name, documentation and metadata."""
     last = set(node.output)
-    heirs = [one for one in made if one.op_type == node.op_type]
-    heirs += [one for one in made if last & set(one.output)]
-    for one in made:
+    heirs = [one for one in nodes if one.op_type == node.op_type]
+    heirs += [one for one in nodes if last & set(one.output)]
+    for one in nodes:
         one.name = ""
     if heirs:
         heir = heirs[0]
@@ -186,18 +186,18 @@ def _inherit(node: onnx.NodeProto, made: list[onnx.NodeProto]) -> None:
         heir.metadata_props.extend(node.metadata_props)
 
 
-def _scope_within(made: list[onnx.NodeProto], version: int, around: Scope) -> Scope:
+def _scope_within(nodes: list[onnx.NodeProto], version: int, around: Scope) -> Scope:
     """Learn the types of the values between new nodes, which the next step may ask for."""
     graph = onnx.GraphProto(name="fragment")
-    inside = {name for node in made for name in node.output}
-    for name in sorted({name for node in made for name in node.input if name} - inside):
+    inside = {name for node in nodes for name in node.output}
+    for name in sorted({name for node in nodes for name in node.input if name} - inside):
         constant, kind = around.constant(name), around.type(name)
         if constant is not None:
             graph.initializer.append(constant)
             graph.initializer[-1].name = name
         elif kind is not None:
             graph.input.append(onnx.ValueInfoProto(name=name, type=kind))
-    graph.node.extend(made)
+    graph.node.extend(nodes)
     model = onnx.helper.make_model(
         graph, ir_version=10, opset_imports=[onnx.helper.make_opsetid("", version)]
     )

@@ -82,11 +82,11 @@ def _marked(model: onnx.ModelProto) -> Iterator[_Body]:
     count = 0
     unreachable: set[int] = set()
     for holder, node in enumerate(holders):
-        taken = fixed.truth(node.input[0]) if node.op_type == "If" else None
+        condition = fixed.truth(node.input[0]) if node.op_type == "If" else None
         for attribute in node.attribute:
             for body in [attribute.g] if attribute.HasField("g") else list(attribute.graphs):
                 inner = list(bodies.nodes_of(body))
-                reachable = taken is None or taken == (attribute.name == "then_branch")
+                reachable = condition is None or condition == (attribute.name == "then_branch")
                 if id(node) in unreachable or not reachable:
                     # Every holder is alive in the list, so that its id is its own.
                     reachable = False

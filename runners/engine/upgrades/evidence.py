@@ -139,8 +139,8 @@ def hold(path: Path, runs: Sequence[Path], actual: Path) -> dict[str, Any]:
         for name in sides[0]:
             values = [side[name] for side in sides if name in side]
             figures, spread = noise.judge(name_of(name), values, dataset.outputs.get(name))
-            shown = child_runs.shown(dataset.name)
-            rows.append({"dataset": shown, **figures.to_json(), "noise": spread})
+            title = child_runs.title_of(dataset.name)
+            rows.append({"dataset": title, **figures.to_json(), "noise": spread})
             worst = worst or ("" if figures.agrees else dataset.name)
     # Of those that agree, the largest difference comes first.
     rows.sort(key=lambda row: -number(row["max_abs"], 0.0) if row["agrees"] else 0.0)

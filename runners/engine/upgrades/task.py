@@ -119,7 +119,7 @@ class _Ascent:
                 continue
             trial = self._judge(step, candidate)
             if trial.proof is not None:
-                return self._made(step, candidate, trial, trial.proof)
+                return self._success(step, candidate, trial, trial.proof)
             if step.untouched and self._spare is None:
                 self._spare = (step, candidate)
             else:
@@ -141,7 +141,7 @@ class _Ascent:
         step.result = "unchanged-operators"
         del self._steps[self._steps.index(step) + 1 :]
         proof = Proof((REGISTRY,))
-        return self._made(step, candidate, Trial("equal", proof=proof), proof)
+        return self._success(step, candidate, Trial("equal", proof=proof), proof)
 
     def _discard(self, target: int) -> None:
         (self._job.out / self._name(target)).unlink(missing_ok=True)
@@ -256,7 +256,7 @@ class _Ascent:
             step.node = ending.answer
             step.reason += f" (first at node {step.node['name']!r}, {step.node['op']})"
 
-    def _made(self, step: Step, candidate: Form, trial: Trial, proof: Proof) -> Report:
+    def _success(self, step: Step, candidate: Form, trial: Trial, proof: Proof) -> Report:
         assert self._court is not None  # noqa: S101 - a trial has happened
         job, name = self._job, self._name(step.target)
         sizes = staging.sizes({path: job.request.files[path] for path in self._external})

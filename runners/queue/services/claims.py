@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # How long a host is kept free for a job that wants it alone; renewed by each look at that job.
 RESERVED = timedelta(seconds=60)
+# How long it is kept for the next one; its worker looks for work at once.
+HANDED_ON = timedelta(seconds=10)
 
 
 def claim(
@@ -48,12 +50,34 @@ def claim(
     if not rows.exists():  # asked often, and mostly in vain: no lock for that
         return None
     if capabilities is None:
-        told = Worker.objects.filter(name=worker).values_list("capabilities", flat=True)
-        capabilities = told.first() or {}
+        stored = Worker.objects.filter(name=worker).values_list("capabilities", flat=True)
+        capabilities = stored.first() or {}
     try:
         return _claim(worker, rows, host or worker, capabilities, now)
     except IntegrityError:  # another worker took the same host or GPU in this moment
         return None
+
+
+def hand_on(ended: Job) -> None:
+    """Keep the host of a job that had it alone for the next one like it, if its turn is near.
+
+    Otherwise another worker would begin a proof first, and the host would have to come to rest for
+    each benchmark. The namespace whose turn it is decides. Belongs into the transaction of the end.
+    """
+    if ended.exclusive != Job.Exclusive.HOST:
+        return
+    now = timezone.now()
+    rows = Job.objects.filter(state=Job.State.QUEUED, not_before__lte=now)
+    rows = rows.exclude(pool=Job.Pool.LIGHT).exclude(priority=Job.URGENT)
+    for own in order.turns(rows, now):
+        due_at = own.values_list("due_at", flat=True).first()
+        alike = own.filter(exclusive=ended.exclusive, pool=ended.pool, requires=ended.requires)
+        near = alike.filter(due_at__lte=due_at + order.BATCH).first() if due_at else None
+        if near is not None:
+            Host.objects.filter(name=ended.host).update(
+                reserved_for=near, reserved_until=now + HANDED_ON
+            )
+        return
 
 
 @transaction.atomic
@@ -107,6 +131,8 @@ def _allowed_on(place: Host, rows: Any, now: datetime) -> Any:
     if _at_work(place.name).filter(exclusive=Job.Exclusive.HOST).exists():
         return rows.filter(pool=Job.Pool.LIGHT)
     if place.reserved_until is None or place.reserved_until < now:
+        return rows
+    if place.reserved_for is None or place.reserved_for.state != Job.State.QUEUED:
         return rows
     return rows.filter(
         Q(pk=place.reserved_for_id) | Q(pool=Job.Pool.LIGHT) | Q(priority=Job.URGENT)

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from registry.core import events
 from runners.models import Attempt, Bar, Job
-from runners.queue.services import sharing
+from runners.queue.services import claims, sharing
 
 if TYPE_CHECKING:
     from runners.engine.reports import Report
@@ -65,6 +65,7 @@ def finish(job: Job, report: Report) -> bool:
         return False
     _close(job, Attempt.Outcome.SUCCEEDED if passed else Attempt.Outcome.FAILED, detail)
     _tell(job)
+    claims.hand_on(job)  # first: claims lock the host before the files of shared results
     sharing.answer_others(job)
     return True
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 def key_of(
-    kind: str, subject: str, given: dict[str, Any], requires: dict[str, Any] | None = None
+    kind: str, subject: str, job_input: dict[str, Any], requires: dict[str, Any] | None = None
 ) -> str:
     """What makes two jobs the same work: kind, bytes, input, needs and engine."""
-    told = [content.ENGINE, kind, subject, given, *([requires] if requires else [])]
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    parts = [content.ENGINE, kind, subject, job_input, *([requires] if requires else [])]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @transaction.atomic
@@ -41,7 +41,7 @@ def enqueue(
     kind: str,
     version: Version | None,
     entry: str = "",
-    given: dict[str, Any] | None = None,
+    job_input: dict[str, Any] | None = None,
     pool: str = Job.Pool.CPU,
     priority: int = 3,
     requires: dict[str, Any] | None = None,
@@ -59,9 +59,9 @@ def enqueue(
     one with a result that may be shared (`content`) a job that ends with it at once: not so with
     ``again``, nor where the version itself has a verdict of the same work. Raises UnknownNeedError.
     """
-    given, requires = given or {}, pools.check_needs(requires or {})
+    job_input, requires = job_input or {}, pools.check_needs(requires or {})
     manifest = version.manifest_sha256 if version else ""
-    key = key_of(kind, f"{manifest}:{entry}", given, requires)
+    key = key_of(kind, f"{manifest}:{entry}", job_input, requires)
     same = Job.objects.filter(version=version, key=key)
     done = same.with_verdict().order_by("-queued_at").first()
     if once and done is not None:
@@ -71,7 +71,7 @@ def enqueue(
         version=version,
         entry=entry,
         subject=_subject_of(version, entry),
-        input=given | ({"manifest_sha256": manifest} if version else {}),
+        input=job_input | ({"manifest_sha256": manifest} if version else {}),
         pool=pool,
         queue=pools.queue_of(pool, requires, urgent=priority == Job.URGENT),
         priority=priority,
@@ -82,7 +82,8 @@ def enqueue(
         again=again or done is not None,
     )
     job.content_key = content.key_of(job)
-    job.due_at = order.due_at(priority, job.queued_at)
+    alone = exclusive == Job.Exclusive.HOST
+    job.due_at = order.due_at(priority, job.queued_at, alone=alone)
     if not_before is not None:
         job.not_before = not_before
     bar = Bar.objects.standing_on(job).first()
@@ -122,17 +123,17 @@ def cancel(actor: Actor, *, job: Job) -> Job:
     return job
 
 
-def _raise(live: Job, asked: Job) -> None:
+def _raise(live: Job, job: Job) -> None:
     """Let a job that waits take the place of the same work that is asked for more urgently."""
-    if asked.again:
+    if job.again:
         Job.objects.filter(pk=live.pk, state=Job.State.QUEUED).update(again=True)
     raised = Job.objects.filter(
-        pk=live.pk, state=Job.State.QUEUED, priority__gt=asked.priority
+        pk=live.pk, state=Job.State.QUEUED, priority__gt=job.priority
     ).update(
-        priority=asked.priority,
-        queue=asked.queue,
-        due_at=Least(F("due_at"), Value(asked.due_at)),
-        not_before=Least(F("not_before"), Value(asked.not_before)),
+        priority=job.priority,
+        queue=job.queue,
+        due_at=Least(F("due_at"), Value(job.due_at)),
+        not_before=Least(F("not_before"), Value(job.not_before)),
     )
     if raised:
         live.refresh_from_db()
@@ -142,8 +143,8 @@ def _raise(live: Job, asked: Job) -> None:
 def _subject_of(version: Version | None, entry: str) -> str:
     if version is None or not entry:
         return ""
-    found = File.objects.filter(version=version, path=entry).values_list("blob_id", flat=True)
-    return found.first() or ""
+    digests = File.objects.filter(version=version, path=entry).values_list("blob_id", flat=True)
+    return digests.first() or ""
 
 
 def _barred(job: Job, bar: Bar) -> Job:

@@ -64,8 +64,8 @@ def free_queues() -> list[str]:
         .annotate(n=Count("pk"))
         .order_by()
     )
-    seen = Worker.objects.filter(seen_at__gt=timezone.now() - timedelta(seconds=90))
-    free = [worker for worker in seen if busy.get(worker.name, 0) < worker.slots]
+    workers = Worker.objects.filter(seen_at__gt=timezone.now() - timedelta(seconds=90))
+    free = [worker for worker in workers if busy.get(worker.name, 0) < worker.slots]
     return sorted({queue for worker in free for queue in worker.queues})
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from registry.core import periodic
 from registry.federated.services import retention
 from registry.storage import collector
 from registry.storage.services import uploads
@@ -39,8 +40,8 @@ def see(
 
 def offered_by(worker: str) -> tuple[list[str], dict[str, Any]]:
     """The queues and capabilities of a registered worker; none where it has not told any."""
-    found = Worker.objects.filter(name=worker).first()
-    return (found.queues, found.capabilities) if found else ([], {})
+    row = Worker.objects.filter(name=worker).first()
+    return (row.queues, row.capabilities) if row else ([], {})
 
 
 def leave(worker: str) -> None:
@@ -57,12 +58,16 @@ def forget_runs() -> int:
 def tidy() -> None:
     """Hourly: forget uploads and challenges that are over, unneeded bytes, and lost workers."""
     forget_runs()
-    uploads.expire()
+    with periodic.run("expired-uploads") as run:
+        run.done = uploads.expire()
     versions.forget_keys()
     retention.forget()
-    collector.collect_chunks()
-    collector.collect()
-    collector.collect_orphans()
+    with periodic.run("unused-chunks") as run:
+        run.done = collector.collect_chunks()
+    with periodic.run("unused-files") as run:
+        collector.collect(freed=run.add)
+    with periodic.run("orphaned-files") as run:
+        run.done = collector.collect_orphans()
     Challenge.objects.filter(expires_at__lt=timezone.now()).delete()
     Worker.objects.filter(seen_at__lt=timezone.now() - timedelta(days=1)).delete()
     running = Job.objects.filter(state=Job.State.RUNNING)

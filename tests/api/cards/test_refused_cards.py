@@ -116,10 +116,10 @@ def test_a_stranger_keeps_nothing_in_another_ones_model(ada, bob, api, draft):
 
 
 def test_ten_are_kept_of_an_author(ada, api, draft):
-    for number in range(refused_cards.KEPT + 2):
+    for number in range(refused_cards.MOST_CARDS + 2):
         put_card(api(ada), f"{WRONG}{number}")
     texts = [refused_cards.text(row) for row in RefusedCard.objects.all()]
-    assert texts == [f"{WRONG}{number}" for number in range(refused_cards.KEPT + 1, 1, -1)]
+    assert texts == [f"{WRONG}{number}" for number in range(refused_cards.MOST_CARDS + 1, 1, -1)]
 
 
 def test_they_count_towards_the_quota_and_need_room(ada, api, draft):

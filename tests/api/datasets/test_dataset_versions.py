@@ -233,6 +233,33 @@ def test_a_namespace_over_its_quota_is_refused(ada, api, stones):
     assert mine.post(ADDRESS, {"files": files}).status_code == 201
 
 
+def test_a_quota_is_checked_before_files_are_sent(ada, api, stones, settings):
+    mine = api(ada)
+    held = publish(mine).json()["files"][0]["sha256"]
+    absent = f"sha256:{hashlib.sha256(b'x' * 100).hexdigest()}"
+    content = {
+        "files": {"test.csv": held, "more.bin": absent, "same.bin": absent},
+        "sizes": {"test.csv": len(TABLE), "more.bin": 100, "same.bin": 100},
+    }
+    Namespace.objects.filter(slug="ada").update(quota_bytes=len(TABLE) + 99)
+    refused = mine.post(ADDRESS, content)
+    assert (refused.status_code, refused.json()["type"].rpartition("/")[2]) == (
+        413,
+        "quota-exceeded",
+    )
+    Namespace.objects.filter(slug="ada").update(quota_bytes=len(TABLE) + 100)
+    answer = mine.post(ADDRESS, content)
+    assert (answer.status_code, answer.json()["missing"]) == (422, [absent])
+    settings.HUB_LIMITS_FILE_BYTES = 99
+    too_large = mine.post(ADDRESS, content)
+    assert (too_large.status_code, "has 100 bytes; this hub" in too_large.json()["detail"]) == (
+        413,
+        True,
+    )
+    assert mine.post(ADDRESS, content | {"sizes": {"more.bin": -1}}).status_code == 400
+    assert DatasetVersion.objects.count() == 1
+
+
 def test_what_a_version_holds_is_no_open_upload_any_more(ada, api, stones, settings):
     settings.HUB_LIMITS_USER_BYTES = len(TABLE) + 10
     mine = api(ada)

@@ -138,7 +138,7 @@ def graph_of(version):
     return row.nquads if row else ""
 
 
-def test_a_measurement_stands_in_the_graph_beside_the_claim(version):
+def test_a_measurement_stands_in_the_graph_beside_the_claim(version, graphs):
     (job,) = evaluated.waiting()
     evaluated.end(job)
     text = graph_of(version)
@@ -162,7 +162,7 @@ def test_a_measurement_stands_in_the_graph_beside_the_claim(version):
     assert f"{claim} <{fair}evaluationDataset> <{HOME}/datasets/stones> " in text
 
 
-def test_the_measurement_of_a_variant_is_its_own(version):
+def test_the_measurement_of_a_variant_is_its_own(version, graphs):
     evaluated.end(evaluated.waiting()[0])
     proven.convert(version)
     outbox.deliver()
@@ -179,7 +179,7 @@ def test_the_measurement_of_a_variant_is_its_own(version):
     assert (node, f"{here}#variant-int8") in subjects
 
 
-def test_the_graph_of_a_private_model_is_empty(version, owner):
+def test_the_graph_of_a_private_model_is_empty(version, owner, graphs):
     evaluated.end(evaluated.waiting()[0])
     registered_models.edit(owner, model=version.model, visibility="private")
     outbox.deliver()
@@ -187,7 +187,7 @@ def test_the_graph_of_a_private_model_is_empty(version, owner):
     assert not NamedGraph.objects.filter(nquads__contains="eval-measured").exists()
 
 
-def test_the_page_shows_claim_measurement_and_status(client, version):
+def test_the_page_shows_claim_measurement_and_status(client, version, graphs):
     page = f"/models/{version.model.ref}/v/{version.number}"
     text = " ".join(client.get(page).content.decode().split())
     assert "Accuracy 95 % claimed on Stones, test:" in text

@@ -71,7 +71,7 @@ def read(api, version):
     return told
 
 
-def test_three_rounds_and_two_from_their_version_cost_as_much_as_five(api, train):
+def test_three_rounds_and_two_from_their_version_cost_as_much_as_five(api, train, graphs):
     first = train(1, 3, rules=NOISE, base_data="untrained")
     second = train(first.number, 2, rules=NOISE)
     told = read(api, second)
@@ -132,7 +132,7 @@ def test_a_base_of_unknown_data_leaves_no_guarantee(api, train):
     assert told["terms"] == [{"rounds": 1, "noise_multiplier": 4.0, "sampling_rate": 1.0}]
 
 
-def test_a_version_made_elsewhere_from_a_noisy_one_copies_no_epsilon(api, ada, train):
+def test_a_version_made_elsewhere_from_a_noisy_one_copies_no_epsilon(api, ada, train, graphs):
     noisy = train(1, 1, rules=NOISE, base_data="untrained")
     assert read(api, noisy)["epsilon"] > 0
     copy = factories.listed(ada, noisy.model, card=noisy.readme + "\nConverted.\n")
@@ -159,7 +159,7 @@ def test_before_the_first_round_nothing_is_spent(api, ada):
     assert told["words"].startswith("No round is aggregated yet.")
 
 
-def test_a_card_of_the_earlier_method_is_pointed_out(monkeypatch, train):
+def test_a_card_of_the_earlier_method_is_pointed_out(monkeypatch, train, graphs):
     note = "The card states a budget computed with an earlier method"
     first = train(1, 1, rules=NOISE, base_data="untrained")
     with monkeypatch.context() as patch:

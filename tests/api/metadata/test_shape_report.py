@@ -53,7 +53,7 @@ def page(path, user=None):
     return response.content.decode()
 
 
-def test_the_report_of_a_published_version(api, ada, answers):
+def test_the_report_of_a_published_version(api, ada, answers, graphs):
     factories.published(ada)
     report = api().get(f"{V1}/checks/mldcat-ap").json()
     assert (report["profile"], report["conforms"], report["count"]) == ("mldcat-ap", False, 2)

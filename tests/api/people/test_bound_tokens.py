@@ -167,7 +167,7 @@ def ask(client, operation):
     return answer.status_code, answer.content.decode(errors="replace")
 
 
-def test_a_bound_token_reaches_nothing_else_at_any_address(api, ada, world):
+def test_a_bound_token_reaches_nothing_else_at_any_address(api, ada, world, graphs):
     bound, free = api(ada, namespace="ada"), api(ada)
     before = set(AccessToken.objects.values_list("pk", flat=True))
     n_changes = 0

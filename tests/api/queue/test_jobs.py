@@ -66,7 +66,7 @@ def test_a_job_tells_every_attempt_and_why_it_waits(api, ada, admin, version):
 
 def test_the_list_asks_as_much_for_many_as_for_one(api, ada, django_assert_max_num_queries):
     for n in range(5):
-        services.enqueue(kind="suite", version=None, given={"n": n})
+        services.enqueue(kind="suite", version=None, job_input={"n": n})
     asker = api(ada)
     with django_assert_max_num_queries(8):
         assert len(asker.get("jobs").json()["items"]) == 5

@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import io
+import time
 
 import pytest
+from django.db import connection
 
 from hub.protocol import problems
 from registry.models import Blob, Upload
@@ -216,3 +218,28 @@ def test_options_and_protocol_version(api, ada):
 def test_lengths_that_are_none(api, ada, length):
     answer = api(ada)("POST", "uploads", Tus_Resumable="1.0.0", Upload_Length=length)
     problem(answer, 400, "invalid-request")
+
+
+def test_no_row_is_locked_while_storage_takes_bytes(ada, monkeypatch):
+    calls = []
+    for name in ("begin", "stage", "prepare", "hash_staged"):
+        inner = getattr(store(), name)
+
+        def watched(*values, name=name, inner=inner):
+            calls.append((name, len(connection.savepoint_ids)))
+            return inner(*values)
+
+        monkeypatch.setattr(store(), name, watched)
+    model = factories.model(ada)
+    outside = len(connection.savepoint_ids)  # the test itself is in a transaction
+    upload = uploads.create(ada, length=3)
+    assert uploads.append(ada, upload=upload, offset=0, stream=io.BytesIO(b"abc")).blob
+    assert uploads.take(ada, model=model, content=b"small").size == 5
+    assert calls == [(name, outside) for name in ("begin", "prepare", "stage", "prepare")]
+
+
+def test_an_upload_that_does_not_fit_leaves_nothing_in_staging(ada, settings):
+    settings.HUB_LIMITS_OPEN_UPLOADS = 0
+    with pytest.raises(problems.QuotaExceeded):
+        uploads.create(ada, length=3)
+    assert list(store().staged_before(time.time() + 60)) == []

@@ -57,7 +57,7 @@ def test_a_longer_name_is_not_taken_for_an_old_one(api, ada, version):
     assert api().get("models/ada/net-3").status_code == 404
 
 
-def test_pages_lead_on_and_so_do_iris(ada, api, version):
+def test_pages_lead_on_and_so_do_iris(ada, api, version, graphs):
     api(ada).post("models/ada/net/move", {"name": "lattice"})
     browser = Client(headers={"Accept": "text/html"})
     for path in ("", "/v/1", "/v/1/files", "/versions", "/linkset"):
@@ -69,7 +69,7 @@ def test_pages_lead_on_and_so_do_iris(ada, api, version):
     assert browser.get("/models/ada/lattice").status_code == 200
 
 
-def test_graphs_follow_and_tell_what_they_replace(ada, api, version):
+def test_graphs_follow_and_tell_what_they_replace(ada, api, version, graphs):
     home = settings.HUB_PUBLIC_URL
     outbox.deliver()
     old = set(NamedGraph.objects.filter(iri__contains="/ada/net/").values_list("iri", flat=True))
@@ -84,7 +84,7 @@ def test_graphs_follow_and_tell_what_they_replace(ada, api, version):
     assert list(maintenance.differences()) == []
 
 
-def test_an_old_iri_becomes_the_next_models(ada, api, version):
+def test_an_old_iri_becomes_the_next_models(ada, api, version, graphs):
     api(ada).post("models/ada/net/move", {"name": "lattice"})
     # Before anybody was told of the move, the name is given again.
     successor = factories.published(ada, factories.model(ada, "net"))
@@ -99,7 +99,7 @@ def test_an_old_iri_becomes_the_next_models(ada, api, version):
     assert list(maintenance.differences()) == []
 
 
-def test_a_card_goes_on_meaning_the_model_that_it_named(ada, api, version):
+def test_a_card_goes_on_meaning_the_model_that_it_named(ada, api, version, graphs):
     card = factories.CARD.replace("license:", "base_model: ada/net\nlicense:")
     heir = factories.published(ada, factories.model(ada, "heir"), card=card)
     assert Mention.objects.filter(version=heir, name="ada/net").exists()
@@ -126,7 +126,7 @@ def test_a_move_takes_who_may_see_it_along(ada, bob, api):
     assert api(bob).get("models/ada/secret").status_code == 404
 
 
-def test_case_alone_may_change(ada, api, version):
+def test_case_alone_may_change(ada, api, version, graphs):
     assert api(ada).post("models/ada/net/move", {"name": "Net"}).json()["ref"] == "ada/Net"
     outbox.deliver()
     assert not RetiredName.objects.exists()

@@ -58,7 +58,7 @@ def published(start, db):
     return shared.fresh(start)
 
 
-def test_a_strangers_entry_says_nothing_of_anothers_model(published, ada, client):
+def test_a_strangers_entry_says_nothing_of_anothers_model(published, ada, client, graphs):
     assert ENTRY not in net()
     assert f"<{NET}#data-faces>" in net()
     assert personal("yes") == []
@@ -71,7 +71,7 @@ def test_a_strangers_entry_says_nothing_of_anothers_model(published, ada, client
     assert "ada/net" not in client.get("/datasets/faces").content.decode()
 
 
-def test_nor_does_one_with_the_data_sets_own_iri(ada, bob):
+def test_nor_does_one_with_the_data_sets_own_iri(ada, bob, graphs):
     card = CARD.replace("[faces]", "[https://doi.org/10.1234/faces]")
     factories.published(ada, card=card)
     factories.dataset(bob, "other", personal_data="yes", iri="doi:10.1234/faces")
@@ -82,7 +82,7 @@ def test_nor_does_one_with_the_data_sets_own_iri(ada, bob):
 
 
 @pytest.mark.parametrize("written", ["faces", f"{HOME}/datasets/Faces", "doi:10.1234/FACES"])
-def test_an_entry_of_the_own_namespace_or_by_its_address_is_meant(ada, written):
+def test_an_entry_of_the_own_namespace_or_by_its_address_is_meant(ada, written, graphs):
     factories.dataset(ada, "faces", personal_data="yes", iri="https://doi.org/10.1234/faces")
     factories.published(ada, card=CARD.replace("[faces]", f"['{written}']"))
     assert f"trainedOn> <{ENTRY}>" in net()
@@ -92,14 +92,14 @@ def test_an_entry_of_the_own_namespace_or_by_its_address_is_meant(ada, written):
     assert selectors.use_counts(ada, [entry]) == {entry.pk: 1}
 
 
-def test_an_address_names_an_entry_of_another(ada, bob):
+def test_an_address_names_an_entry_of_another(ada, bob, graphs):
     factories.dataset(bob, "faces", personal_data="yes")
     factories.published(ada, card=CARD.replace("[faces]", f"['{ENTRY}']"))
     assert f"trainedOn> <{ENTRY}>" in net()
     assert personal("yes") == ["ada/net"]
 
 
-def test_a_maintainer_confirms_and_withdraws(published, ada, bob, api):
+def test_a_maintainer_confirms_and_withdraws(published, ada, bob, api, graphs):
     told = api(ada).get(NAMES).json()["items"]
     assert {
         "kind": "dataset",
@@ -168,7 +168,7 @@ def test_what_cannot_be_confirmed_says_why(published, ada, api, sent, status, sa
     assert not NameConfirmation.objects.exists()
 
 
-def test_a_suggestion_reveals_no_private_model(ada, bob, api):
+def test_a_suggestion_reveals_no_private_model(ada, bob, api, graphs):
     factories.published(ada, card=CARD.replace("meta/llama", "bob/secret"))
     hidden = factories.published(bob, factories.model(bob, "secret", visibility="private"))
     (one,) = [row for row in api(ada).get(NAMES).json()["items"] if row["kind"] == "model"]
@@ -186,7 +186,7 @@ def test_a_suggestion_reveals_no_private_model(ada, bob, api):
     assert one["suggestions"] == ["bob/secret"]
 
 
-def test_a_model_that_takes_the_name_of_a_base_changes_no_lineage(ada, bob, admin):
+def test_a_model_that_takes_the_name_of_a_base_changes_no_lineage(ada, bob, admin, graphs):
     """Bob makes a namespace called after an organisation that older cards name."""
     factories.published(ada, card=CARD)
     derived = "<http://www.w3.org/ns/prov#wasDerivedFrom> <https://huggingface.co/meta/llama>"
@@ -198,7 +198,7 @@ def test_a_model_that_takes_the_name_of_a_base_changes_no_lineage(ada, bob, admi
     assert f"{HOME}/models/meta" not in net()
 
 
-def test_a_base_that_may_be_one_here_is_asked_for(ada, bob, api):
+def test_a_base_that_may_be_one_here_is_asked_for(ada, bob, api, graphs):
     base = factories.published(bob, factories.model(bob, "root"))
     factories.published(ada, card=CARD.replace("meta/llama", "bob/root"))
     assert "wasDerivedFrom" not in net()
@@ -213,7 +213,7 @@ def test_a_base_that_may_be_one_here_is_asked_for(ada, bob, api):
     assert "wasDerivedFrom" not in net()
 
 
-def test_an_entry_is_not_the_same_as_a_thing_of_the_hub(ada, bob, api):
+def test_an_entry_is_not_the_same_as_a_thing_of_the_hub(ada, bob, api, graphs):
     factories.published(ada)
     sent = {"namespace": "bob", "slug": "evil", "iri": f"{HOME}/models/ada/net/v/1"}
     answer = api(bob).post("datasets", sent)
@@ -227,7 +227,7 @@ def test_an_entry_is_not_the_same_as_a_thing_of_the_hub(ada, bob, api):
     assert "sameAs" not in nquads
 
 
-def test_a_move_to_another_namespace_changes_no_meaning(ada, bob):
+def test_a_move_to_another_namespace_changes_no_meaning(ada, bob, graphs):
     lab = factories.namespace(ada, "lab")
     factories.dataset(ada, "faces", personal_data="yes")
     root = factories.published(ada, factories.model(ada, "root"))
@@ -240,7 +240,7 @@ def test_a_move_to_another_namespace_changes_no_meaning(ada, bob):
     assert personal("yes") == ["lab/net"]
 
 
-def test_the_settings_page_confirms(published, ada, client):
+def test_the_settings_page_confirms(published, ada, client, graphs):
     client.force_login(ada)
     page = client.get("/models/ada/net/settings").content.decode()
     assert "Link to faces" in page

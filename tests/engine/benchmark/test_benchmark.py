@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,6 +36,7 @@ from runners.engine.benchmark import (
     verification,
 )
 from runners.engine.benchmark import record as form
+from runners.engine.benchmark.requests import SessionRequest
 from runners.engine.confine import children, fresh, probe
 from runners.engine.confine.isolation import Confinement
 from runners.engine.jobs import JobError
@@ -626,8 +628,8 @@ class Session:
 def test_a_gpu_is_bound_to_device_tensors_and_waited_for(monkeypatch):
     monkeypatch.setattr(sessions, "_on_device", lambda value, device: (value, device))
     session = Session()
-    asked = {"call_style": "io_binding", "provider": "CUDAExecutionProvider"}
-    sessions._caller(session, {"x": 1}, asked).infer()
+    request = SessionRequest(model="m", call_style="io_binding", provider="CUDAExecutionProvider")
+    sessions._caller(session, {"x": 1}, request).infer()
     assert session.binding.told == [("x", (1, "cuda")), ("y", "cuda"), "ran", "synchronised"]
 
 
@@ -698,7 +700,7 @@ def test_what_another_provider_ran_is_no_measurement(sessions_like, asking):
         self._providers = ["CPUExecutionProvider"]
         return found
 
-    arguments = asking(AZURE)
+    arguments = asking(AZURE).to_json()
     instruments = measuring.prepare(arguments)
     assert measuring.work(arguments, instruments)[0]["queries"] > 0
     sessions_like(run=run)
@@ -712,7 +714,7 @@ def test_what_another_provider_ran_is_no_measurement(sessions_like, asking):
 
 @pytest.fixture
 def asking(tmp_path):
-    """What a child is told of a small model under a provider."""
+    """What a child is asked of a small model under a provider."""
 
     def ask(provider):
         model = tmp_path / "model.onnx"
@@ -722,9 +724,9 @@ def asking(tmp_path):
             provider=provider, timed_seconds=0.01, warmup_seconds=0.0, warmup_cap_seconds=0.0
         )
         subject = subjects.Subject(job, chosen, model, "model.onnx", [])
-        told = subject.arguments("time", 1)
-        feeds.make(model, tmp_path / subject.name, told)
-        return told | {"models": [told]}
+        session = subject.session()
+        feeds.make(model, tmp_path / subject.name, session)
+        return replace(subject.process("time", 1), models=(session,))
 
     return ask
 
@@ -732,9 +734,9 @@ def asking(tmp_path):
 @pytest.fixture
 def opened(asking):
     def open_session(provider):
-        told = asking(provider)
-        values = stored.read(Path(told["inputs"]))
-        return sessions.open_session(told, values, profiled=False)
+        request = asking(provider).leading
+        values = stored.read(Path(request.inputs))
+        return sessions.open_session(request, values, profiled=False)
 
     return open_session
 
@@ -745,8 +747,8 @@ def opened(asking):
 def test_threads_rest_while_the_other_model_has_its_turn(threads, turn_seconds, rests):
     import onnxruntime
 
-    asked = {"threads": threads, "turn_seconds": turn_seconds, "spinning": True, "provider": CUDA}
-    made = sessions._options(onnxruntime, asked, profiled=False)
+    request = SessionRequest(model="m", threads=threads, turn_seconds=turn_seconds, provider=CUDA)
+    made = sessions._options(onnxruntime, request, profiled=False)
     try:
         said = made.get_session_config_entry("session.force_spinning_stop")
     except RuntimeError:

@@ -9,7 +9,9 @@ import json
 import random
 import threading
 
+import numpy as np
 import pytest
+from onnx import numpy_helper
 
 from runners.engine.benchmark import (
     batches,
@@ -24,6 +26,7 @@ from runners.engine.benchmark import (
     verification,
 )
 from runners.engine.benchmark import record as form
+from runners.engine.benchmark.requests import SessionRequest
 from runners.engine.benchmark.subjects import Subject, TroubleError
 from runners.sandbox import Limits, Request
 from tests import samples
@@ -381,10 +384,7 @@ def two_inputs():
 def shapes_of(tmp_path, content, **given):
     place = tmp_path / "model.onnx"
     place.write_bytes(content)
-    settings = {
-        "batch": 1, "shapes": {}, "input_shapes": {}, "seed": 0, "runtime": "onnxruntime"
-    } | given  # fmt: skip
-    made = feeds.make(place, tmp_path / "inputs", settings)
+    made = feeds.make(place, tmp_path / "inputs", SessionRequest(model=str(place), **given))
     return {one["name"]: one["shape"] for one in made["inputs"]}, made["batch"]
 
 
@@ -396,6 +396,22 @@ def test_a_whole_shape_binds_the_names_that_inputs_share(tmp_path):
     assert (shapes, batch) == ({"a": [2, 3], "b": [2, 5]}, 2)
     shapes, batch = shapes_of(tmp_path, content, shapes={"N": 6})
     assert (shapes["a"], batch) == ([6, 3], 6)
+
+
+def test_a_first_dimension_that_cannot_be_one_is_a_length(tmp_path):
+    """Five steps make a frame, so that the model refuses a single one."""
+    ports = [samples.value("x", shape=("T", 2)), samples.value("y", shape=(None, None))]
+    weight = samples.tensor("w", (2, 2, 5))
+    axis = numpy_helper.from_array(np.array([0]), "axis")
+    nodes = [
+        samples.node("Transpose", ["x"], ["across"], perm=[1, 0]),
+        samples.node("Unsqueeze", ["across", "axis"], ["one"]),
+        samples.node("Conv", ["one", "w"], ["framed"]),
+        samples.node("Squeeze", ["framed", "axis"], ["y"]),
+    ]
+    made = samples.model(nodes, ports[:1], ports[1:], [weight, axis])
+    shapes, batch = shapes_of(tmp_path, made.SerializeToString())
+    assert (shapes, batch) == ({"x": [128, 2]}, 1)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from runners.engine.benchmark import loads, options, provider_options, sessions, verification
+from runners.engine.benchmark.requests import SessionRequest
 from tests.engine.benchmark import timings
 
 CPU, CUDA, TENSORRT = provider_options.CPU, provider_options.CUDA, provider_options.TENSORRT
@@ -81,21 +83,24 @@ def test_options_of_the_cpu_are_settings_of_its_session():
 
     chosen = {"enable_cpu_mem_arena": False, "enable_mem_pattern": False,
               "set_denormal_as_zero": True}  # fmt: skip
-    settings = {"provider": CPU, "threads": 1, "spinning": True, "provider_options": chosen}
-    made = sessions._options(onnxruntime, settings, profiled=False)
+    request = SessionRequest(model="m", provider=CPU, provider_options=chosen)
+    made = sessions._options(onnxruntime, request, profiled=False)
     assert not made.enable_cpu_mem_arena
     assert not made.enable_mem_pattern
     assert made.get_session_config_entry("session.set_denormal_as_zero") == "1"
-    assert sessions._provider_options(settings) == {}
-    usual = sessions._options(onnxruntime, settings | {"provider_options": {}}, profiled=False)
+    assert sessions._provider_options(request) == {}
+    plain = replace(request, provider_options={})
+    usual = sessions._options(onnxruntime, plain, profiled=False)
     assert usual.enable_cpu_mem_arena
     assert usual.enable_mem_pattern
 
 
 def test_tensorrt_finds_engines_that_were_built_before():
-    settings = {"provider": TENSORRT, "provider_options": {"trt_fp16_enable": True},
-                "engine_cache": "/job/inputs-engines"}  # fmt: skip
-    assert sessions._provider_options(settings) == {
+    request = SessionRequest(
+        model="m", provider=TENSORRT, provider_options={"trt_fp16_enable": True},
+        engine_cache="/job/inputs-engines",
+    )  # fmt: skip
+    assert sessions._provider_options(request) == {
         "trt_fp16_enable": "1",
         "trt_engine_cache_enable": "1",
         "trt_timing_cache_enable": "1",
@@ -137,11 +142,11 @@ def test_openvino_has_as_many_streams_and_requests_as_callers(monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "openvino", library)
     monkeypatch.setattr("importlib.metadata.version", lambda _: "0")
-    settings = {
-        "runtime": "openvino", "threads": 2, "concurrency": 3, "call_style": "run", "model": "m",
-        "provider_options": {"PERFORMANCE_HINT": "THROUGHPUT", "INFERENCE_PRECISION_HINT": "bf16"},
-    }  # fmt: skip
-    opened = sessions.open_session(settings, {"x": np.float32([1])}, profiled=False)
+    hints = {"PERFORMANCE_HINT": "THROUGHPUT", "INFERENCE_PRECISION_HINT": "bf16"}
+    request = SessionRequest(
+        model="m", runtime="openvino", threads=2, concurrency=3, provider_options=hints
+    )
+    opened = sessions.open_session(request, {"x": np.float32([1])}, profiled=False)
     assert len(opened.callers) == 3
     assert asked[0]["NUM_STREAMS"] == 3
     assert asked[0]["INFERENCE_NUM_THREADS"] == 6

@@ -79,9 +79,21 @@ def test_sets_beyond_the_budget_are_left_out(form, tmp_path, slow, budget, names
     answer = child_runs.run("onnxruntime", form, [(sets, results)], budget=budget)
     [ran] = answers.session(answer, 1)
     assert (ran.sets, ran.left_out, ran.refused) == (len(names), 4 - len(names), {})
-    run = [child_runs.shown(one.name) for one in child_runs.outputs_in(results, model)]
+    run = [child_runs.title_of(one.name) for one in child_runs.outputs_in(results, model)]
     assert run == [f"generated-{name}" for name in names]
     assert slow == [spent]
+
+
+def test_the_first_set_runs_however_long_loading_took(form, tmp_path, monkeypatch):
+    ticks = iter(range(0, 1000, 10))
+    monkeypatch.setattr(child_runs.time, "process_time", lambda: float(next(ticks)))
+    model, sets, results = form.load(), tmp_path / "sets", tmp_path / "runs"
+    for name in ("1", "2"):
+        dataset = DataSet(f"generated-{name}", "generated", {"x": np.ones(1, np.float32)})
+        datasets.write(sets, dataset, model)
+    answer = child_runs.run("onnxruntime", form, [(sets, results)], budget=5)
+    [ran] = answers.session(answer, 1)
+    assert (ran.sets, ran.left_out) == (1, 1)
 
 
 @pytest.mark.parametrize("count", [0, 2])

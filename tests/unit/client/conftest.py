@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from hub.client import push, retries, upload
+from hub.client import checks, retries, upload
 from hub.client.cache import Cache
 from hub.client.config import Config
 from hub.client.hub import Hub
@@ -25,7 +25,7 @@ def _isolated(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setattr(retries, "FIRST_PAUSE_SECONDS", 0.001)
     monkeypatch.setattr(retries, "LONGEST_PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(push, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(checks, "POLL_SECONDS", 0.001)
     monkeypatch.setattr(upload, "POLL_SECONDS", 0.001)
 
 

@@ -31,6 +31,7 @@ class FakeHub:
         # Entries of data sets, and the versions of each.
         self.datasets: dict[str, dict] = {}
         self.dataset_versions: dict[str, list[dict]] = {}
+        self.quota_bytes = 1 << 40
         self.devices: list[dict] = []
         self.uploads: dict[str, dict] = {}
         # What an Idempotency-Key made.
@@ -438,6 +439,8 @@ class _Handler(BaseHTTPRequestHandler):
         given = json.loads(body)
         digests = {path: digest.removeprefix("sha256:") for path, digest in given["files"].items()}
         missing = sorted({*digests.values()} - self.hub.linkable)
+        if sum(given["sizes"].values()) > self.hub.quota_bytes:
+            raise problems.QuotaExceeded("The namespace ada exceeds its quota.")
         if missing:
             names = [f"sha256:{sha256}" for sha256 in missing]
             raise problems.BlobUnknown("You have not uploaded all of them.", missing=names)

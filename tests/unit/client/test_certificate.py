@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from hub.client import transport as transports
 from hub.client.config import Config
+from hub.client.connection_errors import as_unreachable
 from hub.client.hub import Hub
 from hub.client.training import identity
 from hub.client.transport import Transport
@@ -171,7 +171,7 @@ def test_the_server_s_alert_says_what_to_give():
     alert = ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert (_ssl.c:2580)")
     with (
         pytest.raises(problems.Unreachable, match="client certificate; set HUB_CLIENT_CERTIFICATE"),
-        transports._errors("https://hub.example"),
+        as_unreachable("https://hub.example"),
     ):
         raise alert
 

@@ -61,6 +61,26 @@ def test_only_what_the_hub_misses_is_sent(fake, folder):
     assert fake.received_bytes == sent + 5
 
 
+def test_a_line_says_what_was_sent(fake, folder, capsys):
+    hub.push_dataset("stones", folder, namespace="ada", progress=True)
+    assert "stones: 2 files sent (33 B), 0 already on the hub, 0 copied" in capsys.readouterr().err
+    hub.push_dataset("stones", folder, progress=True)
+    assert "identical to version 1, so nothing was sent" in capsys.readouterr().err
+    (folder / "more.csv").write_bytes(b"12345")
+    (folder / "same.csv").write_bytes(b"12345")
+    hub.push_dataset("stones", folder, progress=True)
+    assert "stones: 1 file sent (5 B), 2 already on the hub, 1 copied" in capsys.readouterr().err
+
+
+def test_a_quota_stops_a_push_before_it_sends(fake, folder):
+    hub.push_dataset("stones", folder, namespace="ada")
+    (folder / "more.csv").write_bytes(b"12345")
+    fake.quota_bytes = 37
+    with pytest.raises(problems.QuotaExceeded):
+        hub.push_dataset("stones", folder)
+    assert fake.count("POST", "/uploads") == 2  # those of the first push
+
+
 def test_an_answer_that_is_lost_makes_no_second_version(fake, folder):
     hub.push_dataset("stones", folder, namespace="ada")
     (folder / "more.csv").write_bytes(b"12345")

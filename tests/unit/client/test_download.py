@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hub.client import download, partial_downloads
+from hub.client import download, partial_downloads, receiver
 from hub.client.cache import RemoteFile
 from hub.client.partial_downloads import JOURNAL_BYTES, Partial, is_abandoned
 from hub.protocol import problems
@@ -37,9 +37,9 @@ def put(fake):
 @pytest.fixture
 def small_chunks(monkeypatch):
     """Let files of a few MiB be cut into ranges of 1 MiB."""
-    monkeypatch.setattr(download, "PARALLEL_BYTES", 2 * MIB)
-    monkeypatch.setattr(download, "CHUNK_BYTES", MIB)
-    monkeypatch.setattr(download, "BLOCK_BYTES", 100_000)
+    monkeypatch.setattr(receiver, "PARALLEL_BYTES", 2 * MIB)
+    monkeypatch.setattr(receiver, "CHUNK_BYTES", MIB)
+    monkeypatch.setattr(receiver, "BLOCK_BYTES", 100_000)
 
 
 def left_overs(cache):
@@ -142,11 +142,11 @@ def test_killed_process_is_taken_over(fake, put, transport, cache, monkeypatch):
         f"""
         import os, sys
         from pathlib import Path
-        from hub.client import download
+        from hub.client import download, receiver
         from hub.client.cache import Cache, RemoteFile
         from hub.client.config import Config
         from hub.client.transport import Transport
-        download.JOURNAL_SECONDS = 0.0
+        receiver.JOURNAL_SECONDS = 0.0
         def stop(count, seen=[0]):
             seen[0] += count
             if seen[0] >= 3 * 1048576:
@@ -293,7 +293,7 @@ def test_many_small_files_and_doubles(fake, put, transport, cache):
 
 
 def test_cut_divides_a_file_around_what_is_in_place():
-    chunks = download._cut(10, [(0, 3), (5, 6)], 2)
+    chunks = receiver._cut(10, [(0, 3), (5, 6)], 2)
     assert [(c.start, c.position, c.end) for c in chunks] == [
         (0, 3, 3),
         (3, 3, 5),

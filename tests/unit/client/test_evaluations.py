@@ -54,7 +54,7 @@ def test_what_names_no_split_is_refused_before_anything_is_sent(client, ones, wr
 
 @pytest.mark.usefixtures("default")
 def test_the_command_prints_figures_beside_claims(ones, capsys, monkeypatch):
-    monkeypatch.setattr("hub.client.push.LONGEST_POLL_SECONDS", 0.0)
+    monkeypatch.setattr("hub.client.checks.LONGEST_POLL_SECONDS", 0.0)
     assert command.main(["evaluate", "ones", "--on", "stones:test", "--quiet"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "accuracy  0.8000  [0.7000, 0.9000]  claimed 0.9500  less than claimed",

@@ -121,3 +121,30 @@ def test_without_measurements_on_such_machines_it_says_how_to_contribute_one(fak
     assert f"no measurements on machines like this one ({devices.this_machine().title})" in words
     assert "hub bench MODEL --contribute" in words
     assert not any("/models?" in path for _, path, _ in fake.requests)
+
+
+def test_a_question_is_read_by_the_hub_unless_it_is_meant_as_text(fake):
+    hub.find("fast image classifier")
+    assert asked(fake) == {"q": "fast image classifier", "limit": "20", "understand": "true"}
+    hub.find("fast image classifier", literal=True)
+    assert asked(fake) == {"q": "fast image classifier", "limit": "20", "sort": "downloads"}
+    hub.find("resnet50")
+    assert asked(fake) == {"q": "resnet50", "limit": "20", "sort": "downloads"}
+
+
+def test_the_command_says_how_a_question_was_read(capsys, monkeypatch):
+    understood = {
+        "parts": [{"words": "small", "parameter": "sort", "value": "size"}],
+        "unused": [{"words": "accurate", "reason": "No metric."}],
+        "text": "yolo",
+    }
+    monkeypatch.setattr("hub.client.api.find", lambda *_, **__: [])
+    monkeypatch.setattr("hub.client.api.understand", lambda _: understood)
+    assert command.main(["find", "small", "accurate yolo"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "hub: understood as sort=size, text 'yolo'",
+        "hub: 'accurate' was not used. No metric.",
+        "hub: no model keeps every limit",
+    ]
+    assert command.main(["find", "small", "yolo", "--literal"]) == 0
+    assert "understood" not in capsys.readouterr().err

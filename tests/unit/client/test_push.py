@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from hub.client import checks
 from hub.client import push as pushing
 from hub.protocol import problems
 from tests.unit.client.conftest import make_model
@@ -107,7 +108,7 @@ def test_checks_without_publishing(fake, client, folder):
 
 
 def test_checks_that_never_end(fake, client, folder, monkeypatch):
-    monkeypatch.setattr(pushing, "WAIT_SECONDS", -1)
+    monkeypatch.setattr(checks, "WAIT_SECONDS", -1)
     fake.poll_rounds = 99
     with pytest.raises(problems.ChecksPending, match="worker"):
         client.push("ada/ones", folder)

@@ -77,7 +77,7 @@ def test_where_nothing_was_to_be_done_the_source_is_returned(client, ones):
 
 def test_a_variant_that_never_shows_is_told(client, ones, monkeypatch):
     ones.variants = [DEFAULT]
-    monkeypatch.setattr("hub.client.push.LONGEST_POLL_SECONDS", 0.0)
+    monkeypatch.setattr("hub.client.checks.LONGEST_POLL_SECONDS", 0.0)
     with pytest.raises(problems.VariantMissing, match="shows no variant"):
         client.make_variant("ones", "int8")
 

@@ -1,9 +1,17 @@
-"""Readers of pages, without scripts: a stranger and somebody who is signed in."""
+"""Readers of pages, without scripts: a stranger and somebody who is signed in.
+
+Most pages read no graphs, so none are made for their tests.
+"""
 
 from __future__ import annotations
 
 import pytest
 from django.test import Client
+
+from frontend.presenters import browser_runtime
+from tests.shared import no_graphs
+
+__all__ = ["no_graphs"]
 
 
 class Reader(Client):
@@ -13,6 +21,12 @@ class Reader(Client):
         response = self.get(path, HTTP_ACCEPT="text/html")
         assert response.status_code == status, response.content[:2000]
         return response.content.decode()
+
+
+@pytest.fixture(autouse=True)
+def no_packaged_runtime(monkeypatch, tmp_path):
+    """As in a checkout where nobody has fetched the browser runtime."""
+    monkeypatch.setattr(browser_runtime, "PACKAGED", tmp_path / "no-runtime")
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def test_a_failure_ends_with_1(capsys, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         manage.main(["verify_blobs"])
     assert ended.value.code == 1
-    assert "1 blobs are missing or damaged" in capsys.readouterr().err
+    assert "1 blob is missing or damaged" in capsys.readouterr().err
 
 
 def test_alone_it_lists_the_commands(capsys):

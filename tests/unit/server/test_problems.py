@@ -136,7 +136,7 @@ def test_health_says_nothing_of_addresses_that_fail(client, admin, monkeypatch, 
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["database"] == {"ok": False}
-    monkeypatch.setattr(health, "_is_administrator", lambda _: True)
+    monkeypatch.setattr(health, "is_administrator", lambda _: True)
     assert client.get("/readyz").json()["database"] == {"ok": False, "error": "OperationalError"}
     assert "10.1.2.3" in caplog.text
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class Case:
-    """One node in its scope; `made` collects the nodes that replace it, in order."""
+    """One node in its scope; `nodes` collects the nodes that replace it, in order."""
 
     def __init__(self, node: onnx.NodeProto, version: int, scope: Scope, names: Names) -> None:
         self.node = node
         self.version = version
-        self.made: list[onnx.NodeProto] = []
+        self.nodes: list[onnx.NodeProto] = []
         self._scope = scope
         self._names = names
 
@@ -74,7 +74,7 @@ class Case:
         tensor = self._scope.constant(name) if name else None
         return None if tensor is None else np.asarray(numpy_helper.to_array(tensor))
 
-    def known(self, name: str) -> np.ndarray[Any, Any]:
+    def values(self, name: str) -> np.ndarray[Any, Any]:
         """Give a constant's values; raises CannotConvertError for all else."""
         constant = self.constant(name)
         if constant is None:
@@ -86,13 +86,13 @@ class Case:
         base = self.output(0) or self.node.op_type
         output = output or self._names.fresh(f"{base}_{op.lower()}")
         values = {name: value for name, value in attributes.items() if value is not None}
-        self.made.append(helper.make_node(op, inputs, [output], **values))
+        self.nodes.append(helper.make_node(op, inputs, [output], **values))
         return output
 
     def put(self, op: str, inputs: list[str], outputs: list[str], **attributes: Any) -> None:
         """Write a node with these outputs."""
         values = {name: value for name, value in attributes.items() if value is not None}
-        self.made.append(helper.make_node(op, inputs, outputs, **values))
+        self.nodes.append(helper.make_node(op, inputs, outputs, **values))
 
     def fresh(self, word: str) -> str:
         """Give a new name."""
@@ -120,4 +120,4 @@ class Case:
                 inputs = inputs[:-1]
             del node.input[:]
             node.input.extend(inputs)
-        self.made.append(node)
+        self.nodes.append(node)

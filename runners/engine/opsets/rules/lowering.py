@@ -49,7 +49,7 @@ for _ops, _source, _target, _added in _ADDED:
 
 def _ints(case: Case, place: int) -> list[int] | None:
     name = case.input(place)
-    return [int(one) for one in case.known(name).reshape(-1)] if name else None
+    return [int(one) for one in case.values(name).reshape(-1)] if name else None
 
 
 @rule("shape-then-slice", "Shape", source=15, target=14)
@@ -78,9 +78,9 @@ def constant(case: Case) -> None:
 
 @rule("dropout-by-attribute", "Dropout", source=12, target=11)
 def dropout(case: Case) -> None:
-    if case.input(2) and bool(case.known(case.input(2)).item()):
+    if case.input(2) and bool(case.values(case.input(2)).item()):
         raise CannotConvertError("Dropout that trains has no equal")
-    ratio = float(case.known(case.input(1)).item()) if case.input(1) else None
+    ratio = float(case.values(case.input(1)).item()) if case.input(1) else None
     case.again("seed", inputs=[case.input(0)], ratio=ratio)
 
 
@@ -146,14 +146,14 @@ def soften_last(case: Case) -> None:
 @rule("bounds-as-attributes", "Clip", source=11, target=10)
 def clip(case: Case) -> None:
     low, high = (
-        float(case.known(name).item()) if name else None for name in (case.input(1), case.input(2))
+        float(case.values(name).item()) if name else None for name in (case.input(1), case.input(2))
     )
     case.again(inputs=[case.input(0)], min=low, max=high)
 
 
 @rule("pads-as-attributes", "Pad", source=11, target=10)
 def pad(case: Case) -> None:
-    value = float(case.known(case.input(2)).item()) if case.input(2) else None
+    value = float(case.values(case.input(2)).item()) if case.input(2) else None
     case.again(inputs=[case.input(0)], pads=_ints(case, 1), value=value)
 
 

@@ -22,7 +22,7 @@ ANYWHERE = 0
 class Rule:
     """Takes an operator from `source` to `target`; nodes since `accepts` need nothing before.
 
-    `rewrite` fills `case.made` with nodes valid at `target`; it leaves it empty when the converter
+    `rewrite` fills `case.nodes` with nodes valid at `target`; it leaves it empty when the converter
     may have the node after all, and raises CannotConvertError when nobody can convert it.
     """
 

@@ -37,7 +37,7 @@ def reshape(case: Case) -> None:
 
 @rule("tile-by-repeats", "Tile", source=5, target=6, accepts=1)
 def tile(case: Case) -> None:
-    times, axis = int(case.known(case.input(1)).item()), int(case.known(case.input(2)).item())
+    times, axis = int(case.values(case.input(1)).item()), int(case.values(case.input(2)).item())
     repeats = np.ones(case.rank(case.input(0)), np.int64)
     repeats[axis] = times
     case.again(inputs=[case.input(0), case.value(repeats)])
@@ -54,7 +54,7 @@ def split(case: Case) -> None:
     if axis is None:
         raise CannotConvertError("Split-1 without an axis: its definition names no default")
     if case.input(1):
-        sizes = [int(one) for one in case.known(case.input(1))]
+        sizes = [int(one) for one in case.values(case.input(1))]
     case.again(inputs=[case.input(0)], axis=axis, split=list(sizes) if sizes else None)
 
 

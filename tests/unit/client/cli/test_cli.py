@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
@@ -90,7 +91,7 @@ def test_interrupt_is_exit_130(monkeypatch, capsys):
         error.add_note("The draft was kept.")
         raise error
 
-    monkeypatch.setattr(api, "download", interrupt)
+    monkeypatch.setattr("hub.client.hub.Hub.resolve", interrupt)
     assert run(capsys, "get", "ones") == (130, "", "The draft was kept.\n")
 
 
@@ -188,6 +189,21 @@ def test_push(fake, capsys, tmp_path):
     code, out, err = run(capsys, "push", "--force", "ada/ones", str(path), "--quiet")
     assert (code, out) == (1, "")
     assert "not-protobuf (model.onnx: graph): The file ends in the middle of a field." in err
+
+
+def test_what_was_done_as_json(fake, capsys, tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(make_model()["model.onnx"])
+    code, out, _ = run(capsys, "push", "ada/ones", str(path), "--quiet", "--json")
+    assert (code, json.loads(out)["state"]) == (0, "published")
+    code, out, _ = run(capsys, "get", "ada/ones", "--quiet", "--json")
+    got = json.loads(out)
+    assert (code, got["ref"]) == (0, "ada/ones@1")
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    model = {"path": "model.onnx", "size": path.stat().st_size, "sha256": f"sha256:{sha256}"}
+    assert model in got["files"]
+    assert (Path(got["folder"]) / "model.onnx").read_bytes() == path.read_bytes()
+    assert json.loads(run(capsys, "login", "--url", fake.url, "--json")[1])["username"] == "ada"
 
 
 def test_login_reads_the_token_from_standard_input(fake, capsys, monkeypatch):

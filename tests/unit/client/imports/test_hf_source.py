@@ -195,8 +195,7 @@ def test_a_server_of_something_else_is_named_so(source, server):
 
 
 def test_no_server_at_all(tmp_path):
-    source = Source("http://127.0.0.1:9", "ada/net", token=None, cache=tmp_path)
-    source.sleep = lambda _: None
+    source = Source("http://127.0.0.1:9", "ada/net", token=None, cache=tmp_path, retry_seconds=0)
     with pytest.raises(problems.Unreachable, match=r"No server answers at http://127\.0\.0\.1:9"):
         source.read("main")
 

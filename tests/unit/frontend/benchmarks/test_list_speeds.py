@@ -109,14 +109,14 @@ def test_what_nobody_measured_is_said(guest, made):
     assert set(cells(hidden)) == {"not measured"}
 
 
-def test_without_any_result_nothing_is_called_the_fastest(guest, ada):
+def test_without_any_result_nothing_is_called_the_fastest(guest, ada, graphs):
     version = factories.listed(ada, factories.model(ada, "plain"))
     html = guest.page("/models?sort=fastest")
     assert "No measurements yet" in html
     assert "Models are listed newest first" in html
     assert "Fastest (no measurements yet)" in html
     assert "Fastest small models" not in guest.page("/")
-    assert "not measured" in guest.page(f"/models/{version.model.ref}").partition("Fastest")[2]
+    assert "Nothing is measured yet" in guest.page(f"/models/{version.model.ref}")
 
 
 def test_home_calls_nothing_fast_that_is_only_noisy(guest, ada):
@@ -151,7 +151,7 @@ def test_small_models_are_a_filter_with_counts(guest, made):
     assert guest.get("/models?max_bytes=many").status_code == 400
 
 
-def test_from_home_to_the_fastest_small_model_that_passes(guest, made):
+def test_from_home_to_the_fastest_small_model_that_passes(guest, made, graphs):
     home = guest.page("/")
     ways = home[home.index("Fastest small models that pass conformance on") :]
     link = unescape(re.search(r'<a class="btn" href="([^"]+)">ONNX Runtime CPU<', ways)[1])

@@ -156,3 +156,14 @@ def test_the_answer_is_json(guest, two):
     assert answer["Content-Type"] == "application/json"
     assert json.loads(answer.content)["items"]
     assert answer["ETag"]
+
+
+def test_filters_are_closed_but_for_the_first_and_what_is_chosen(guest, two):
+    def groups(path):
+        return re.findall(r'data-group="([a-z_]+)"( open)?', guest.page(path))
+
+    closed = groups("/models")
+    assert [name for name, is_open in closed if is_open] == ["task"]
+    assert len(closed) > 4
+    chosen = groups("/models?license=apache-2.0")
+    assert [name for name, is_open in chosen if is_open] == ["task", "license"]

@@ -118,7 +118,7 @@ def test_variants_and_versions(guest, ada, pair):
     assert "/compare?m=ada/one@1:int8&amp;m=ada/one@1&amp;m=ada/one@2" in html  # for ever
 
 
-def test_energy_and_carbon_say_how_they_are_known(guest, pair):
+def test_energy_and_carbon_say_how_they_are_known(guest, pair, graphs):
     """An estimate is never printed as measured, on the page or in the file."""
     for version, told in zip(pair, (timed.STATED, timed.DECLARED), strict=True):
         timed.benchmark(version, deliver=False, power=told, grid=power.grid("FRA"))
@@ -238,7 +238,7 @@ def test_csv_runs_nothing():
         assert fact_rows._plain(comparison_facts.Fact(text)) == f"'{text}"
 
 
-def test_the_table_as_sparql_gives_its_facts(guest, pair):
+def test_the_table_as_sparql_gives_its_facts(guest, pair, graphs):
     html = guest.page("/compare?m=ada/one@1:int8&m=ada/two")
     link = re.search(r'href="(/query\?query=[^"]+)"', html)
     query = parse_qs(urlsplit(link[1].replace("&amp;", "&")).query)["query"][0]

@@ -42,7 +42,7 @@ def test_the_list_takes_few_queries(ada, guest, django_assert_max_num_queries):
         guest.page("/datasets")
 
 
-def test_one_page_links_the_models_and_they_link_it(ada, guest):
+def test_one_page_links_the_models_and_they_link_it(ada, guest, graphs):
     factories.dataset(ada, "stones", description="Pictures of stones.")
     factories.listed(ada, card=CARD)
     page = guest.page("/datasets/stones")

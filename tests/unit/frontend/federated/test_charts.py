@@ -47,6 +47,19 @@ def test_a_plot_has_the_words_of_both_axes():
     assert charts.plot(points[:1], across="", down="", words="") == ""
 
 
+def test_columns_stand_on_zero_and_carry_what_was_left_out_on_top():
+    html = charts.columns(
+        [charts.Column(1, 3), charts.Column(2, 0, 2)], across="round", down="n", words="Words."
+    )
+    rungs = dict(re.findall(r'y="([\d.]+)%" text-anchor="end"[^>]*>([^<]+)<', html))
+    heights = {words: float(place) for place, words in rungs.items()}
+    assert heights["0"] == 92
+    assert f'class="column" d="M0 92.0h8.0V{heights["3"]}h-8.0z"' in html
+    assert f'class="column grey" d="M92 92.0h8.0V{heights["2"]}h-8.0z"' in html
+    assert "Words." in html
+    assert charts.columns([charts.Column(1, 3)], across="", down="", words="") == ""
+
+
 def given(norm, state="used"):
     return trainings.ContributionRow(Contribution(state=state), norm, None, None)
 

@@ -14,8 +14,10 @@ from hub.protocol.training_rules import RULES
 from registry.federated import attacks
 from registry.federated.models import Round, Training
 from registry.federated.services import fleets
+from registry.federated.services import trainings as trainings_services
 from registry.models import RegisteredModel
-from tests import factories, learning
+from runners.evaluations import scheduling
+from tests import evaluated, factories, learning
 from tests.conftest import Api
 from tests.shared import fresh, rows
 
@@ -59,7 +61,7 @@ def test_everybody_sees_counts_and_nobody_else_pseudonyms(ada):
     shown = text(Client().get(PAGE))
     assert "Digits at home" in shown
     assert "No differential privacy: training 1 added no noise" in shown
-    assert 'class="chart"' not in shown  # the median of so few is the norm of one
+    assert "Median norm of the updates" not in shown  # the median of so few is the norm of one
     managed = text(signed_in(ada).get(PAGE))
     assert re.search(r"<figcaption[^>]*>From \S+ in round 1 to \S+ in round 2; least ", managed)
     guest = text(Client().get(f"{PAGE}/rounds/2"))
@@ -72,6 +74,20 @@ def test_everybody_sees_counts_and_nobody_else_pseudonyms(ada):
     assert "contribution, by norm" in mine
 
 
+def test_its_page_follows_it_until_it_is_over(ada):
+    mark = Client().get(f"{PAGE}/live")["ETag"]
+    assert mark.strip('"') in text(Client().get(PAGE))
+    assert Client().get(f"{PAGE}/live", HTTP_IF_NONE_MATCH=mark).status_code == 304
+    Round.objects.filter(number=2).update(score=0.875)
+    changed = Client().get(f"{PAGE}/live", HTTP_IF_NONE_MATCH=mark)
+    assert (changed.status_code, changed.json()) == (200, {"over": False})
+    assert "live.js" in text(Client().get(PAGE))
+    training = Training.objects.get()
+    trainings_services.set_state(ada, training=training, state="finished")
+    assert Client().get(f"{PAGE}/live").json() == {"over": True}
+    assert "live.js" not in text(Client().get(PAGE))
+
+
 def test_scores_and_the_draw_are_shown(ada):
     shown = text(Client().get(PAGE))
     assert ">Score<" not in shown
@@ -82,11 +98,39 @@ def test_scores_and_the_draw_are_shown(ada):
     assert "Score of the result, by round" in shown
     assert "0.875" in shown
     first = Round.objects.select_related("version", "aggregate").get(number=1)
-    assert trainings.asked(first) == "all participants"
+    assert trainings.selection_words(first) == "all participants"
     first.selected, first.seed, first.candidates = ["p_1", "p_2"], "0" * 64, 1200
-    assert trainings.asked(first) == "2 of 1\u202f200, sampled"
+    assert trainings.selection_words(first) == "2 of 1\u202f200, sampled"
     first.seed = ""
-    assert trainings.asked(first) == "2 selected"
+    assert trainings.selection_words(first) == "2 selected"
+
+
+def test_contributions_of_rounds_are_drawn_and_put_in_words(ada):
+    shown = text(Client().get(PAGE))
+    assert "2 to 2 contributions used per round (coloured); 1 excluded in total (grey)." in shown
+    assert len(re.findall(r"M[\d.]+ [\d.]+h8.0V", shown)) == 3
+    assert "closes" in shown  # the open third round, which has no column yet
+
+
+def test_measured_accuracy_of_released_rounds_is_drawn(ada, start):
+    mark = Client().get(f"{PAGE}/live")["ETag"]
+    factories.work()
+    evaluated.stones(ada)
+    model = RegisteredModel.objects.get()
+    Round.objects.filter(number=1).update(
+        version=factories.listed(ada, model, card=f"{factories.CARD}\nMore.\n")
+    )
+    assert "Measured" not in text(Client().get(PAGE))
+    for number, value in ((1, 0.5), (2, 0.75)):
+        version = Round.objects.select_related("version").get(number=number).version
+        job = scheduling.request(ada, version=version, dataset="stones", split="test")
+        figures = (("accuracy", value, value - 0.1, value + 0.1),)
+        evaluated.end(job, evaluated.report(figures))
+    shown = text(Client().get(PAGE))
+    assert "Measured accuracy on stones, test, by round" in shown
+    assert "From 0.5 in round 1 to 0.75 in round 2; least 0.5 in round 1" in shown
+    assert "0.65 to 0.85" in shown
+    assert Client().get(f"{PAGE}/live", HTTP_IF_NONE_MATCH=mark).status_code == 200
 
 
 def test_maintainers_alone_are_led_to_provenance(ada):
@@ -95,7 +139,7 @@ def test_maintainers_alone_are_led_to_provenance(ada):
     assert f'href="/api/v1{PAGE}/rounds/2/provenance"' in mine
 
 
-def test_a_version_leads_to_its_round(ada):
+def test_a_version_leads_to_its_round(ada, graphs):
     shown = text(signed_in(ada).get("/models/ada/net/v/2"))
     assert f'href="{PAGE}/rounds/2"' in shown
     assert f"{PAGE}/rounds" not in text(signed_in(ada).get("/models/ada/net/v/1"))
@@ -105,13 +149,16 @@ def test_trainings_of_a_private_model_are_not_told(ada):
     Training.objects.get().model.__class__.objects.update(visibility="private")
     assert Client().get(PAGE).status_code == 404
     assert Client().get(f"{PAGE}/rounds/1").status_code == 404
+    assert Client().get(f"{PAGE}/live").status_code == 404
     assert "ada/net" not in text(Client().get("/trainings"))
     assert "ada/net" in text(signed_in(ada).get("/trainings"))
 
 
 def begun(**changes):
-    """The form as it is sent; nothing of the privacy is filled in."""
+    """The last step of the form as it is sent; nothing of the privacy is filled in."""
     return {
+        "step": "create", "trained": "all", "patterns": "", "examples_cap": "500", "cohort": "0",
+        "hyperparameters": "", "release_every": "10", "release_best": "",
         "version": "1", "title": "By form", "rule": "multi-krum", "quorum": "3", "target": "0",
         "round_seconds": "3600", "most_rounds": "0", "noise_multiplier": "", "clip_norm": "",
         "delta": "", "base_data": "unknown",
@@ -128,7 +175,7 @@ def test_a_training_is_begun_where_the_limits_of_rules_are_stated(ada):
         assert f"{of.worst('fedavg', 'uneven', attackers).accuracy:.3f}" in shown
     assert f"{of.setting}. {attacks.CAVEAT}" in html.unescape(shown)
     made = browser.post(page, begun())
-    assert (made.status_code, made["Location"]) == (302, "/models/ada/net/trainings/2")
+    assert (made.status_code, made["Location"]) == (302, "/models/ada/net/trainings/2/invite")
     training = Training.objects.get(number=2)
     assert (training.rules["rule"], training.schedule["quorum"]) == ("multi-krum", 3)
     assert training.rules["noise_multiplier"] is None
@@ -170,7 +217,7 @@ def test_each_rule_was_measured():
         assert of.worst("fedavg", data, 2).accuracy > 0.8
 
 
-def test_maintainers_steer_and_invite(ada):
+def test_maintainers_steer(ada):
     browser = signed_in(ada)
     assert Client().post(f"{PAGE}/act", {"action": "pause"}).status_code in (302, 401)
     assert Training.objects.get().state == "open"
@@ -178,10 +225,6 @@ def test_maintainers_steer_and_invite(ada):
     assert "The training is paused." in shown
     shown = text(browser.post(f"{PAGE}/act", {"action": "close"}, follow=True))
     assert "Round 3 is closing." in shown
-    made = browser.post(f"{PAGE}/invite", {"uses": "3"})
-    assert "fi_" in text(made)
-    assert made["Cache-Control"] == "no-store"
-    assert "fi_" not in text(browser.get(PAGE))
 
 
 def test_rounds_are_read_page_by_page_with_a_fixed_number_of_queries(

@@ -251,7 +251,7 @@ def test_only_files_of_tensors_of_released_versions_are_looked_at(reader, ada, v
     assert not Job.objects.filter(kind=tensors.KIND).exists()
 
 
-def test_the_list_is_no_file_of_the_graph_nor_of_the_manifest(reader, version, api):
+def test_the_list_is_no_file_of_the_graph_nor_of_the_manifest(reader, version, api, graphs):
     before = negotiation.of_version(version)
     reader.post(f"{VIEW}/model.onnx")
     look(version, "model.onnx")

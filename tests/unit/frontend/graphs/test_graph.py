@@ -398,7 +398,7 @@ def test_lists_are_cut_and_continued(guest, reader, ada):
     assert rest.count('<th scope="row">') == 100
 
 
-def test_variants_of_one_version_are_compared(guest, reader, graph):
+def test_variants_of_one_version_are_compared(guest, reader, graph, graphs):
     made = proven.convert(graph, chain(3))
     page = guest.page(f"{PAGE}/variants")
     url = f"{GRAPH}/diff/1?variant={made.name}&amp;with=default"
@@ -483,7 +483,7 @@ def test_a_difference_of_unknown_shape_is_no_error():
     assert found.lists[0].rows[0].changes == "weights w: values changed"
 
 
-def test_drawings_are_no_part_of_the_metadata(guest, graph):
+def test_drawings_are_no_part_of_the_metadata(guest, graph, graphs):
     from metadata.store import maintenance
 
     told = [guest.get(f"{PAGE}.nt").content]

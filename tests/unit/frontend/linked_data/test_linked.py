@@ -20,6 +20,7 @@ from runners.models import Job
 from runners.queue import services as runners
 from tests import factories, samples, shared
 
+pytestmark = pytest.mark.usefixtures("graphs")
 PAGE = "/models/ada/net/v/1"
 HOME = "http://testserver"
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"

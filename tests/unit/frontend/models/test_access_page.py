@@ -41,7 +41,7 @@ def text(response, status=200):
     return response.content.decode()
 
 
-def test_a_guest_is_led_to_ask(net):
+def test_a_guest_is_led_to_ask(net, graphs):
     guest = browser()
     page = text(guest.get("/models/ada/net"))
     assert "Request access" in page

@@ -50,7 +50,7 @@ def questions(page):
     ]
 
 
-def test_who_made_what_from_what_and_who_says_so(guest, ada):
+def test_who_made_what_from_what_and_who_says_so(guest, ada, graphs):
     factories.dataset(ada)
     admin = factories.admin()
     base = factories.listed(admin, factories.model(admin, "base", slug="zoo"))
@@ -77,7 +77,7 @@ def test_who_made_what_from_what_and_who_says_so(guest, ada):
     assert "earl:" not in page.partition("<pre>")[2].partition("</pre>")[0]
 
 
-def test_each_question_finds_what_its_sentence_says(guest, ada):
+def test_each_question_finds_what_its_sentence_says(guest, ada, graphs):
     factories.dataset(ada)
     version = factories.listed(ada, card=CARD)
     proven.upgrade(version, b"upgraded")
@@ -94,7 +94,7 @@ def test_each_question_finds_what_its_sentence_says(guest, ada):
     assert f"{terms.IT6}trainedOn" in found
 
 
-def test_what_the_hub_derived_leads_to_its_job(guest, ada):
+def test_what_the_hub_derived_leads_to_its_job(guest, ada, graphs):
     version = factories.listed(ada)
     made = proven.upgrade(version, b"upgraded")
     page = guest.page(PAGE)
@@ -105,7 +105,7 @@ def test_what_the_hub_derived_leads_to_its_job(guest, ada):
     assert f'href="/jobs/{made.job_uuid}"' in page
 
 
-def test_what_nobody_said_is_said(guest, ada):
+def test_what_nobody_said_is_said(guest, ada, graphs):
     factories.listed(ada)
     said = words(guest.page(PAGE))
     for missing in (
@@ -168,7 +168,7 @@ def test_a_private_model_has_no_questions_and_no_strangers(guest, reader, ada, b
         assert somebody.get(PAGE).status_code == 404
 
 
-def test_a_hidden_base_is_text_as_one_that_never_was(guest, ada, bob):
+def test_a_hidden_base_is_text_as_one_that_never_was(guest, ada, bob, graphs):
     factories.listed(bob, factories.model(bob, "secret", visibility="private"))
     pages = []
     for index, name in enumerate(("bob/secret", "bob/nothin"), start=1):
@@ -194,7 +194,7 @@ def test_of_a_withdrawn_version_the_graph_is_gone(guest, ada):
     assert ".ttl" not in page.partition("<main")[2]
 
 
-def test_questions_to_the_database_do_not_grow_with_variants(guest, ada):
+def test_questions_to_the_database_do_not_grow_with_variants(guest, ada, graphs):
     version = factories.listed(ada, card=CARD)
     counts = []
     for content in (b"one", b"two", b"three"):

@@ -12,7 +12,7 @@ from tests import evaluated, factories, proven
 pytestmark = pytest.mark.django_db
 
 
-def test_precisions_show_their_accuracy_beside_the_main_variant(guest, ada):
+def test_precisions_show_their_accuracy_beside_the_main_variant(guest, ada, graphs):
     version = factories.published(ada, card=evaluated.card(("accuracy", 0.9)))
     evaluated.stones(ada)
     evaluated.end(evaluated.waiting(entry="model.onnx")[0])

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from runners.engine.benchmark import power
-from tests import factories, proven, shared, timed
+from tests import factories, shared, timed
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("graphs")]
 GRID = power.grid("FRA")
 
 
@@ -28,35 +28,54 @@ def fact(html, title):
     return re.search(f"<dt>{title}</dt><dd>(.*?)</dd>", strip, re.DOTALL)[1]
 
 
-def test_what_is_not_known_is_said(guest, version):
+def test_what_is_not_known_takes_no_room(guest, version):
     html = guest.page("/models/ada/net/v/1")
-    for title in ("Fastest measured", "Carbon, 1&#8239;000 runs"):
-        assert "not measured" in fact(html, title)
-    assert "not run" in fact(html, "Conformance")
+    strip = html.partition('<dl class="facts">')[2].partition("</dl>")[0]
+    assert "Carbon" not in strip
     head = html.partition('<dl class="facts">')[0]
     assert '<a class="tag" href="/models/ada/net/v/1/provenance">not signed</a>' in head
+    assert "Nothing is measured yet" in head
 
 
-def test_measured_facts_lead_to_their_stored_runs(guest, version):
+def test_carbon_leads_to_its_stored_run(guest, version):
     row = timed.benchmark(version, deliver=False, power=timed.DECLARED, grid=GRID)
     for page in ("", "/files"):
         html = guest.page(f"/models/ada/net/v/1{page}")
-        run = f'href="/models/ada/net/v/1/benchmarks/{row.pk}"'
-        assert run in fact(html, "Fastest measured")
-        assert "/devices/" not in fact(html, "Fastest measured")
         carbon = fact(html, "Carbon, 1&#8239;000 runs")
         assert "0.00389\u202fg\u202fCO₂e" in carbon
         assert ">declared</span>" in carbon
-        assert run in carbon
+        assert f'href="/models/ada/net/v/1/benchmarks/{row.pk}"' in carbon
 
 
-def test_a_glyph_for_each_runtime(guest, version):
-    proven.conformance(version, [proven.measure("reference"), proven.measure("determinism")])
-    told = fact(guest.page("/models/ada/net/v/1"), "Conformance")
-    assert 'role="img" aria-label="ONNX Runtime: passed"' in told
-    assert told.count('class="glyph pass"') == 1
-    assert ">1 of 1 runtime passes</a>" in told
-    proven.conformance(version, [proven.measure("determinism", "failed")])
-    told = fact(guest.page("/models/ada/net/v/1"), "Conformance")
-    assert 'aria-label="ONNX Runtime: failed"' in told
-    assert ">0 of 1 runtime pass</a>" in told
+PAGES = {
+    "Overview": ("",),
+    "Try it": ("/try",),
+    "Evidence": ("/conformance", "/checks"),
+    "Speed": ("/benchmarks", "/carbon"),
+    "Files and graph": ("/files", "/graph"),
+    "Provenance": ("/provenance", "/lineage"),
+    "Versions": ("/variants",),
+}
+
+
+def tabs(html):
+    strip = html.partition('aria-label="Version pages"')[2].partition("</nav>")[0]
+    return re.findall(r'<a href="([^"]*)"( aria-current="true")?>([^<]*?)\s*<', strip)
+
+
+def test_every_page_stands_under_one_of_seven_tabs(guest, version):
+    for tab, addresses in PAGES.items():
+        for address in addresses:
+            html = guest.page(f"/models/ada/net/v/1{address}")
+            assert [title for _, _, title in tabs(html)] == list(PAGES)
+            assert [title for _, on, title in tabs(html) if on] == [tab], address
+            pages = html.partition('aria-label="Pages of this tab"')[2].partition("</nav>")[0]
+            for other in addresses[1:]:
+                assert f'href="/models/ada/net/v/1{other}"' in pages
+    assert "/models/ada/net/versions" in {url for url, _, _ in tabs(guest.page("/models/ada/net"))}
+
+
+def test_the_select_of_versions_keeps_the_page(guest, version):
+    for tab, path in (("files", "/files"), ("versions", ""), ("nothing", "")):
+        response = guest.get(f"/models/ada/net?v=1&tab={tab}")
+        assert response["Location"] == f"/models/ada/net/v/1{path}"

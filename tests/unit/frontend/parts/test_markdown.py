@@ -16,7 +16,14 @@ FILES = "/models/lab/net/v/3/files/"
 
 
 ALLOWED = {
-    "a": {"href", "title", "rel"},
+    "a": {"href", "title", "rel", "id"},
+    "li": {"class", "id"},
+    "blockquote": {"class"},
+    "button": {"type", "class", "data-copy", "aria-label", "hidden"},
+    "svg": {"class", "aria-hidden", "focusable"},
+    "use": {"href"},
+    "math": {"display"},
+    "mo": {"stretchy"},
     "img": {"src", "alt", "title", "width", "height", "loading"},
     "ol": {"start"},
     "td": {"colspan", "rowspan"},
@@ -105,12 +112,87 @@ HEADINGS = [
 def test_nothing_runs(attack):
     html = card(attack)
     Strict(html)
+    html = re.sub(r'<button type="button" class="copy bare".*?</button>', "", html)
     inside_tags = " ".join(re.findall(r"<[^>]*>", html))
     assert not re.search(r"\son\w+\s*=", re.sub(r'"[^"]*"', '""', inside_tags))
     assert not re.search(r"<(script|style|iframe|form|svg|math|base|meta|object|embed)", html)
     assert not re.search(r'(href|src)="\s*(javascript|data|vbscript):', html, re.IGNORECASE)
     assert "style=" not in inside_tags
     assert 'class="k menu"' not in html
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"\href{javascript:alert(1)}{x}",
+        r"\style{position:fixed}{x}",
+        r"\class{menu}{x}",
+        r"\text{<script>alert(1)</script>}",
+        r"\color{red;}{x}",
+        "\\" * 300,
+        "{" * 900,
+        r"\frac{" * 150,
+        "x" * 2_000,
+    ],
+)
+def test_formulas_bring_no_links_styles_or_elements(formula):
+    html = card(f"a ${formula}$ b")
+    assert not re.search(r"<(script|mstyle [^>]|a|style)", html)
+    assert not re.search(r"\s(href|style|class|on\w+)=", html)
+
+
+def test_formulas_are_mathml():
+    formula = "<mrow><msup><mi>x</mi><mn>2</mn></msup></mrow>"
+    assert card("so $x^2$ is") == f'<p>so <math display="inline">{formula}</math> is</p>\n'
+    for block in ("$$\nx^2\n$$", "```math\nx^2\n```", "a $$x^2$$ b"):
+        assert '<math display="block"><mrow><msup>' in card(block)
+    assert card("It costs $5 or $6.") == "<p>It costs $5 or $6.</p>\n"
+    assert card("`$x$`") == "<p><code>$x$</code></p>\n"
+    assert "<code>\\frac{</code>" in card(r"$\frac{$")
+
+
+def test_text_of_a_card_is_never_a_mark_of_the_parser():
+    html = card("$x$ \ue002 &#xe002; ![&#xe002;](p.png) formula0x formulax0x", "p.png")
+    assert html.count("<math") == 1
+    assert "<button" not in html
+
+
+def test_tasks_footnotes_and_notes():
+    html = card(
+        "- [x] done\n- [ ] open\n\n> [!WARNING]\n> Hot *stove*.\n\nSee[^1].\n\n"
+        "[^1]: A book.\n\n> plain\n\n> [!UNKNOWN]\n> x\n"
+    )
+    Strict(html)
+    assert '<li class="task">\N{BALLOT BOX WITH CHECK} done</li>' in html
+    assert '<li class="task">\N{BALLOT BOX} open</li>' in html
+    assert '<blockquote class="note part">' in html
+    assert "<strong>Warning</strong><br>" in html
+    assert "[!WARNING]" not in html
+    assert html.count("<blockquote>") == 2
+    assert re.search(r'<a href="#card-fn1" [^>]*id="card-fnref1"', html)
+    assert '<li id="card-fn1">' in html
+    assert re.search(r'<a href="#card-fnref1"', html)
+
+
+def test_anchors_of_strangers_stay_apart():
+    html = card('# fn1\n\n<a id="main">x</a><a id="fn1" href="#fn1">y</a>')
+    assert re.findall(r'id="([^"]*)"', html) == ["card-fn1"]
+
+
+def test_code_has_one_button_to_copy():
+    html = card("```python\nx = 1\n```\n\n<pre><pre>y</pre></pre>")
+    Strict(html)
+    assert html.count("data-copy") == html.count('<div class="code">') == 2
+
+
+def test_long_cards_begin_with_their_contents():
+    parts = "".join(f"## Part {n} *x*\n\n{'word ' * 150}\n\n" for n in range(5))
+    html = card(f"# Title\n\n{parts}")
+    Strict(html)
+    assert html.startswith("<details><summary>Contents</summary><ul><li>")
+    assert '<li><a href="#card-part-4-x">Part 4 x</a></li>' in html
+    assert "Title</a>" not in html
+    assert "Contents" not in card("# Title\n\n## A\n\n## B\n\n## C\n\n## D\n")
 
 
 def test_outside_picture_becomes_a_link():

@@ -33,7 +33,7 @@ def version(start, db):
         ("/ada/net/commit/{sha}", "/v/1"),
     ],
 )
-def test_printed_addresses_lead_to_pages(version, address, page):
+def test_printed_addresses_lead_to_pages(version, address, page, graphs):
     reader = Client(headers={"Accept": "text/html"})
     led = reader.get(address.format(sha=version.commit_id))
     assert led.status_code == 302

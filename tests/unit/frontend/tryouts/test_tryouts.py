@@ -87,7 +87,7 @@ def ended(uuid, values=(0.1, 0.7, 0.2)):
     )
 
 
-def test_the_page_says_what_is_declared_and_what_is_not(guest, version):
+def test_the_page_says_what_is_declared_and_what_is_not(guest, version, graphs):
     page = guest.get(TRY)
     text = page.content.decode()
     assert "'wasm-unsafe-eval'" in page["Content-Security-Policy"]
@@ -468,15 +468,17 @@ def test_what_a_browser_can_run_is_offered(monkeypatch, facts):
     assert browser_support.obstacles(Facts.read(facts), 1000) == ()
 
 
-def test_the_overview_offers_a_browser_only_where_it_works(guest, version, monkeypatch):
-    page = guest.page("/models/ada/net/v/1")
-    assert "Run on the server</a>" in page
+def test_a_browser_is_offered_only_where_it_works(guest, version, monkeypatch, graphs):
+    assert 'href="/models/ada/net/v/1/try"' in guest.page("/models/ada/net/v/1")
+    page = guest.page("/models/ada/net/v/1/try")
+    assert "<b>Server only.</b>" in page
     assert "Run in this browser" not in page
     monkeypatch.setattr(browser_runtime, "is_here", lambda: True)
-    assert "Run in this browser</a>" in guest.page("/models/ada/net/v/1")
+    monkeypatch.setattr(browser_runtime, "weight", lambda: 0)
+    assert "Run in this browser</button>" in guest.page("/models/ada/net/v/1/try")
     facts = {"operators": [{"domain": "com.acme", "name": "Frob"}]}
     Variant.objects.filter(version=version).update(facts=facts)
-    assert "Run on the server</a>" in guest.page("/models/ada/net/v/1")
+    assert "<b>Server only.</b>" in guest.page("/models/ada/net/v/1/try")
 
 
 # --- the same in code ----------------------------------------------------------------------------
@@ -689,6 +691,16 @@ def test_the_pinned_archive_is_unpacked_and_served(archive, guest, version):
     page = guest.page(TRY)
     assert "Run in this browser" in page
     assert "This model does not run in a browser" not in page
+
+
+def test_a_package_carries_the_runtime_and_a_home_goes_before_it(archive, monkeypatch, tmp_path):
+    packaged = tmp_path / "package" / "browser-runtime"
+    monkeypatch.setattr(browser_runtime, "PACKAGED", packaged)
+    call_command("fetch_browser_runtime", archive=archive, package=True, stdout=io.StringIO())
+    assert browser_runtime.is_here()
+    assert browser_runtime.folder() == packaged / browser_runtime.VERSION
+    call_command("fetch_browser_runtime", archive=archive, stdout=io.StringIO())
+    assert browser_runtime.folder() == browser_runtime.home()
 
 
 def test_another_archive_is_refused(archive, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from metadata import nightly
-from metadata.models import NamedGraph
+from metadata.models import Comparison, NamedGraph
 from metadata.store import dump, maintenance, services
 from metadata.store.files import try_lock
 from registry.core import outbox
@@ -145,11 +145,10 @@ def test_the_night_comes_once(published):
 
 def test_a_task_is_due_from_the_hour_on(published):
     nightly.run_due(wait=True)
-    folder = nightly._folder()
-    for name in ("comparison", "dump"):
-        told = json.loads((folder / f"{name}.json").read_text())
-        told["started_at"] = "2026-01-01T10:00:00+00:00"
-        (folder / f"{name}.json").write_text(json.dumps(told))
+    began = "2026-01-01T10:00:00+00:00"
+    Comparison.objects.update(started_at=began)
+    path = nightly._folder() / "dump.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"started_at": began}))
     assert nightly.due(datetime(2026, 1, 2, 1, 59, tzinfo=UTC)) == []
     assert set(nightly.due(datetime(2026, 1, 2, 2, 0, tzinfo=UTC))) == {"comparison", "dump"}
 
@@ -161,7 +160,7 @@ def test_graphs_that_differ_are_told_and_made_again(published, caplog):
     nightly.run_due(wait=True)
     found = nightly.last("comparison")
     assert not found.ok
-    assert "1 graphs differed" in found.detail
+    assert "1 graph differed" in found.detail
     assert list(maintenance.differences()) == []
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import collections
-import json
+from datetime import timedelta
 
 import pyoxigraph
 import pytest
+from django.utils import timezone
 
 from metadata import nightly
-from metadata.models import GraphReference, NamedGraph
+from metadata.models import Comparison, GraphReference, NamedGraph
 from metadata.store import entities, maintenance
 from metadata.validation import reports
 from registry.core import outbox
@@ -176,19 +177,9 @@ def test_rows_of_before_are_written_anew_once(catalogue):
     for row in NamedGraph.objects.filter(iri__contains="/models/ada/", version=None):
         row.nquads += f'<{HOME}/agents/ada> <http://xmlns.com/foaf/0.1/name> "ada" <{row.iri}> .\n'
         row.save()
-    old = nightly._folder() / "comparison.json"
-    old.parent.mkdir(parents=True, exist_ok=True)
-    old.write_text(
-        json.dumps(
-            {
-                "task": "comparison",
-                "ok": True,
-                "detail": "",
-                "started_at": "2999-01-01T00:00:00+00:00",
-                "finished_at": "2999-01-01T00:00:00+00:00",
-                "address": HOME,
-            }
-        )
+    later = timezone.now() + timedelta(days=300)
+    Comparison.objects.create(
+        pk=1, started_at=later, finished_at=later, ok=True, detail="", address=HOME, form=0
     )
     assert "comparison" in nightly.due()
     assert nightly.compare()[0]

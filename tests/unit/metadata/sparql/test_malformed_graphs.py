@@ -14,7 +14,7 @@ from hub.server import health
 from metadata.models import NamedGraph, Revision
 from metadata.rdf import parsing
 from metadata.sparql import service, stores
-from metadata.sparql.replication import read_state
+from metadata.sparql.replication import FileStates
 from metadata.store import dump, maintenance, services
 from tests import factories, shared
 
@@ -48,7 +48,9 @@ def published(start, db, graphs):
 
 
 def values_in(folder):
-    copy = pyoxigraph.Store.read_only(str(folder / "snapshots" / read_state(folder).snapshot))
+    copy = pyoxigraph.Store.read_only(
+        str(folder / "snapshots" / FileStates(folder).read().snapshot)
+    )
     return {found.graph_name.value: found.object.value for found in copy}
 
 
@@ -91,7 +93,7 @@ def test_replication_leaves_out_a_malformed_graph_and_goes_on(folder, db, text):
     follower.close()
     # Not the graph of before either: that may say what is hidden by now.
     assert values_in(folder) == {B: "1", C: "2"}
-    assert read_state(folder).refused == (A,)
+    assert FileStates(folder).read().refused == (A,)
     status = service.store_status()
     assert (status.revision, status.refused, status.is_sound) == (status.newest, (A,), False)
 
@@ -106,11 +108,11 @@ def test_a_malformed_graph_is_no_reason_to_rebuild_with_each_start(folder, db, m
     services.put_graph(B, quad(B, 2))
     follow()
     assert values_in(folder) == {B: "2"}
-    assert read_state(folder).refused == (A,)
+    assert FileStates(folder).read().refused == (A,)
     services.put_graph(A, quad(A, 3))
     follow()
     assert values_in(folder) == {A: "3", B: "2"}
-    assert read_state(folder).refused == ()
+    assert FileStates(folder).read().refused == ()
     assert service.store_status().is_sound
 
 
@@ -122,7 +124,7 @@ def test_a_graph_with_a_malformed_name_is_left_out(folder, db):
     NamedGraph.objects.filter(iri=A).update(iri="not an IRI")
     follow()
     assert values_in(folder)[B] == "1"
-    assert read_state(folder).refused == ("not an IRI",)
+    assert FileStates(folder).read().refused == ("not an IRI",)
 
 
 def test_health_counts_malformed_graphs_and_names_them_to_administrators(folder, db, client):
@@ -230,5 +232,5 @@ def test_a_graph_that_an_external_server_faults_is_left_out(folder, db, settings
         server.shutdown()
         server.server_close()
     assert len(server.graphs) == 2
-    assert read_state(folder).refused == (A,)
-    assert read_state(folder).revision == 4
+    state = stores.states().read()
+    assert (state.refused, state.revision) == ((A,), 4)

@@ -15,7 +15,7 @@ from metadata.sparql import limits, protocol, service, stores
 from metadata.sparql.embedded import EmbeddedStore, only_writer
 from metadata.sparql.error_messages import syntax_problem
 from metadata.sparql.remote import plain
-from metadata.sparql.replication import Follower, read_state
+from metadata.sparql.replication import FileStates, Follower
 from metadata.store import services
 
 FORM, DIRECT = protocol.FORM, protocol.DIRECT
@@ -152,7 +152,7 @@ def folder(settings, tmp_path):
 def graphs_in(folder):
     import pyoxigraph
 
-    state = read_state(folder)
+    state = FileStates(folder).read()
     copy = pyoxigraph.Store.read_only(str(folder / "snapshots" / state.snapshot))
     return {found.graph_name.value: str(found.subject.value) for found in copy}
 
@@ -177,7 +177,7 @@ def test_the_store_follows_the_rows(folder, db):
     again.turn()
     again.close()
     assert graphs_in(folder) == {f"{G}2": "http://x/3"}
-    assert read_state(folder).revision == service.store_status().newest
+    assert FileStates(folder).read().revision == service.store_status().newest
 
 
 @pytest.mark.parametrize("fault", ["damaged", "moved", "put back", "foreign graph", "no state"])
@@ -208,14 +208,14 @@ def test_a_store_that_is_wrong_is_made_again(folder, db, settings, fault):
     again.turn()
     again.close()
     assert graphs_in(folder) == {G: "http://x/1"}
-    assert read_state(folder).home == settings.HUB_PUBLIC_URL
+    assert FileStates(folder).read().home == settings.HUB_PUBLIC_URL
 
 
 def test_nothing_is_shown_that_may_have_been_hidden(folder, db):
     with pytest.raises(problems.Unavailable, match="not ready"):
         service.ask("ASK {}", client="a", signed_in=False, accept="")
     services.put_graph(G, quad(1))
-    follower = Follower(EmbeddedStore(folder), folder)
+    follower = Follower(EmbeddedStore(folder), FileStates(folder))
     follower.turn()
     follower.close()
     assert service.store_status().behind == timedelta(0)

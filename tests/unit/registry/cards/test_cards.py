@@ -29,6 +29,12 @@ def test_a_summary_is_plain_words():
     assert cards.summary("", body) == "It reads all of these labels, my_file too."
 
 
+def test_a_summary_is_prose_without_formulas_where_there_is_some():
+    first = "The loss is $L = -\\sum_i p_i$ here."
+    assert cards.summary("", f"# A\n\n{first}\n\nIt tells apart.") == "It tells apart."
+    assert cards.summary("", f"# A\n\n{first}") == first
+
+
 def test_a_text_without_front_matter_is_a_card():
     card = cards.accept("# Title\n\nSome words that say it. And others.")
     assert card.front == {}

@@ -183,7 +183,7 @@ def test_a_kept_question_is_asked_anew_with_each_value(shelf, ada):
         ("models?q=net", 3),
         ("models/ada/net0", 2),
         ("models/ada/net0/versions/1/files/README.md", 1),
-        ("resolve?ref=ada/net0", 4),
+        ("resolve?ref=ada/net0", 5),
     ],
 )
 def test_an_answer_costs_a_fixed_number_of_queries(api, shelf, path, most):

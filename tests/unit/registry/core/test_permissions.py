@@ -42,6 +42,7 @@ LOWEST = {
     "namespace.read": ("reader", "read"),
     "namespace.edit": ("owner", "admin"),
     "member.edit": ("owner", "admin"),
+    "mirror.edit": ("owner", "admin"),
 }
 
 

@@ -14,6 +14,7 @@ from hub.protocol import problems
 from registry.datasets import services as datasets
 from registry.models import Blob, File, Upload
 from registry.storage import collector, verification
+from registry.storage.backups import hold
 from registry.storage.files import store
 from registry.storage.folder import FolderStore
 from registry.storage.services import blobs, uploads
@@ -51,6 +52,27 @@ def test_what_nobody_needs_has_a_day_of_grace(
     Blob.objects.update(touched_at=timezone.now() - timedelta(hours=hours))
     assert collect(django_capture_on_commit_callbacks) == freed
     assert store().path(sha256).exists() == Blob.objects.exists() == (not freed)
+
+
+def test_nothing_is_freed_while_a_backup_runs(ada, django_capture_on_commit_callbacks):
+    factories.blob(ada, b"never used")
+    age()
+    backup = hold.begin()
+    assert collect(django_capture_on_commit_callbacks) == 0
+    hold.renew(backup)
+    hold.end(backup, is_whole=True)
+    assert collect(django_capture_on_commit_callbacks) == 1
+
+
+def test_a_backup_that_was_killed_holds_for_six_hours(ada, django_capture_on_commit_callbacks):
+    factories.blob(ada, b"never used")
+    age()
+    backup = hold.begin()
+    backup.seen_at -= hold.LIFETIME
+    backup.save()
+    with pytest.raises(hold.HoldLostError):
+        hold.renew(backup)
+    assert collect(django_capture_on_commit_callbacks) == 1
 
 
 def test_what_somebody_uploaded_stays_until_the_upload_is_over(

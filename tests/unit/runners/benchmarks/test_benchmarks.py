@@ -16,6 +16,8 @@ from hub.protocol import problems
 from registry.core import outbox
 from registry.models import Event, RegisteredModel
 from runners.benchmarks import (
+    calibrations,
+    comparisons,
     contributions,
     rankings,
     record_checks,
@@ -25,6 +27,7 @@ from runners.benchmarks import (
     scheduling,
     selectors,
     timelines,
+    timing_jobs,
 )
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import summary
@@ -415,14 +418,14 @@ def test_what_a_run_is_told_holds_the_host_and_the_operator(version, bench, sett
     Host.objects.create(name="h1", calibration=limits, calibrated_at=timezone.now())
     scheduling.owe(version)
     job = services.claim("w1", ["bench-cpu"], host="h1", capabilities=OFFERED)
-    told = scheduling.options_at(job)
+    told = timing_jobs.options_at(job)
     assert told["gate"] == limits
     assert (told["watts_per_core"], told["grid_region"]) == (7.5, "FRA")
     assert (told["processes"], told["if_busy"]) == (5, "measure")
     assert "manifest_sha256" not in told
-    assert scheduling.job_seconds(told) > told["budget_seconds"]
+    assert timing_jobs.job_seconds(told) > told["budget_seconds"]
     [asked] = scheduling.ask(version.created_by, version=version, batch=4)
-    told = scheduling.options_at(asked)
+    told = timing_jobs.options_at(asked)
     assert (told["batch"], told["budget_seconds"]) == (4, settings.HUB_BENCH_SECONDS)
     assert "processes" not in told
 
@@ -440,11 +443,11 @@ def test_maintainers_alone_ask_and_are_told_what_is_wrong(version, bench, bob):
 
 
 def test_a_host_is_calibrated_once_it_has_settled(bench):
-    scheduling.keep_up()
+    calibrations.keep_up()
     assert queued("calibrate") == []
     Worker.objects.update(started_at=timezone.now() - timedelta(hours=1))
-    scheduling.keep_up()
-    scheduling.keep_up()
+    calibrations.keep_up()
+    calibrations.keep_up()
     [job] = queued("calibrate")
     assert (job.requires["host"], job.exclusive) == ("h1", "host")
     offered = OFFERED | {"host": "h1"}
@@ -453,14 +456,14 @@ def test_a_host_is_calibrated_once_it_has_settled(bench):
     services.finish(taken, factories.report("calibrate", facts=facts))
     outbox.deliver()
     assert Host.objects.get(name="h1").calibration == facts
-    scheduling.keep_up()
+    calibrations.keep_up()
     assert queued("calibrate") == []
 
 
 def test_benchmarks_that_wait_hold_nothing_else_up(version, bench):
     for number in range(verification.ENOUGH_WAITING + 1):
         services.enqueue(
-            kind="benchmark", version=None, given={"n": number}, pool="bench-cpu", priority=9
+            kind="benchmark", version=None, job_input={"n": number}, pool="bench-cpu", priority=9
         )
     services.see("w1", host="h1", pool="cpu", capabilities=OFFERED)
     verification.register()
@@ -521,14 +524,14 @@ def test_what_was_measured_of_a_withdrawn_version_goes(version, newer, ada, bob)
 def test_publishing_compares_with_the_version_before(version, newer, bench):
     scheduling.owe(newer)
     [job] = queued("compare-speed")
-    assert (job.exclusive, job.priority, job.version) == ("host", scheduling.IDLE, newer)
+    assert (job.exclusive, job.priority, job.version) == ("host", timing_jobs.IDLE, newer)
     assert job.input["against"] == ".against/model.onnx"
     assert job.input["against_files"] == {"model.onnx": entry_of(version)}
     taken = services.claim("w1", ["bench-cpu"], uuid=job.pk, host="h1", capabilities=OFFERED)
-    told = scheduling.options_at(taken)
+    told = timing_jobs.options_at(taken)
     assert told["against"] == ".against/model.onnx"
     assert "against_files" not in told
-    assert scheduling.job_seconds(told) > 2 * told["budget_seconds"]
+    assert timing_jobs.job_seconds(told) > 2 * told["budget_seconds"]
     assert scheduling.owe(newer) == 0
 
 
@@ -545,7 +548,7 @@ def test_models_of_other_inputs_are_not_compared(version, newer, bench):
     scheduling.owe(newer)
     assert queued("compare-speed") == []
     with pytest.raises(problems.InvalidRequest):
-        scheduling.ask_comparison(newer.created_by, baseline=version.variants.get(), candidate=main)
+        comparisons.ask(newer.created_by, baseline=version.variants.get(), candidate=main)
 
 
 def test_what_nobody_asked_for_gives_way_to_what_somebody_waits_for(version, bench):

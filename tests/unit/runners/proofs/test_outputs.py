@@ -9,6 +9,8 @@ import pytest
 
 from registry.models import Blob
 from registry.storage.files import store
+from runners.benchmarks import timing_jobs
+from runners.engine.benchmark.options import Options
 from runners.engine.reports import Report
 from runners.models import Job
 from runners.sandbox import IsolationLevel
@@ -90,6 +92,40 @@ def test_a_worker_that_is_too_weak_runs_nothing(settings, demanded, runs):
     found = execution._run(Job(kind="suite"), sandbox, execution.Lease(Job()))
     assert sandbox.asked == runs
     assert [one.code for one in found.findings] == ([] if runs else ["sandbox-weak"])
+
+
+class Recorder:
+    """A sandbox that records what it is told to run."""
+
+    def __init__(self):
+        self.requests = []
+
+    def level(self):
+        return IsolationLevel(rlimits=True)
+
+    def run(self, request, **_):
+        self.requests.append(request)
+        return report()
+
+
+def test_a_timing_job_is_run_with_the_options_of_a_benchmark_alone(settings):
+    settings.HUB_SANDBOX_REQUIRED = "none"
+    told = {"effort": "light", "manifest_sha256": "0" * 64, "runtime_version": "1.30.0", "batch": 4}
+    sandbox = Recorder()
+    execution._run(Job(kind="benchmark", input=told), sandbox, execution.Lease(Job()))
+    [request] = sandbox.requests
+    assert Options.from_json(request.options).batch == 4
+    assert request.limits.job_seconds == timing_jobs.job_seconds(request.options)
+
+
+def test_a_fault_of_the_worker_ends_the_attempt_with_its_reason(settings):
+    settings.HUB_SANDBOX_REQUIRED = "none"
+    sandbox = Recorder()
+    told = {"batch": "many"}
+    ended = execution._run(Job(kind="benchmark", input=told), sandbox, execution.Lease(Job()))
+    assert sandbox.requests == []
+    assert (ended.outcome, [one.code for one in ended.findings]) == ("errored", ["worker-fault"])
+    assert "UnusableOptionError" in ended.findings[0].message
 
 
 def test_a_job_after_publishing_gets_more_than_the_gate(settings):

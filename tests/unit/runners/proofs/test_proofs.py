@@ -232,6 +232,9 @@ def test_an_upgrade_becomes_a_variant_beside_the_original(owner, version):
     assert "model.opset26.onnx" not in {file.path for file in selectors.files_for(default)}
     asked = {(job.kind, job.entry) for job in waiting()}
     assert ("conformance", "model.opset26.onnx") in asked
+    # The reference judges derived files; it is tested on uploaded ones alone.
+    tested = [job.input["runtime"] for job in waiting("conformance") if job.entry != "model.onnx"]
+    assert tested == ["onnxruntime"]
     assert ("upgrade", "model.opset26.onnx") not in asked
     ladder = proof_selectors.ladders(version)[0]
     assert ladder.highest == variant

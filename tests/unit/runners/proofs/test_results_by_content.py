@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from registry.core import outbox
-from registry.models import RegisteredModel, Version
-from runners.benchmarks import rankings, record_checks, scheduling, selectors
-from runners.models import Bar, Comparison, ConformanceResult, Job, Measurement
+from registry.models import Version
+from runners.models import Bar, ConformanceResult, Job
 from runners.proofs import verification
-from runners.queue import content, order, services
-from tests import factories, proven, samples, timed
+from runners.queue import content, services
+from tests import factories, samples, shared
+from tests.contents import (
+    CAPABILITIES,
+    MODEL,
+    OTHER_CARD,
+    claim,
+    finish,
+    hide,
+    jobs_of,
+    kinds,
+    offer,
+    publish,
+    state_of,
+    work,
+)  # fmt: skip
 
 pytestmark = pytest.mark.django_db
 
-HOST = "bench-1"
-CAPABILITIES = {
-    "versions": {"engine": "1", "onnx": "1.23.2", "onnxruntime": "1.31.1"},
-    "runtimes": {"onnxruntime": "1.31.1"},
-}
-OTHER_CARD = factories.CARD.replace("It is small.", "It is small, and better described.")
-MODEL = samples.mlp()
-OTHER = {"model.onnx": samples.mlp(hidden=9)}
+
+@shared.rows
+def start():
+    """A version with every result."""
+    offer()
+    version = publish(factories.somebody("ada"))
+    work()
+    return version
 
 
 @pytest.fixture(autouse=True)
@@ -34,58 +44,8 @@ def _worker(db):
 
 
 @pytest.fixture
-def bob(db):
-    return factories.somebody("bob")
-
-
-def offer(**changes):
-    """A worker that was seen just now."""
-    capabilities = CAPABILITIES | changes
-    services.see("w1", host=HOST, pool="cpu,light", capabilities=capabilities)
-    verification.register()
-    return capabilities
-
-
-def claim(capabilities=CAPABILITIES, worker="w1", host=HOST):
-    return services.claim(worker, ["cpu", "light"], host=host, capabilities=capabilities)
-
-
-def finish(job, outcome="passed", versions=CAPABILITIES["versions"], **changes):
-    """End a job as a worker with these libraries would."""
-    measures = [proven.measure("reference")] if job.kind == "conformance" else []
-    report = factories.report(job.kind, outcome)
-    fields = {"versions": dict(versions), "measures": measures} | changes
-    for name, value in fields.items():
-        object.__setattr__(report, name, value)
-    assert services.finish(job, report)
-    outbox.deliver()
-
-
-def work():
-    """Do all waiting jobs; returns the kind and version of each that a worker did."""
-    done = []
-    outbox.deliver()
-    while (job := claim()) is not None:
-        done.append((job.kind, job.version.ref))
-        finish(job)
-    return done
-
-
-def kinds(done):
-    return sorted(kind for kind, _ in done)
-
-
-def publish(owner, model=None, *, card=factories.CARD, contents=None):
-    """Publish a version without doing its jobs."""
-    return factories.submitted(owner, model, contents or {"model.onnx": MODEL}, card=card)
-
-
-def state_of(version):
-    return Version.objects.get(pk=version.pk).state
-
-
-def jobs_of(version):
-    return Job.objects.filter(version=version)
+def first(start):
+    return shared.fresh(start)
 
 
 def test_a_version_that_changes_the_card_alone_has_the_results_of_the_one_before(ada):
@@ -156,10 +116,6 @@ def test_a_failed_verdict_is_shared_as_one(ada):
 # --- between namespaces ---
 
 
-def hide(version, **changes):
-    RegisteredModel.objects.filter(pk=version.model_id).update(**changes)
-
-
 HIDDEN = [
     {"visibility": "private"},
     {"gate": "manual"},
@@ -219,14 +175,12 @@ def test_a_draft_and_a_submitted_twin_serve_nobody_else(ada, bob):
     assert jobs_of(other).get().state == "queued"
 
 
-def test_a_hidden_version_takes_the_results_of_a_public_one(ada, bob):
-    public = publish(ada)
-    work()
+def test_a_hidden_version_takes_the_results_of_a_public_one(ada, bob, first):
     model = factories.model(bob, "mine", visibility="private")
     hidden = publish(bob, model)
     assert work() == []
-    assert set(jobs_of(hidden).values_list("shared_from__version", flat=True)) == {public.pk}
-    assert set(jobs_of(public).values_list("shared_from", flat=True)) == {None}
+    assert set(jobs_of(hidden).values_list("shared_from__version", flat=True)) == {first.pk}
+    assert set(jobs_of(first).values_list("shared_from", flat=True)) == {None}
 
 
 # --- the key ---
@@ -320,9 +274,7 @@ def test_work_for_one_person_or_on_a_draft_has_no_key(ada):
 # --- what no longer holds ---
 
 
-def test_libraries_of_other_versions_do_the_work_again(ada):
-    first = publish(ada)
-    work()
+def test_libraries_of_other_versions_do_the_work_again(ada, first):
     newer = {"engine": "1", "onnx": "1.23.2", "onnxruntime": "1.31.2"}
     offer(versions=newer)
     publish(ada, first.model, card=OTHER_CARD)
@@ -331,17 +283,13 @@ def test_libraries_of_other_versions_do_the_work_again(ada):
 
 
 @pytest.mark.parametrize("report", [{}, {"task": "describe"}, None])
-def test_a_report_that_does_not_read_is_not_shared(ada, report):
-    first = publish(ada)
-    work()
+def test_a_report_that_does_not_read_is_not_shared(ada, report, first):
     jobs_of(first).filter(kind="describe").update(report=report)
     publish(ada, first.model, card=OTHER_CARD)
     assert claim().kind == "describe"
 
 
-def test_a_result_whose_file_is_gone_is_not_shared(ada):
-    first = publish(ada)
-    work()
+def test_a_result_whose_file_is_gone_is_not_shared(ada, first):
     job = jobs_of(first).get(kind="skeleton")
     job.report["outputs"] = [{"name": "skeleton.onnx", "sha256": "0" * 64, "size": 1}]
     job.save()
@@ -360,21 +308,17 @@ def test_files_that_changed_since_the_job_was_queued_answer_no_other(ada):
     assert not Job.objects.get(pk=job.pk).content_key
 
 
-def test_who_asks_again_gets_the_work_done_again_and_others_the_newer_result(ada):
-    version = publish(ada)
-    work()
-    version.refresh_from_db()
-    [again] = verification.again(ada, version=version)
+def test_who_asks_again_gets_the_work_done_again_and_others_the_newer_result(ada, first):
+    first.refresh_from_db()
+    [again] = verification.again(ada, version=first)
     assert again.state == "queued"
-    assert work() == [("conformance", version.ref)]
-    later = publish(ada, version.model, card=OTHER_CARD)
+    assert work() == [("conformance", first.ref)]
+    later = publish(ada, first.model, card=OTHER_CARD)
     assert work() == []
     assert jobs_of(later).get(kind="conformance").shared_from_id == again.pk
 
 
-def test_results_outlive_the_version_that_they_were_measured_as(ada):
-    first = publish(ada)
-    work()
+def test_results_outlive_the_version_that_they_were_measured_as(ada, first):
     second = publish(ada, first.model, card=OTHER_CARD)
     work()
     jobs_of(first).delete()
@@ -393,229 +337,6 @@ def test_a_job_with_the_result_of_another_has_a_verdict_and_a_key(ada):
         fields = {"shared_from": other, "state": "succeeded", "content_key": "1" * 64} | changes
         with pytest.raises(IntegrityError), transaction.atomic():
             Job.objects.filter(pk=job.pk).update(**fields)
-
-
-# --- benchmarks ---
-
-BENCH = CAPABILITIES | {"providers": [timed.CPU]}
-
-
-@pytest.fixture
-def bench(settings):
-    """A worker that times models."""
-    settings.HUB_BENCH = "light"
-    services.see("b1", host=HOST, pool="bench-cpu", capabilities=BENCH)
-
-
-def measure(host=HOST, most=None, **record):
-    """Time what waits, as a worker of a host would, or some of it; the jobs that it did."""
-    done = []
-    while len(done) != most and (
-        job := services.claim("b1", ["bench-cpu"], host=host, capabilities=BENCH)
-    ):
-        made = timed.record(job.subject, **record)
-        report = record_checks.vetted(job, timed.report(made))
-        object.__setattr__(report, "versions", dict(BENCH["versions"]))
-        assert services.finish(job, report), report.findings
-        outbox.deliver()
-        done.append(job)
-    return done
-
-
-def results_of(version):
-    return Measurement.objects.filter(variant__version=version)
-
-
-def test_a_measurement_is_of_the_bytes_and_counts_once(ada, bob, bench):
-    first = publish(ada)
-    work()
-    [job] = measure()
-    second = publish(ada, first.model, card=OTHER_CARD)
-    other = publish(bob, factories.model(bob, "copy"))
-    assert work() == measure() == []
-    mine = results_of(first).get()
-    for version in (second, other):
-        row = results_of(version).get()
-        assert (row.record_sha256, row.at, row.p50_ms) == (mine.record_sha256, mine.at, mine.p50_ms)
-        assert row.job.shared_from_id == job.pk
-        assert row.record_file.version_id == version.pk
-        assert row.record_file.blob_id == mine.record_file.blob_id
-
-
-def test_a_rank_counts_each_measurement_once(ada, bob, bench):
-    slow = publish(
-        ada, factories.model(ada, "slow"), contents={"model.onnx": samples.mlp(hidden=9)}
-    )
-    work()
-    measure(median_ms=2.0)
-    for name in ("one", "two"):
-        publish(bob, factories.model(bob, name))
-    work()
-    measure(median_ms=1.0)
-    found = rankings.across(ada, rankings.Selection())
-    places = {row.row.variant.version.model.name: row.rank for row in found.items}
-    assert places == {"one": 1, "two": 1, "slow": 2}
-    assert [key.results for key in found.keys] == [2]
-    assert [device.measurements for device in selectors.devices(ada)] == [2]
-    assert [runtime.measurements for runtime in selectors.runtimes(ada)] == [2]
-    assert len(selectors.newest(ada)) == 2
-    assert results_of(slow).exists()
-
-
-def test_a_noisy_measurement_is_not_shared(ada, bench):
-    first = publish(ada)
-    work()
-    measure(spread=0.3)
-    assert results_of(first).get().status == "noisy"
-    publish(ada, first.model, card=OTHER_CARD)
-    work()
-    assert len(measure()) == 1
-
-
-def repetition(version):
-    return jobs_of(version).filter(kind="benchmark", state="queued").first()
-
-
-def test_a_noisy_first_benchmark_is_repeated_later_each_time(ada, bench):
-    version = publish(ada)
-    work()
-    measure(spread=0.3)
-    for minutes in (10, 60, 360, 1440):
-        job = repetition(version)
-        assert (job.priority, job.again, job.exclusive) == (scheduling.IDLE, True, "host")
-        wait = job.not_before - job.queued_at
-        assert wait == pytest.approx(timedelta(minutes=minutes), abs=timedelta(minutes=1))
-        assert measure() == []
-        Job.objects.filter(pk=job.pk).update(not_before=job.queued_at)
-        assert [done.pk for done in measure(spread=0.3)] == [job.pk]
-    assert repetition(version) is None
-    assert results_of(version).count() == 5
-
-
-def test_repetitions_end_with_an_accepted_benchmark(ada, bench):
-    version = publish(ada)
-    work()
-    measure(spread=0.3)
-    Job.objects.filter(pk=repetition(version).pk).update(not_before=timezone.now())
-    assert len(measure()) == 1
-    assert repetition(version) is None
-    assert {row.status for row in results_of(version)} == {"noisy", "accepted"}
-
-
-def test_proofs_go_before_first_benchmarks_on_a_host_that_others_use(ada, bench):
-    for width in range(6, 11):
-        model = factories.model(ada, f"net-{width}")
-        publish(ada, model, contents={"model.onnx": samples.mlp(hidden=width)})
-
-    def wait(kind):
-        rows = Job.objects.filter(kind=kind, state="queued", priority=order.FIRST)
-        return {row.due_at - row.queued_at for row in rows}
-
-    work()
-    usual = order.FIRST * order.STEP
-    assert wait("benchmark") == {usual}
-    measure(most=2, spread=0.3)
-    assert wait("benchmark") == {usual}
-    measure(most=1, spread=0.3)
-    [later] = wait("benchmark")
-    assert usual < later < order.DEEP * order.STEP
-    # Again, without putting them off for ever.
-    measure(most=1, spread=0.3)
-    assert wait("benchmark") == {later}
-
-
-def test_one_accepted_benchmark_shows_a_quiet_host(ada, bench):
-    for width in range(6, 10):
-        model = factories.model(ada, f"net-{width}")
-        publish(ada, model, contents={"model.onnx": samples.mlp(hidden=width)})
-    work()
-    measure(most=1, spread=0.3)
-    measure(most=1)
-    measure(most=1, spread=0.3)
-    [job] = Job.objects.filter(kind="benchmark", state="queued", priority=order.FIRST)
-    assert job.due_at - job.queued_at == order.FIRST * order.STEP
-
-
-def test_a_noisy_benchmark_that_was_asked_for_is_not_repeated(ada, bench):
-    version = publish(ada)
-    work()
-    measure()
-    version.refresh_from_db()
-    scheduling.ask(ada, version=version)
-    assert len(measure(spread=0.3)) == 1
-    assert repetition(version) is None
-
-
-def test_a_measurement_serves_machines_of_its_class_alone(ada, bench):
-    first = publish(ada)
-    work()
-    measure()
-    services.leave("b1")
-    services.see("b2", host="bench-2", pool="bench-cpu", capabilities=BENCH)
-    publish(ada, first.model, card=OTHER_CARD)
-    work()
-    assert len(measure(host="bench-2")) == 1
-    publish(ada, first.model, card=f"{OTHER_CARD} Again.")
-    work()
-    assert measure(host="bench-2") == []
-
-
-def test_what_another_namespace_times_in_private_tells_nothing_of_a_machine(ada, bob, bench):
-    public = publish(ada)
-    work()
-    measure()
-    services.leave("b1")
-    services.see("b2", host="bench-2", pool="bench-cpu", capabilities=BENCH)
-    hidden = publish(bob, contents=OTHER)
-    hide(hidden, visibility="private")
-    work()
-    assert len(measure(host="bench-2")) == 1
-    publish(ada, public.model, card=OTHER_CARD)
-    work()
-    assert len(measure(host="bench-2")) == 1
-
-
-def test_a_comparison_is_of_both_contents(ada, bob, bench):
-    services.see("b2", host="proving", pool=proven.POOL, capabilities=BENCH)
-    sides = []
-    for owner in (ada, bob):
-        model = factories.model(owner, "compared")
-        before, after = (
-            factories.listed(owner, model, contents) for contents in ({"model.onnx": MODEL}, OTHER)
-        )
-        sides.append((before, after))
-    source = timed.comparison(sides[0][1], sides[0][0], slower=1.5)
-    source.refresh_from_db()
-    source.report["versions"] = BENCH["versions"]
-    source.save()
-    before, after = sides[1]
-    given = scheduling._sides(before.variants.get(), after.variants.get())
-    job = services.enqueue(
-        kind="compare-speed",
-        version=after,
-        entry="model.onnx",
-        given=given | {"runtime": "onnxruntime"},
-        pool=proven.POOL,
-    )
-    assert (job.state, job.shared_from) == ("succeeded", source)
-    outbox.deliver()
-    row = Comparison.objects.get(job=job)
-    assert (row.verdict, row.ratio) == ("slower", source.comparison.ratio)
-    assert (row.baseline.version, row.candidate.version) == (before, after)
-    assert row.record_file.version == after
-
-
-def test_who_asks_for_a_benchmark_gets_a_new_one(ada, bench):
-    first = publish(ada)
-    work()
-    measure()
-    second = publish(ada, first.model, card=OTHER_CARD)
-    work()
-    second.refresh_from_db()
-    scheduling.ask(ada, version=second, effort="light")
-    [job] = measure()
-    assert job.version_id == second.pk
-    assert results_of(second).count() == 2
 
 
 # --- what is shown ---
@@ -657,10 +378,8 @@ def test_no_key_is_shown(ada, client):
     assert job.content_key not in client.get(f"/api/v1/jobs/{job.pk}").content.decode()
 
 
-def test_a_quarantine_of_the_namespace_comes_before_results_of_others(ada, bob):
-    public = publish(ada)
-    work()
-    source = jobs_of(public).get(kind="conformance")
+def test_a_quarantine_of_the_namespace_comes_before_results_of_others(ada, bob, first):
+    source = jobs_of(first).get(kind="conformance")
     version = publish(bob, factories.model(bob, "copy"), card=OTHER_CARD)
     work()
     Bar.objects.create(

@@ -20,7 +20,9 @@ OWN = {"runtimes": {"onnxruntime": "1.31.1"}, "providers": ["CPUExecutionProvide
 
 
 def put(version=None, kind="suite", **more):
-    return services.enqueue(kind=kind, version=version, given={"n": Job.objects.count()}, **more)
+    return services.enqueue(
+        kind=kind, version=version, job_input={"n": Job.objects.count()}, **more
+    )
 
 
 def age(job, **past):
@@ -96,11 +98,11 @@ def test_who_asks_for_waiting_work_raises_it(version):
     owed = version("ada")
     Job.objects.all().delete()
     first, second = put(owed, priority=9), put(owed, priority=5)
-    again = services.enqueue(kind="suite", version=owed, given={"n": 0}, priority=Job.URGENT)
+    again = services.enqueue(kind="suite", version=owed, job_input={"n": 0}, priority=Job.URGENT)
     assert again == first
     assert (again.priority, again.queue) == (Job.URGENT, "cpu.urgent")
     assert services.claim("w", ["cpu"]) == first
-    lower = services.enqueue(kind="suite", version=owed, given={"n": 1}, priority=9)
+    lower = services.enqueue(kind="suite", version=owed, job_input={"n": 1}, priority=9)
     assert (lower, lower.priority) == (second, 5)
 
 
@@ -109,7 +111,7 @@ def test_work_that_runs_is_not_raised(version):
     Job.objects.all().delete()
     job = put(owed, priority=9)
     services.claim("w", ["cpu"])
-    again = services.enqueue(kind="suite", version=owed, given={"n": 0}, priority=Job.URGENT)
+    again = services.enqueue(kind="suite", version=owed, job_input={"n": 0}, priority=Job.URGENT)
     assert (again, again.priority, again.state) == (job, 9, Job.State.RUNNING)
 
 
@@ -165,8 +167,9 @@ def test_every_version_gets_its_first_evidence_before_any_gets_more(settings):
         done.append((job.version.model.name, job.kind, job.input.get("runtime"), len(checks)))
     first = [
         (name, kind, "onnxruntime", 3 if kind == "conformance" else 0)
+        for kinds in (("conformance", "upgrade"), ("benchmark",))
         for name in ("one", "two")
-        for kind in ("conformance", "upgrade", "benchmark")
+        for kind in kinds
     ]
     evidence = [one for one in done if one[1] in ("conformance", "upgrade", "benchmark")]
     assert evidence[:6] == first
@@ -175,3 +178,53 @@ def test_every_version_gets_its_first_evidence_before_any_gets_more(settings):
         for name in ("one", "two")
         for one in (("onnx-reference", 0), ("onnxruntime", 1))
     ]
+
+
+def timing(version=None, **more):
+    """A first benchmark that waits."""
+    return put(version, "suite", pool="bench-cpu", exclusive="host", priority=order.FIRST, **more)
+
+
+def end(job):
+    job.refresh_from_db()
+    assert services.finish(job, factories.report("suite"))
+
+
+def test_a_host_that_came_to_rest_goes_on_with_what_wants_it_alone():
+    """No proof of another worker begins between two benchmarks whose turns are near."""
+    first, second, third = timing(), timing(), timing()
+    proof = put(priority=order.FIRST)
+    age(proof, minutes=2)
+    for job in (first, second):
+        Job.objects.filter(pk=job.pk).update(due_at=proof.due_at - timedelta(minutes=3))
+    Job.objects.filter(pk=third.pk).update(due_at=proof.due_at + timedelta(minutes=3))
+    assert services.claim("w1", ["bench-cpu"], host="h") == first
+    end(first)
+    assert services.claim("w2", ["cpu"], host="h") is None
+    assert services.claim("w1", ["bench-cpu"], host="h") == second
+    end(second)
+    # The turn of the third one is too far away.
+    assert services.claim("w2", ["cpu"], host="h") == proof
+
+
+def test_a_host_is_handed_on_in_one_namespace_alone(version):
+    many, few = version("ada"), version("bob")
+    Job.objects.all().delete()
+    first, second = timing(many), timing(many)
+    assert services.claim("w1", ["bench-cpu"], host="h") == first
+    Attempt.objects.update(started_at=timezone.now() - timedelta(minutes=2))
+    theirs = put(few, priority=order.FIRST)
+    end(first)
+    assert services.claim("w2", ["cpu"], host="h") == theirs
+    assert services.claim("w1", ["bench-cpu"], host="h") is None
+    assert second.state == Job.State.QUEUED
+
+
+def test_a_host_is_not_kept_for_a_job_that_was_cancelled():
+    admin = factories.admin()
+    first, second, proof = timing(), timing(), put(priority=order.FIRST)
+    Job.objects.filter(pk__in=[first.pk, second.pk]).update(due_at=proof.due_at)
+    assert services.claim("w1", ["bench-cpu"], host="h") == first
+    end(first)
+    services.cancel(admin, job=second)
+    assert services.claim("w2", ["cpu"], host="h") == proof

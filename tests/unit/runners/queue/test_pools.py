@@ -22,8 +22,8 @@ OWN = {"runtimes": {"onnxruntime": "1.31.1"}, "providers": ["CPUExecutionProvide
 
 
 def put(kind="suite", **more):
-    given = more.pop("given", {"n": Job.objects.count()})
-    return services.enqueue(kind=kind, version=None, given=given, **more)
+    job_input = more.pop("job_input", {"n": Job.objects.count()})
+    return services.enqueue(kind=kind, version=None, job_input=job_input, **more)
 
 
 @pytest.mark.parametrize(
@@ -205,20 +205,20 @@ def test_a_worker_of_a_busy_gpu_takes_what_needs_none(waiting):
 
 
 def test_work_of_the_hub_itself_is_queued_once_and_seen_by_all(ada, admin):
-    job = put(given={"runtime": "onnxruntime"})
-    assert put(given={"runtime": "onnxruntime"}) == job
+    job = put(job_input={"runtime": "onnxruntime"})
+    assert put(job_input={"runtime": "onnxruntime"}) == job
     assert selectors.job(AnonymousUser(), job.pk) == job
     with pytest.raises(problems.NotAllowed):
         services.cancel(ada, job=job)
     assert services.cancel(admin, job=job).state == Job.State.CANCELLED
-    assert put(given={"runtime": "onnxruntime"}) != job
+    assert put(job_input={"runtime": "onnxruntime"}) != job
 
 
 def test_done_work_is_done_again_unless_once_is_enough():
-    first = put(given={"a": 1})
+    first = put(job_input={"a": 1})
     assert services.finish(services.claim("w", ["cpu"]), factories.report("suite"))
-    assert put(given={"a": 1}, once=True) == first
-    assert put(given={"a": 1}) != first
+    assert put(job_input={"a": 1}, once=True) == first
+    assert put(job_input={"a": 1}) != first
 
 
 def test_what_waits_says_why():

@@ -1,0 +1,86 @@
+"""Atom feeds (RFC 4287): every state of the list of models, and the versions of one model.
+
+A feed has what its reader may see; readers of feeds have no cookies, so that is what is public.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils.feedgenerator import Atom1Feed
+from django.views.decorators.http import require_safe
+
+from frontend.presenters import list_filters, version_head
+from registry.api.parameters import accepts
+from registry.catalogue import search
+from registry.versions import selectors
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+ENTRIES = 30
+TYPE = "application/atom+xml"
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+@accepts(*list_filters.PARAMETERS)
+@require_safe
+def models(request: HttpRequest) -> HttpResponse:
+    """The models of a list that were updated last; the address takes the filters of the list."""
+    query = replace(list_filters.read(request.GET), sort="updated")
+    chips = list_filters.chips(query)
+    title = ", ".join(f"{chip.title}: {chip.words}" for chip in chips) or "all"
+    feed = _feed(request, f"Models ({title})", list_filters.address(query))
+    for row in search.find(request.user, query, limit=ENTRIES).items:
+        url = settings.HUB_PUBLIC_URL + reverse("model", args=row.title.split("/", 1))
+        latest = row.latest or {}
+        number = latest.get("number")
+        feed.add_item(
+            f"{row.title}@{number}" if number else row.title,
+            f"{url}/v/{number}" if number else url,
+            _text(str(latest.get("summary") or row.model__summary)),
+            unique_id=f"{url}/v/{number}" if number else url,
+            updateddate=row.updated_at,
+        )
+    return _answer(feed)
+
+
+@require_safe
+def versions(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """The versions of a model that were published last."""
+    model = selectors.model(request.user, namespace, name)
+    feed = _feed(request, f"Versions of {model.ref}", reverse("model", args=[namespace, name]))
+    for row in selectors.versions(request.user, model).exclude(published_at=None)[:ENTRIES]:
+        url = settings.HUB_PUBLIC_URL + version_head.place(row)
+        state = "" if row.state == "published" else f" ({row.state})"
+        feed.add_item(
+            f"{row.ref}{state}",
+            url,
+            _text(row.message or row.label),
+            unique_id=url,
+            pubdate=row.published_at,
+            updateddate=row.ended_at or row.published_at,
+            author_name=row.created_by.username,
+        )
+    return _answer(feed)
+
+
+def _feed(request: HttpRequest, title: str, page: str) -> Atom1Feed:
+    own = settings.HUB_PUBLIC_URL + request.get_full_path()
+    return Atom1Feed(
+        _text(title), settings.HUB_PUBLIC_URL + page, None, language="en", feed_url=own
+    )
+
+
+def _text(words: str) -> str:
+    """Words without the control characters that XML cannot hold."""
+    return _CONTROL.sub("", words)
+
+
+def _answer(feed: Atom1Feed) -> HttpResponse:
+    return HttpResponse(feed.writeString("utf-8"), content_type=f"{TYPE}; charset=utf-8")

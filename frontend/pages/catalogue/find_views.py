@@ -1,0 +1,80 @@
+"""A question in words, the models that fit on two figures, and which of them no other beats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode
+
+from django.conf import settings
+from django.db import connection
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from frontend.pages.catalogue import candidates, speed_column
+from frontend.pages.query import page as query_page
+from frontend.presenters import list_code, list_filters, questions
+from metadata.sparql import listing
+from registry.api.parameters import accepts
+from registry.catalogue import accuracies, facets, predictions, speeds
+from registry.catalogue.query import Query
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+
+@accepts(*list_filters.PARAMETERS, "x", "y")
+@require_safe
+def find(request: HttpRequest) -> HttpResponse:
+    """The page; its address is that of the list with what is plotted, `x` and `y`."""
+    known_setups = speeds.offers(request.user)
+    data = questions.apply(request.GET, known_setups)
+    query = list_filters.settled(list_filters.read(data), known_setups)
+    question = questions.of(query, data.get("question", ""), known_setups, reverse("find"))
+    axes = {name: value for name in ("x", "y") if (value := str(data.get(name, "")))}
+    own = list_filters.parameters(query, question=question.text if question else "")
+    canonical = _address(own, urlencode(axes))
+    if request.get_full_path() != canonical:
+        return HttpResponseRedirect(canonical)
+    offered = accuracies.offers(request.user)
+    setup = query.setup if query.device else speeds.settled(known_setups, query.setup, ())
+    chosen = candidates.choice(axes, query, setup, offered)
+    plot = candidates.of(request.user, query, chosen, setup, offered)
+    counted = facets.count(request.user, Query())
+    listed = listing.of(
+        query,
+        settings.HUB_PUBLIC_URL,
+        {group: [value for value, _ in pairs] for group, pairs in counted.items()},
+        own=request.user.is_authenticated,
+        collated=connection.vendor == "postgresql",
+    )
+    offer = next((one for one in known_setups if one.setup == setup), None)
+    context = {
+        "section": "find",
+        "query": query,
+        "question": question,
+        "text": question.text if question else query.text,
+        "chips": [replace(chip, url=_here(chip.url, axes)) for chip in list_filters.chips(query)],
+        "clear": reverse("find"),
+        "kept": parse_qsl(own),
+        "plot": plot,
+        "setup": speed_column.words(offer) if offer else "",
+        "predicted": bool(setup.device and predictions.exist(setup)),
+        "list_url": list_filters.address(query),
+        "asked": listed,
+        "asked_url": query_page.address(listed.query, ()),
+        "python": list_code.python(query),
+    }
+    return render(request, "models/find.html", context)
+
+
+def _address(own: str, axes: str) -> str:
+    written = "&".join(filter(None, (own, axes)))
+    return f"{reverse('find')}?{written}" if written else reverse("find")
+
+
+def _here(url: str, axes: dict[str, str]) -> str:
+    """This page with the filters of an address of the list."""
+    return _address(url.partition("?")[2], urlencode(axes))

@@ -1,0 +1,120 @@
+"""Liking and watching models, and what is new of the models that somebody watches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count, F, Max, Q
+from django.http import HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from frontend.parts import labels
+from frontend.parts.formatting import figure, plural
+from hub.protocol import problems
+from registry.models import Version
+from registry.versions import selectors
+from registry.versions.services import interest
+from runners.models import ConformanceResult, Evaluation, Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from django.db.models import QuerySet
+    from django.http import HttpRequest, HttpResponse
+
+NEWS, MODELS = 50, 100
+_ACTIONS: dict[str, Callable[..., None]] = {
+    "like": interest.like,
+    "unlike": interest.unlike,
+    "watch": interest.watch,
+    "unwatch": interest.unwatch,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Something that happened to a version: when, of which, what, and the page that shows it."""
+
+    at: datetime
+    version: Version
+    words: str
+    page: str
+
+
+@require_POST
+def act(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """Like or watch a model, or stop; then back to where that was."""
+    model = selectors.model(request.user, namespace, name)
+    action = _ACTIONS.get(request.POST.get("action", ""))
+    if action is None:
+        raise problems.InvalidRequest.at("/action", f"Valid actions: {', '.join(_ACTIONS)}.")
+    action(request.user, model=model)
+    if request.POST.get("page") == "watching":
+        return HttpResponseRedirect(reverse("watching"))
+    return HttpResponseRedirect(reverse("model", args=[namespace, name]))
+
+
+@login_required
+@require_safe
+def watching(request: HttpRequest) -> HttpResponse:
+    """The models that the reader watches, and what is new of them."""
+    watches = list(interest.watches(request.user)[:MODELS])
+    models = [row.model_id for row in watches]
+    return render(
+        request, "people/watching.html", {"watches": watches, "news": news(models)[:NEWS]}
+    )
+
+
+def news(models: Sequence[int]) -> list[News]:
+    """What happened last to published versions of models, which the reader sees."""
+    published = Version.objects.filter(model__in=models, published_at__isnull=False)
+    published = published.select_related("model__namespace")
+    rows = [*_versions(published.order_by("-published_at")[:NEWS]), *_evidence(published)]
+    return sorted(rows, key=lambda row: row.at, reverse=True)
+
+
+def _versions(of: QuerySet[Version]) -> Iterator[News]:
+    for version in of:
+        if version.published_at:
+            change = f": {version.message}" if version.message else ""
+            yield News(version.published_at, version, f"published{change}", "version")
+        if version.ended_at:
+            words = f"{version.state}: {version.reason}"
+            yield News(version.ended_at, version, words, "version")
+
+
+def _evidence(published: QuerySet[Version]) -> Iterator[News]:
+    """Conformance by runtime, accuracy by split and benchmarks by runtime, the latest of each."""
+    within = {"variant__version__in": published}
+    by_runtime = ("variant__version", "runtime", "runtime_version")
+    conformance = ConformanceResult.objects.filter(**within).order_by().values_list(*by_runtime)
+    checked = conformance.annotate(
+        at=Max("at"), n=Count("pk"), passed=Count("pk", filter=Q(outcome="passed"))
+    )
+    timed = (
+        Measurement.objects.filter(Measurement.TRUSTED, status__in=Measurement.PUBLIC, **within)
+        .order_by()
+        .values_list(*by_runtime)
+    )
+    measured = timed.annotate(at=Max("at"), n=Count("pk"))
+    scores = Evaluation.objects.filter(
+        **within, entry_sha256=F("variant__entry__blob")
+    ).select_related("dataset_version__dataset", "variant")
+    versions = {version.pk: version for version in published}
+    for key, runtime, number, at, n, passed in checked.order_by("-at")[:NEWS]:
+        words = f"conformance on {labels.runtime(runtime)} {number}: {passed} of {n} checks passed"
+        yield News(at, versions[key], words, "version-conformance")
+    for key, runtime, number, at, n in measured.order_by("-at")[:NEWS]:
+        words = f"{plural(n, 'benchmark run')} on {labels.runtime(runtime)} {number}"
+        yield News(at, versions[key], words, "version-benchmarks")
+    for row in scores.order_by("-at")[:NEWS]:
+        words = (
+            f"measured {row.metric} {figure(row.value)} ({figure(row.low)} to {figure(row.high)}) "
+            f"on {row.dataset_version.dataset.slug}, {row.split}"
+        )
+        yield News(row.at, versions[row.variant.version_id], words, "version")

@@ -1,0 +1,62 @@
+"""What search engines read of what is public: robots.txt (RFC 9309) and sitemaps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from hub.protocol import problems
+from registry.catalogue import public_models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.http import HttpRequest
+
+# https://www.sitemaps.org/protocol.html
+_SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
+# Pages that are one for each question, form or account; files are many bytes and no text.
+_CLOSED = (
+    "/account", "/administration", "/api/", "/compare", "/jobs", "/login", "/models?", "/query",
+    "/runtime/", "/sparql", "/upload", "/workers", "/models/*/v/*/files/", "/models/*/v/*/graph/",
+    "/models/*/v/*/try", "/models/*?",
+)  # fmt: skip
+
+
+@require_safe
+def robots(_request: HttpRequest) -> HttpResponse:
+    lines = ["User-agent: *", *(f"Disallow: {path}" for path in _CLOSED)]
+    sitemap = f"Sitemap: {settings.HUB_PUBLIC_URL}{reverse('sitemap')}"
+    return HttpResponse("\n".join([*lines, "", sitemap, ""]), content_type="text/plain")
+
+
+@require_safe
+def sitemap(_request: HttpRequest) -> HttpResponse:
+    """The index: one sitemap for each `public_models.PAGE` models."""
+    hub = settings.HUB_PUBLIC_URL
+    numbers = range(1, public_models.pages() + 1)
+    return _document("sitemapindex", "sitemap", ((f"{hub}/sitemap-{n}.xml", "") for n in numbers))
+
+
+@require_safe
+def sitemap_page(_request: HttpRequest, number: int) -> HttpResponse:
+    """One sitemap; raises NotFound beyond the last."""
+    rows = public_models.page(number)
+    if not rows:
+        raise problems.NotFound(f"There is no sitemap {number}.")
+    hub = settings.HUB_PUBLIC_URL
+    pages = ((f"{hub}/models/{title}", f"{at:%Y-%m-%dT%H:%M:%SZ}") for title, at in rows)
+    return _document("urlset", "url", pages)
+
+
+def _document(root: str, name: str, rows: Iterable[tuple[str, str]]) -> HttpResponse:
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<{root} xmlns="{_SCHEMA}">']
+    for url, at in rows:
+        changed = f"<lastmod>{at}</lastmod>" if at else ""
+        lines.append(f"<{name}><loc>{escape(url)}</loc>{changed}</{name}>")
+    return HttpResponse("\n".join([*lines, f"</{root}>", ""]), content_type="application/xml")

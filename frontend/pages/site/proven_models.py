@@ -1,0 +1,50 @@
+"""The models with the most evidence, one for each of the largest tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hub.protocol.vocabularies import REFERENCE
+from registry.catalogue import facets, search
+from registry.catalogue.query import Query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from registry.core.permissions import Actor
+    from registry.models import SearchDocument
+
+# Of the models that pass on a runtime, the last updated are looked at.
+CANDIDATES = 20
+MOST = 6
+_GROUPS = ("passes_on", "fails_on", "evidence")
+
+
+def runtime_of(counts: facets.Facets) -> str:
+    """The runtime, apart from the reference, that most models pass on; empty where none does."""
+    return next((name for name, _ in counts["passes_on"] if name != REFERENCE), "")
+
+
+def of(actor: Actor, counts: facets.Facets) -> Sequence[SearchDocument]:
+    """The best proven model of each task, the tasks with the most models first.
+
+    Better proven is what fails nowhere, then what passes on more runtimes, then what has more kinds
+    of evidence, then what was updated last.
+    """
+    runtime = runtime_of(counts)
+    if not runtime:
+        return ()
+    page = search.find(actor, Query(passes_on=(runtime,)), limit=CANDIDATES)
+    published = [document for document in page.items if document.latest]
+    facts = facets.of_documents([document.pk for document in published], _GROUPS)
+
+    def proof(document: SearchDocument) -> tuple[bool, int, int]:
+        groups = [group for group, _ in facts.get(document.pk, ())]
+        return ("fails_on" not in groups, groups.count("passes_on"), groups.count("evidence"))
+
+    best: dict[str, SearchDocument] = {}
+    # Sorting keeps the order of what is equally proven: the last updated first.
+    for document in sorted(published, key=proof, reverse=True):
+        best.setdefault(document.task, document)
+    order = {task: at for at, (task, _) in enumerate(counts["task"])}
+    return sorted(best.values(), key=lambda one: order.get(one.task, len(order)))[:MOST]

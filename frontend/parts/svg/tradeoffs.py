@@ -1,0 +1,175 @@
+"""Models on two figures as a plot: each point a link, what no other model beats joined by a line.
+
+Places are percentages, so that the words keep their size on every screen. A table beside it says
+the same.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from frontend.parts.svg.charts import ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_LEFT, _RIGHT = 5.0, 95.0
+_TOP, _BOTTOM = 7.0, 88.0
+_STEPS = (1, 2, 5)
+_MOST_MARKS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One model: its figures, their interval across, its address and its words.
+
+    ``mark`` is `predicted`, `noisy` or empty; ``is_best`` puts it on the joined line.
+    """
+
+    x: float
+    y: float
+    url: str
+    words: str
+    low: float | None = None
+    high: float | None = None
+    mark: str = ""
+    is_best: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A figure: how a value of it is written, where a limit of it lies, and how it is laid out."""
+
+    title: str
+    write: Callable[[float], str]
+    limit: float | None = None
+    is_logarithmic: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    axis: Axis
+    low: float
+    high: float
+    first: float
+    last: float
+
+    def place(self, value: float) -> float:
+        """Where a value lies, in hundredths of the picture; values outside lie at its edge."""
+        low, high, at = (self._length(one) for one in (self.low, self.high, value))
+        share = (at - low) / (high - low) if high > low else 0.5
+        return round(self.first + (self.last - self.first) * min(1.0, max(0.0, share)), 2)
+
+    @property
+    def marks(self) -> list[tuple[float, str]]:
+        """Round values inside the axis: their places and words."""
+        values = self._powers() if self.axis.is_logarithmic else ticks(self.low, self.high)
+        inside = [value for value in values if self.low <= value <= self.high]
+        step = max(1, math.ceil(len(inside) / _MOST_MARKS))
+        return [(self.place(value), self.axis.write(value)) for value in inside[::step]]
+
+    def _powers(self) -> list[float]:
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        powers = range(first, last + 1)
+        whole = [10.0**power for power in powers]
+        if sum(self.low <= value <= self.high for value in whole) > 1:
+            return whole
+        return [step * 10.0**power for power in powers for step in _STEPS]
+
+    def _length(self, value: float) -> float:
+        return math.log(max(value, 1e-12)) if self.axis.is_logarithmic else value
+
+
+def draw(points: Sequence[Point], across: Axis, up: Axis, *, title: str) -> SafeString:
+    """The plot; nothing for fewer than two points. ``title`` names it to all readers."""
+    if len(points) < 2:
+        return mark_safe("")
+    values = [v for point in points for v in (point.x, point.low, point.high) if v is not None]
+    x = _scale(across, values, _LEFT, _RIGHT)
+    y = _scale(up, [point.y for point in points], _BOTTOM, _TOP)
+    best = sorted((x.place(one.x), y.place(one.y)) for one in points if one.is_best)
+    return format_html(
+        '<svg class="tradeoffs" role="group" aria-label="{}">{}{}{}{}{}</svg>',
+        title,
+        _grid(x, y),
+        _corner(x, y),
+        format_html_join(
+            "",
+            '<line class="best" x1="{}%" y1="{}%" x2="{}%" y2="{}%"/>',
+            ((*one, *other) for one, other in pairwise(best)),
+        ),
+        format_html_join("", "{}", ((_interval(point, x, y),) for point in points)),
+        format_html_join("", "{}", ((_mark(point, x, y),) for point in _back_to_front(points))),
+    )
+
+
+def _scale(axis: Axis, values: Sequence[float], first: float, last: float) -> _Scale:
+    low, high = min(values), max(values)
+    if axis.is_logarithmic:  # what is zero lies at the edge
+        positive = [value for value in values if value > 0] or [1.0]
+        low, high = min(positive) / 1.25, max(positive) * 1.25
+    else:
+        room = (high - low) * 0.08 or abs(high) * 0.05 or 1.0
+        low, high = low - room, high + room
+    return _Scale(axis, low, high, first, last)
+
+
+def _grid(x: _Scale, y: _Scale) -> SafeString:
+    rungs = format_html_join(
+        "",
+        '<line class="grid" x1="0%" x2="100%" y1="{0}%" y2="{0}%"/>'
+        '<text x="0" y="{0}%" dy="-4">{1}</text>',
+        y.marks,
+    )
+    steps = format_html_join("", '<text x="{}%" y="96%" text-anchor="middle">{}</text>', x.marks)
+    return format_html('<g aria-hidden="true">{}{}</g>', rungs, steps)
+
+
+def _corner(x: _Scale, y: _Scale) -> SafeString:
+    """Where both limits hold: to the left of one, above or below the other."""
+    if x.axis.limit is None and y.axis.limit is None:
+        return mark_safe("")
+    right = 100.0 if x.axis.limit is None else x.place(x.axis.limit)
+    edge = 100.0 if y.axis.limit is None else y.place(y.axis.limit)
+    return format_html(
+        '<rect class="corner" x="0" y="0" width="{}%" height="{}%"/>',
+        right,
+        min(edge, _BOTTOM + 3),
+    )
+
+
+def _interval(point: Point, x: _Scale, y: _Scale) -> SafeString:
+    if point.low is None or point.high is None:
+        return mark_safe("")
+    return format_html(
+        '<line class="interval {}" x1="{}%" x2="{}%" y1="{}%" y2="{}%"/>',
+        point.mark,
+        x.place(point.low),
+        x.place(point.high),
+        *(y.place(point.y),) * 2,
+    )
+
+
+def _mark(point: Point, x: _Scale, y: _Scale) -> SafeString:
+    return format_html(
+        '<a href="{}" aria-label="{}"><circle class="{}" cx="{}%" cy="{}%" r="{}"/>'
+        "<title>{}</title></a>",
+        point.url,
+        point.words,
+        " ".join(filter(None, (point.mark, "best" if point.is_best else ""))),
+        x.place(point.x),
+        y.place(point.y),
+        7 if point.is_best else 5,
+        point.words,
+    )
+
+
+def _back_to_front(points: Sequence[Point]) -> list[Point]:
+    """Those of the line last, so that nothing covers them; else from left to right."""
+    return sorted(points, key=lambda point: (point.is_best, point.x, point.y, point.words))

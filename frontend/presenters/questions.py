@@ -1,0 +1,73 @@
+"""A question in words as filters of the list: read where it is asked, and shown as it was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from django.http import QueryDict
+
+from frontend.presenters import list_filters
+from registry.catalogue import speeds, wording
+from registry.catalogue.query import Query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from frontend.presenters.list_filters import Chip
+    from registry.catalogue.wording import Unused
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, the filters that it was read as, and the address that searches its words.
+
+    ``order`` is the chip of an order that the question asked for.
+    """
+
+    text: str
+    order: Chip | None
+    unused: tuple[Unused, ...]
+    text_url: str
+
+
+def apply(data: QueryDict, available: Sequence[speeds.Offer]) -> QueryDict:
+    """The parameters with the filters that the text names, and that text as `question`.
+
+    Without such filters they are what they were.
+    """
+    text = data.get("q", "").strip()[: wording.LONGEST]
+    reading = _read(text, available)
+    if not reading.parts:
+        return data
+    chosen = QueryDict(mutable=True)
+    for name, values in reading.beside({name: data.getlist(name) for name in data}).items():
+        chosen.setlist(name, values)
+    chosen["question"] = text
+    chosen.pop("cursor", None)
+    return chosen
+
+
+def of(
+    query: Query, question: str, available: Sequence[speeds.Offer], page: str
+) -> Question | None:
+    """The question that a list answers; None where no filter of the list can come from one.
+
+    ``page`` is the address of the page without parameters.
+    """
+    text = question.strip()[: wording.LONGEST]
+    reading = _read(text, available)
+    if not reading.parts or not list_filters.parameters(query):
+        return None
+    order = None
+    if query.sort != query.default_sort:
+        unsorted = list_filters.parameters(replace(query, sort=query.default_sort))
+        words = list_filters.SORTS[query.sort]
+        order = list_filters.Chip("Sort", words, f"{page}?{unsorted}" if unsorted else page, "sort")
+    literal = Query(text='"{}"'.format(text.replace('"', "")))
+    text_url = f"{page}?{list_filters.parameters(literal)}"
+    return Question(text, order, reading.unused, text_url)
+
+
+def _read(text: str, available: Sequence[speeds.Offer]) -> wording.Reading:
+    return wording.read(text, devices=speeds.names(available)) if text else wording.Reading()

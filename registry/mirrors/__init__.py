@@ -1,0 +1,1 @@
+"""Models taken from other servers: sources, synchronisation, and what is fetched on request."""

@@ -1,0 +1,59 @@
+"""Which mirrors an actor may see: owners those of their namespaces, administrators all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hub.protocol import problems
+from registry.core.permissions import can, require_user
+from registry.models import Mirror, MirroredModel, MirroredVersion
+from registry.people import selectors as people
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+    from registry.models import Namespace, RegisteredModel, Version
+
+
+def mirrors(actor: Actor) -> QuerySet[Mirror]:
+    """The mirrors into namespaces that the actor owns; raises NotAuthenticated."""
+    user = require_user(actor, any_namespace=True)
+    spaces = [space.pk for space, _ in people.namespaces_of(user, "owner")]
+    return Mirror.objects.filter(namespace__in=spaces).select_related("namespace", "created_by")
+
+
+def mirror(actor: Actor, key: int) -> Mirror:
+    """One of them; raises NotFound."""
+    row = mirrors(actor).filter(pk=key).first()
+    if row is None:
+        raise problems.NotFound(f"Mirror {key} not found. `hub mirror list` lists yours.")
+    return row
+
+
+def of_namespace(actor: Actor, space: Namespace) -> QuerySet[Mirror]:
+    """The mirrors into a namespace; none for those who do not own it."""
+    rows = Mirror.objects.filter(namespace=space)
+    return rows if can(actor, "mirror.edit", space) else rows.none()
+
+
+def models_of(row: Mirror) -> QuerySet[MirroredModel]:
+    """The models of a mirror, by their names at the source."""
+    return row.mirrored.select_related("model__namespace")
+
+
+def problems_of(row: Mirror) -> QuerySet[MirroredVersion]:
+    """The versions of a mirror's models that are not mirrored, with the reason."""
+    models = row.mirrored.exclude(model=None).values("model")
+    rows = MirroredVersion.objects.filter(model__in=models).exclude(problem="")
+    return rows.select_related("model__namespace")
+
+
+def origin(version: Version) -> MirroredVersion | None:
+    """Where a version that the reader sees came from; None for one that was made here."""
+    return MirroredVersion.objects.filter(version=version).first()
+
+
+def source_of_model(model: RegisteredModel) -> MirroredModel | None:
+    """The living mirror of a model that the reader sees."""
+    return MirroredModel.objects.filter(model=model).select_related("mirror").first()

@@ -1,0 +1,1 @@
+"""The OCI distribution protocol, for pulling: a version is a ModelPack artifact."""

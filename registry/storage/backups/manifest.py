@@ -1,0 +1,111 @@
+"""The manifest of a backup: written last, so that a backup without one is not whole.
+
+A manifest is a JSON document in ``backups/`` beside the blobs. Everything it names, it names by
+SHA-256; the dump and the list of blobs are stored like blobs themselves.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from hub.protocol import digests
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Iterator
+
+FORMAT = 1
+ENGINES = ("sqlite", "postgresql")
+
+
+class BadManifestError(Exception):
+    """A manifest cannot be used: it is damaged, or of a later format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup contains; digests in hex, times with zone.
+
+    ``blobs`` is the digest of the list of blobs, ``blob_bytes`` their total size. ``missing`` are
+    blobs that the hub itself had lost when the backup was made. ``secret_key`` is empty where the
+    hub had its key from the environment.
+    """
+
+    uuid: UUID
+    created_at: datetime
+    release: str
+    public_url: str
+    engine: str
+    database: str
+    database_bytes: int
+    migrations: tuple[str, ...]
+    secret_key: str
+    blobs: str
+    blob_count: int
+    blob_bytes: int
+    missing: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Sorts by time: 20260131T235959.000000Z-0123abcd."""
+        return f"{self.created_at.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}-{self.uuid.hex[:8]}"
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """The digests of what is stored beside the blobs."""
+        return tuple(filter(None, (self.database, self.blobs, self.secret_key)))
+
+    def to_json(self) -> bytes:
+        """The document."""
+        plain = asdict(self) | {
+            "format": FORMAT,
+            "uuid": str(self.uuid),
+            "created_at": self.created_at.isoformat(),
+        }
+        return json.dumps(plain, indent=1, sort_keys=True).encode()
+
+
+def parse(content: bytes) -> Manifest:
+    """Read a document; raises BadManifestError."""
+    try:
+        plain = json.loads(content)
+        if plain["format"] != FORMAT:
+            raise BadManifestError(
+                f"The backup has format {plain['format']}; this release reads {FORMAT}. Install "
+                "the release that made it, or a newer one."
+            )
+        manifest = Manifest(
+            uuid=UUID(plain["uuid"]),
+            created_at=datetime.fromisoformat(plain["created_at"]),
+            release=str(plain["release"]),
+            public_url=str(plain["public_url"]),
+            engine=str(plain["engine"]),
+            database=str(plain["database"]),
+            database_bytes=int(plain["database_bytes"]),
+            migrations=tuple(map(str, plain["migrations"])),
+            secret_key=str(plain["secret_key"]),
+            blobs=str(plain["blobs"]),
+            blob_count=int(plain["blob_count"]),
+            blob_bytes=int(plain["blob_bytes"]),
+            missing=tuple(map(str, plain["missing"])),
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadManifestError(
+            f"The manifest is damaged ({error!r}). Use another backup."
+        ) from error
+    if not all(map(digests.is_hex, manifest.documents)) or manifest.engine not in ENGINES:
+        raise BadManifestError("The manifest is damaged. Use another backup.")
+    return manifest
+
+
+def read_blobs(document: io.BufferedReader) -> Iterator[tuple[str, int]]:
+    """Digest and size in bytes of each blob; raises BadManifestError."""
+    for line in document:
+        sha256, _, size = line.decode("ascii", "replace").strip().partition(" ")
+        if not digests.is_hex(sha256) or not size.isdecimal():
+            raise BadManifestError("The list of blobs is damaged. Use another backup.")
+        yield sha256, int(size)

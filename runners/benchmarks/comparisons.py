@@ -1,0 +1,107 @@
+"""Which two variants of one model are compared, where and when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import problems
+from registry.core.permissions import require
+from registry.models import File, Variant, Version
+from runners.benchmarks import offers
+from runners.benchmarks.timing_jobs import COMPARISON, IDLE, REQUESTED
+from runners.graphs import differences
+from runners.models import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from registry.core.permissions import Actor
+    from runners.benchmarks.offers import Offer
+
+# What makes two comparisons of one file the same piece of what is owed.
+_KEY = ("runtime", "runtime_version", "provider", "against_version", "against_variant")
+
+
+def ask(
+    actor: Actor, *, baseline: Variant, candidate: Variant, runtime: str = "", provider: str = ""
+) -> list[Job]:
+    """Queue the comparison of two variants of one model, for maintainers.
+
+    Raises NotAllowed, StateConflict, InvalidRequest where they are no two of one model with the
+    same inputs and outputs, or no worker offers what is wanted.
+    """
+    require(actor, "version.derive", candidate.version.model)
+    for version in (baseline.version, candidate.version):
+        if not version.is_served:
+            raise problems.StateConflict(
+                f"{version.ref} is {version.state}; only published versions can be compared.",
+                state=version.state,
+            )
+    if baseline.pk == candidate.pk or baseline.version.model_id != candidate.version.model_id:
+        raise problems.InvalidRequest.at("/baseline", "Name two different variants of one model.")
+    if _interface(baseline) != _interface(candidate):
+        raise problems.InvalidRequest.at(
+            "/baseline",
+            "Their inputs or outputs differ, so they cannot run on the same input.",
+        )
+    options = sides(baseline, candidate)
+    return [
+        offer.enqueue(COMPARISON, candidate, options, priority=REQUESTED, again=True)
+        for offer in offers.matching(runtime, provider)
+    ]
+
+
+def owe(version: Version, live: Iterable[Offer]) -> int:
+    """Queue the comparison of a version's first variant with that of the version before it."""
+    candidate = version.variants.select_related("entry").first()
+    before = Version.objects.filter(
+        model=version.model_id,
+        branch=version.branch,
+        number__lt=version.number,
+        state=Version.State.PUBLISHED,
+    ).first()
+    if candidate is None or before is None:
+        return 0
+    baseline = before.variants.select_related("entry").first()
+    if baseline is None or _interface(baseline) != _interface(candidate):
+        return 0
+    options = sides(baseline, candidate)
+    if options["against_files"] == _files(candidate):
+        return 0
+    jobs = Job.objects.filter(version=version, kind=COMPARISON, entry=candidate.entry.path)
+    requests = {_mark(job.input) for job in jobs.only("input")}
+    missing = [
+        offer
+        for offer in offers.loading(candidate, live)
+        if _mark(offer.options | options) not in requests
+    ]
+    for offer in missing:
+        offer.enqueue(COMPARISON, candidate, options, priority=IDLE)
+    return len(missing)
+
+
+def sides(baseline: Variant, candidate: Variant) -> dict[str, Any]:
+    """What tells a comparison's sides, with the files of the earlier one by their digests."""
+    return {
+        "variant": candidate.name,
+        "against": f"{differences.AGAINST}/{baseline.entry.path}",
+        "against_version": baseline.version.number,
+        "against_variant": baseline.name,
+        "against_files": _files(baseline),
+    }
+
+
+def _files(variant: Variant) -> dict[str, str]:
+    """The files that a variant is loaded from, by path."""
+    rows = File.objects.filter(version=variant.version_id, path__in=variant.paths)
+    return dict(sorted(rows.values_list("path", "blob")))
+
+
+def _interface(variant: Variant) -> list[Any]:
+    """What a variant declares of its inputs and outputs, without descriptions."""
+    facts = variant.typed_facts
+    return [[(one.name, one.type) for one in side] for side in (facts.inputs, facts.outputs)]
+
+
+def _mark(options: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(options.get(name) for name in _KEY)

@@ -1,0 +1,155 @@
+"""Two releases on one database: the older one's processes go on while the newer one's start."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from hub.client.hub import Hub as Client
+from tests import samples
+from tests.faults.conftest import ROOT, Hub, admin_token, own_environment, prepared, wait_for
+
+# Where rolling upgrades began, until there is a release.
+FIRST = "936bc90"
+
+
+def git(*arguments, **options):
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, check=False, **options
+    )
+
+
+@pytest.fixture(scope="module")
+def older(tmp_path_factory):
+    """The source of the newest release, or of the first commit that promises rolling upgrades."""
+    newest = git("describe", "--tags", "--abbrev=0", "HEAD^", text=True)
+    commit = newest.stdout.strip() if newest.returncode == 0 else FIRST
+    archive = git("archive", commit)
+    if archive.returncode:
+        pytest.skip(f"this checkout has no history: {commit} is missing")
+    folder = tmp_path_factory.mktemp("older")
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=archive.stdout, check=True)
+    return folder
+
+
+class Older(Hub):
+    """`hub serve` of another source, on a home and a database that the newer source migrated."""
+
+    def __init__(self, source, home, environment):
+        self.home, self.source, self.prefix = home, source, []
+        self.options = ["--workers", "1"]
+        self.environment = environment | {"PYTHONPATH": str(source), "HUB_BENCH": "off"}
+        self.lines = []
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "hub", "serve", "--port", "0", "--home", str(home),
+             "--no-samples", "--workers", "1"],
+            cwd=source, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True,
+        )  # fmt: skip
+        import threading
+
+        threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True).start()
+        line = wait_for(
+            lambda: next((line for line in self.lines if line.startswith("address: ")), None),
+            f"the older hub to start: {self.lines}", 120,
+        )  # fmt: skip
+        self.address = line.removeprefix("address: ").strip()
+
+
+class NewerWeb:
+    """The newer release's web process beside it."""
+
+    def __init__(self, home, environment, public_url):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "gunicorn", "--config", "python:hub.server.web",
+             "--workers", "1", "--threads", "8", "--bind", f"127.0.0.1:{self.port}"],
+            cwd=ROOT, env=environment | {
+                "DJANGO_SETTINGS_MODULE": "hub.server.settings", "HUB_HOME": str(home),
+                "HUB_PUBLIC_URL": public_url,
+            },
+        )  # fmt: skip
+        wait_for(lambda: self.process.poll() is None and self._answers(), "the newer web process")
+
+    def _answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+        except OSError:
+            return False
+        return True
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(40) == 0
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def migrated(request, tmp_path_factory):
+    """A home whose database the newer source has migrated, its environment and a token."""
+    home = tmp_path_factory.mktemp("rolling") / "home"
+    environment = own_environment()
+    if request.param == "sqlite":
+        shutil.copytree(prepared()[0], home)
+        return home, environment, prepared()[1]
+    environment |= {"DATABASE_URL": request.getfixturevalue("database")}
+    home.mkdir()
+    inside = environment | {"DJANGO_SETTINGS_MODULE": "hub.server.settings", "HUB_HOME": str(home)}
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c",
+         "from hub.server import serve; serve._set_up(samples=False)"],
+        cwd=ROOT, env=inside, check=True, capture_output=True,
+    )  # fmt: skip
+    return home, environment, admin_token(home, environment)
+
+
+def test_the_older_release_works_beside_the_newer_one(older, migrated, tmp_path):
+    home, environment, token = migrated
+    first = Older(older, home, environment)
+    try:
+        second = NewerWeb(home, environment, first.address)
+        try:
+            contents = {}
+            # Each is pushed to one release, checked by the older one's worker, and read from both.
+            for name, hub in (("older", first), ("newer", second)):
+                contents[name] = samples.unlike_others(samples.mlp())
+                folder = tmp_path / name
+                folder.mkdir()
+                (folder / "model.onnx").write_bytes(contents[name])
+                client = Client(hub.address, token=token, cache=tmp_path / f"cache-{name}")
+                client.push(f"zoo/{name}", folder, progress=False)
+            for hub in (first, second):
+                client = Client(
+                    hub.address, token=token, cache=tmp_path / f"read-{hub.address[-4:]}"
+                )
+                for name, content in contents.items():
+                    loaded = client.load(f"zoo/{name}", progress=False)
+                    assert loaded.SerializeToString() == content
+        finally:
+            second.stop()
+    finally:
+        first.stop()
+    # The newer release takes over what the older one left.
+    words = subprocess.run(
+        [sys.executable, "-m", "hub", "manage", "verify_blobs"], cwd=ROOT, text=True,
+        env=environment | {"HUB_HOME": str(home)}, capture_output=True, check=True,
+    )  # fmt: skip
+    assert "all blobs are intact" in words.stdout
+    errors = [line for line in first.lines if "[error" in line or "Traceback" in line]
+    assert errors == []
+
+
+def test_the_file_of_released_migrations_names_the_newest_release():
+    text = (ROOT / "tests/contracts/released_migrations.toml").read_text()
+    newest = git("describe", "--tags", "--abbrev=0", text=True)
+    if newest.returncode:
+        assert tomllib.loads(text)["release"] == "none"
+    else:
+        assert f"v{tomllib.loads(text)['release']}" == newest.stdout.strip()

@@ -1,0 +1,102 @@
+"""The page that finds models: what is plotted, what no other model beats, and the same as code."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from django.db import connection
+from django.http import QueryDict
+from django.test.utils import CaptureQueriesContext
+
+from frontend.presenters import list_code, list_filters
+from tests import factories, measured, shared
+
+pytestmark = pytest.mark.django_db
+STONES = "accuracy@stones:test"
+
+
+@shared.rows
+def start():
+    ada = factories.somebody("ada")
+    measured.fill(ada)
+    return ada
+
+
+@pytest.fixture
+def filled(start, db):
+    return shared.fresh(start)
+
+
+def points(html):
+    """Each point's words, and whether the line joins it."""
+    found = re.findall(
+        r'<a href="/models/[^"]*" aria-label="([^"]*)"><circle class="([^"]*)"', html
+    )
+    return {unescape(words).split(",")[0]: marks for words, marks in found}
+
+
+def table(html, name):
+    part = re.search(rf"<caption[^>]*>{name}</caption>(.*?)</table>", html, re.DOTALL)
+    return re.findall(r'<a href="/models/[^"]*">([^<]*)</a>', part[1]) if part else []
+
+
+def test_accuracy_against_latency_with_what_nothing_beats(guest, filled):
+    html = guest.page(f"/find?x=latency&y={STONES.replace('@', '%40').replace(':', '%3A')}")
+    assert points(html) == {"ada/good": "best", "ada/fair": "best", "ada/poor": "best"}
+    assert set(table(html, "Best trade-offs")) == {"ada/good", "ada/fair", "ada/poor"}
+    assert "secret" not in html
+    compare = unescape(re.search(r'href="(/compare[^"]*)"', html)[1])
+    assert compare.startswith("/compare?m=ada/")
+
+
+def test_limits_keep_what_misses_them_in_sight_and_mark_the_corner(guest, filled):
+    address = "/find?q=over+90+%25+on+stones,+under+5+ms"
+    first = guest.get(address)
+    assert first.status_code == 302
+    html = guest.page(first["Location"])
+    assert set(points(html)) == {"ada/good", "ada/fair", "ada/poor"}
+    assert 'class="corner"' in html
+    assert re.search(r'<h2 id="plot">1 model\s+fit', html)
+    rows = re.findall(r"<tr>.*?</tr>", html, re.DOTALL)
+    outside = {re.search(r">(ada/[^<]*)<", row)[1] for row in rows if "outside the limits" in row}
+    assert {"ada/good", "ada/poor"} <= outside
+    assert "ada/fair" not in outside
+    assert "Understood as" in html
+
+
+def test_without_two_figures_there_is_a_table_and_no_plot(guest, filled):
+    html = guest.page("/find?x=macs&y=size")
+    assert "Not enough figures for a plot" in html
+    assert points(html) == {}
+    assert "ada/good" in table(html, "All candidates")
+    assert "hub.list_models()" in html
+
+
+def test_the_page_asks_the_same_whatever_is_listed(guest, filled):
+    def cost(path):
+        guest.page(path)
+        with CaptureQueriesContext(connection) as asked:
+            guest.page(path)
+        return len(asked)
+
+    assert cost("/find?task=tabular-classification") <= cost("/find") + 4
+
+
+def test_code_gives_every_choice_its_type():
+    query = list_filters.read(
+        QueryDict("q=tiny&task=a&task=b&max_bytes=20000000&opset=17&license=mit&max_p50=2.5")
+    )
+    assert list_code.python(query) == (
+        "import hub\n\nfor model in hub.list_models(\n    'tiny',\n    task=['a', 'b'],\n"
+        "    opset=17,\n    license='mit',\n    max_bytes=20000000,\n    max_p50=2.5,\n"
+        '):\n    print(model["ref"])'
+    )
+
+
+@pytest.mark.parametrize("sort", ["", "sort=downloads&", "sort=parameters&"])
+def test_whoever_may_see_more_sees_the_same_page(guest, filled, sort):
+    guest.force_login(filled)
+    html = guest.page(f"/find?{sort}x=size&y=accuracy%40stones%3Atest")
+    assert {"ada/good", "ada/fair", "ada/poor"} <= set(points(html))

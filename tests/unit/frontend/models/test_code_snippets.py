@@ -1,0 +1,89 @@
+"""Code with the real names, types and shapes of a model's inputs."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from frontend.presenters import code_snippets
+from hub.protocol.facts import Port, Type
+
+IMAGE = Port("pixels", Type("tensor", "float32", ("batch", 1, 8, 8)))
+MASK = Port("mask", Type("tensor", "int64", (2,)))
+
+
+def target(*inputs, **more):
+    named = {
+        "ref": "zoo/net@3", "repository": "zoo/net", "number": 3, "paths": ("model.onnx",),
+        "hub": "https://hub.example",
+    }  # fmt: skip
+    return code_snippets.Target(**named | more, inputs=inputs)
+
+
+def texts(of):
+    return {one.value: one.text for one in code_snippets.of(of)}
+
+
+def test_python_runs_with_tensors_of_the_declared_shapes():
+    given = {}
+
+    def run(_, feeds):
+        given.update(feeds)
+        return []
+
+    session = SimpleNamespace(run=run)
+    code = texts(target(IMAGE, MASK))["python"].replace("import hub\n", "")
+    hub = SimpleNamespace(session=lambda ref: session if ref == "zoo/net@3" else None)
+    exec(code, {"hub": hub})  # noqa: S102 - the code is ours
+    assert {name: (one.shape, one.dtype) for name, one in given.items()} == {
+        "pixels": ((1, 1, 8, 8), np.float32), "mask": ((2,), np.int64),
+    }  # fmt: skip
+
+
+def test_every_language_names_the_inputs_with_their_types():
+    found = texts(target(IMAGE, MASK))
+    assert 'new ort.Tensor("float32", new Float32Array(64), [1, 1, 8, 8])' in found["javascript"]
+    assert 'new ort.Tensor("int64", new BigInt64Array(2), [2])' in found["javascript"]
+    assert (
+        'CreateFromTensor("pixels", new DenseTensor<float>(new[] { 1, 1, 8, 8 }))'
+        in found["csharp"]
+    )
+    assert "LongBuffer.wrap(new long[2]), new long[] {2}" in found["java"]
+    assert "// float32[batch, 1, 8, 8]" in found["java"]
+    assert found["curl"] == "curl -fLO https://hub.example/models/zoo/net/v/3/files/model.onnx"
+    assert "hf_hub_download('zoo/net', 'model.onnx', revision=\"v3\")" in found["huggingface"]
+    assert found["git"] == "git clone --branch v3 https://hub.example/zoo/net"
+    assert found["cli"] == "export HUB_URL=https://hub.example\nhub get zoo/net@3"
+
+
+def test_weights_apart_tokens_and_derived_variants():
+    found = texts(target(IMAGE, paths=("m/model.onnx", "m/w.data"), is_open=False, is_derived=True))
+    assert "git" not in found
+    first, second = found["curl"].splitlines()
+    assert first.startswith('curl -fLO -H "Authorization: Bearer $HUB_TOKEN" https://')
+    assert second.endswith("/m/w.data")
+    assert (
+        '{ path: "w.data", data: "https://hub.example/models/zoo/net/v/3/files/m/w.data" }'
+        in (found["javascript"])
+    )
+
+
+@pytest.mark.parametrize("name", ['a"\\b\n)', "x\u202ey", "é"])
+def test_names_of_strangers_stay_strings(name):
+    found = texts(target(Port(name, Type("tensor", "float32", (None,)))))
+    assert json.dumps(name) in found["javascript"]
+    assert json.dumps(name) in found["csharp"]
+    assert repr(name) in found["python"]
+    assert all(line.isprintable() for text in found.values() for line in text.splitlines())
+
+
+def test_what_is_no_tensor_is_left_to_the_reader():
+    of = Type("sequence", element=Type("tensor", "float32", (1,)))
+    inputs = [Port("list", of), *(Port(f"x{n}", MASK.type) for n in range(9))]
+    found = texts(target(*inputs))
+    assert "# list: sequence of float32" in found["python"]
+    assert "and 2 more inputs" in found["java"]
+    assert "x7" not in found["java"]
