@@ -122,6 +122,17 @@ def blocked(version, *, target=None):
     return job
 
 
+def unprovable(version):
+    """An upgrade whose outputs no run can judge."""
+    job = running(version, "upgrade", source="default", target=None, runtime="onnxruntime")
+    reason = "output 'y' is the same on every input"
+    steps = [{"target": 26, "result": "not-provable", "reason": reason, "blocking": []}]
+    finding = Finding("parity-not-proven", "warning", reason)
+    facts = {"source": 9, "target": 9, "rules": [], "steps": steps, "changed": False}
+    _end(job, _report("upgrade", "passed", findings=[finding], facts=facts))
+    return job
+
+
 def convert(version, content=b"int8", *, recipe="int8", precision="int8", **parity):
     """A converted variant."""
     told = {

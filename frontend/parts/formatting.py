@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hub import counting
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 NARROW = "\u202f"
 MINUS = "\u2212"
@@ -31,6 +34,12 @@ def grouped(number: int) -> str:
     """Whole number with narrow spaces between thousands: 1 234 567."""
     text = f"{abs(number):,}".replace(",", NARROW)
     return f"{MINUS}{text}" if number < 0 else text
+
+
+def spread(numbers: Collection[int], noun: str) -> str:
+    """The least and the most of some counts: 3 to 7 rounds; 1 round where all are equal."""
+    least, most = min(numbers), max(numbers)
+    return plural(most, noun) if least == most else f"{grouped(least)} to {plural(most, noun)}"
 
 
 def rounded(number: float) -> str:

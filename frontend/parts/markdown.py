@@ -77,6 +77,8 @@ _COPY_BUTTON = (
     '<button type="button" class="copy bare" data-copy="" aria-label="Copy the code" hidden>'
     '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#copy"/></svg></button>'
 )
+# Sanitised HTML closes each heading, so this takes linear time.
+_HEADING = re.compile(r"<h[1-6][ >].*?</h[1-6]>", re.DOTALL)
 _TOKEN_CLASS = re.compile(r"[a-z]{1,2}[0-9]?")
 
 
@@ -100,6 +102,11 @@ def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeSt
         page = page.replace(_COPY, _COPY_BUTTON.format(static("frontend/icons.svg")))
         _PAGES.put(key, page)
     return mark_safe(page)  # noqa: S308 - sanitised and re-escaped by _Page
+
+
+def is_blank(page: str) -> bool:
+    """Whether a rendered card has nothing but headings, as one whose only line is a name."""
+    return not page or not nh3.clean(_HEADING.sub("", page), tags={"img"}).strip()
 
 
 def _markup(text: str, files: str, paths: list[str]) -> str:

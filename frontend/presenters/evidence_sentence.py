@@ -107,7 +107,8 @@ def _write(version: Version, variant: Variant | None, of: Evidence, *, may_have:
         words = "conformance, latency and accuracy are measured after publication:"
         return Sentence((Part(words, "view checks", "", url, ""),))
     own = [row for row in of.results if variant is not None and row.variant_id == variant.pk]
-    clauses = [*_runtimes(version, own), *_equality(version, own), *_proof(version, variant)]
+    runtimes = _runtimes(version, own, is_live="conformance" in of.live)
+    clauses = [*runtimes, *_equality(version, own), *_proof(version, variant)]
     clauses += [*_speed(version, of), *_accuracy(of.accuracy, variant)]
     parts = [*clauses, *_under_way(version, of, own), *_about(version, variant)]
     if version.model.is_gated and not may_have:
@@ -121,7 +122,9 @@ def _write(version: Version, variant: Variant | None, of: Evidence, *, may_have:
     return Sentence(tuple(parts), max((row.at for row in own), default=None))
 
 
-def _runtimes(version: Version, own: Sequence[ConformanceResult]) -> Iterator[Part]:
+def _runtimes(
+    version: Version, own: Sequence[ConformanceResult], *, is_live: bool
+) -> Iterator[Part]:
     by_runtime: dict[str, list[ConformanceResult]] = {}
     for row in own:
         by_runtime.setdefault(row.runtime, []).append(row)
@@ -151,7 +154,15 @@ def _runtimes(version: Version, own: Sequence[ConformanceResult]) -> Iterator[Pa
             words = "are wrong, which counts against no runtime"
             yield Part("its", "stored test data", words, page, "part")
         elif verdict == ConformanceVerdict.CANT_TELL and name != REFERENCE:
-            yield Part("could not be judged on", title, "", page, "part")
+            yield _undecided(title, rows, page, is_live=is_live)
+
+
+def _undecided(title: str, rows: Sequence[ConformanceResult], page: str, *, is_live: bool) -> Part:
+    """A runtime that runs a variant and waits for the comparison, or one that none could judge."""
+    if not verdicts.is_uncompared(rows):
+        return Part("could not be judged on", title, "", page, "part")
+    words = "is queued or running" if is_live else "was not made"
+    return Part("runs on", title, f"(the comparison with the ONNX reference {words})", page, "")
 
 
 def _failure(version: Version, title: str, rows: Sequence[ConformanceResult]) -> Part:

@@ -17,7 +17,7 @@ from frontend.presenters import measurements
 from runners.benchmarks import selectors, timelines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from registry.models import Variant
     from runners.models import Measurement
@@ -53,6 +53,10 @@ class Group:
     ranked: int
     by_throughput: bool = False
 
+    @property
+    def has_energy(self) -> bool:
+        return _has_energy(self.rows)
+
 
 @dataclass(frozen=True, slots=True)
 class Overview:
@@ -66,6 +70,10 @@ class Overview:
     def best(self) -> Measurement | None:
         """The fastest trusted result; a noisy one if none is ranked."""
         return next((row.result for row in self.rows if row.result.is_trusted), None)
+
+    @property
+    def has_energy(self) -> bool:
+        return _has_energy(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +97,11 @@ class Table:
     @property
     def count(self) -> int:
         return sum(len(group.rows) for group in (*self.groups, *self.unverified))
+
+
+def _has_energy(rows: Iterable[Line]) -> bool:
+    """Whether a machine of these has an energy meter, or an estimate: a column for its figures."""
+    return any(row.result.energy_j is not None for row in rows)
 
 
 def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0) -> Table:

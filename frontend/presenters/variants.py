@@ -25,6 +25,7 @@ _STEPS = {
     "equal": ("passed", "equal"),
     "unchanged-operators": ("passed", "no operator changed"),
     "partial": ("can't tell", "partly compared"),
+    "not-provable": ("can't tell", "nothing to compare"),
     "proven": ("can't tell", "recorded by an older method"),
 }
 # State of a job -> glyph, what its ladder says where it made nothing.
@@ -213,17 +214,20 @@ def _sentence(of: selectors.Ladder) -> tuple[str, str]:
     if job.state == "failed" and job.error_class != "deterministic":
         return "not completed", job.error_detail or "The job finished without a verdict."
     if job.state == "succeeded":
-        return "passed", _nothing_higher(of, job)
+        return _nothing_higher(of, job)
     return _SENTENCES[job.state]
 
 
-def _nothing_higher(of: selectors.Ladder, job: Job) -> str:
+def _nothing_higher(of: selectors.Ladder, job: Job) -> tuple[str, str]:
+    unprovable = [rung.reason for rung in of.rungs if rung.outcome == "not-provable"]
+    if unprovable:
+        return "can't tell", f"No upgrade: nothing can show equal outputs, {unprovable[0]}."
     own = of.variant.opset or 0
     if any(row.opset is not None and row.opset < own for row in of.ready):
-        return "A lower opset is ready. A higher one was not requested."
+        return "passed", "A lower opset is ready. A higher one was not requested."
     if not job.typed_report.facts.get("source", 1):
-        return "No upgrade needed: no operator depends on the opset."
-    return "No upgrade needed: this is the highest opset the runtime supports."
+        return "passed", "No upgrade needed: no operator depends on the opset."
+    return "passed", "No upgrade needed: this is the highest opset the runtime supports."
 
 
 def kinds() -> list[tuple[str, str]]:

@@ -122,12 +122,16 @@ def place(context: template.Context, view: str, *more: object) -> str:
 
 @register.simple_tag(takes_context=True)
 def sign_in_url(context: template.Context) -> str:
-    """Give the address of the page to sign in, which leads back to this one."""
+    """Give the address of the page to sign in, which leads back to this one.
+
+    Where the parameters of a page are a secret (``secret_parameters``), it leads back without them.
+    """
     login = reverse("login")
     request = context["request"]
     if request.path == login:
         return str(request.get_full_path())
-    return f"{login}?{urlencode({'next': request.get_full_path()})}"
+    here = request.path if context.get("secret_parameters") else request.get_full_path()
+    return f"{login}?{urlencode({'next': here})}"
 
 
 @register.simple_tag

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connections
 
 from hub.protocol.devices import usable_cores
@@ -47,10 +48,6 @@ MOST_WORKERS = 8
 _START_LOCK = 0x4855_4253_5441_5254
 
 
-class SettingsError(Exception):
-    """A hub must not start with these settings; the message says why, and what to set."""
-
-
 def main(argv: Sequence[str]) -> int:
     """Run the hub until SIGINT or SIGTERM; 0 when it was stopped, 1 when it could not start."""
     args = _arguments(argv)
@@ -63,21 +60,22 @@ def main(argv: Sequence[str]) -> int:
         return 1
     port = listener.getsockname()[1]
     os.environ["HUB_HOME"] = str(home)
-    os.environ.setdefault("HUB_PUBLIC_URL", f"http://{args.host}:{port}")
+    if not os.environ.get("HUB_PUBLIC_URL"):
+        os.environ["HUB_PUBLIC_URL"] = f"http://{args.host}:{port}"
     os.environ["DJANGO_SETTINGS_MODULE"] = "hub.server.settings"
     try:
         with _only_one(home):
             make_locale(home)
-            password = _set_up(samples=args.samples)
+            _set_up(samples=args.samples)
             hub = Supervisor(listener, threads=args.threads, workers=args.workers)
-            return hub.run(password, samples=args.samples)
+            return hub.run(samples=args.samples)
     except BlockingIOError:
         print(
             f"hub: another `hub serve` is using {home}. Stop it, or choose another --home.",
             file=sys.stderr,
         )
         return 1
-    except SettingsError as error:
+    except ImproperlyConfigured as error:
         print(f"hub: {error}", file=sys.stderr)
         return 1
 
@@ -160,10 +158,11 @@ def make_locale(home: Path) -> None:
         os.environ["LOCPATH"] = str(folder.parent)
 
 
-def _set_up(*, samples: bool) -> str | None:
-    """Bring the home folder up to date; returns the admin's password when it was made just now.
+def _set_up(*, samples: bool) -> None:
+    """Bring the home folder up to date; raises ImproperlyConfigured.
 
-    Raises SettingsError.
+    The password of a new administrator is printed at once: if this start fails, it cannot be read
+    anywhere later.
     """
     import django  # noqa: PLC0415 - after the environment is set
 
@@ -176,21 +175,20 @@ def _set_up(*, samples: bool) -> str | None:
     from registry.models import User  # noqa: PLC0415
 
     if errors := [str(each) for each in run_checks(tags=[checks.STORAGE]) if each.is_serious()]:
-        raise SettingsError("\n".join(errors))
+        raise ImproperlyConfigured("\n".join(errors))
     print_line("Preparing the database.")
     call_command("collectstatic", verbosity=0, interactive=False)
-    password = None
     with _first_start():
         call_command("migrate", verbosity=0, interactive=False)
         if not User.objects.filter(is_superuser=True).exists():
             password = secrets.token_urlsafe(12)
             first_run.make_admin(password)
-            # At once: if this start fails, the password cannot be read anywhere later.
-            _tell(password)
+            print_line("admin user: admin")
+            print_line(f"admin password: {password}")
+            print_line("(shown only once; change it under Account)")
         if samples:
             first_run.plant()
     connections.close_all()
-    return password
 
 
 @contextmanager
@@ -227,7 +225,7 @@ class Supervisor:
             self._commands[f"worker {number}"] = [*work, "--pool", "cpu", "--pool", "light"]
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
-    def run(self, password: str | None, *, samples: bool) -> int:
+    def run(self, *, samples: bool) -> int:
         """Start the children, print the address once it works, and stay until a signal comes.
 
         With `samples` the samples that are being checked are waited for.
@@ -244,7 +242,7 @@ class Supervisor:
         notes = self._wait_for_samples() if samples else []
         connections.close_all()
         if not self._stopping:
-            _greet(os.environ["HUB_PUBLIC_URL"], password, notes)
+            _greet(os.environ["HUB_PUBLIC_URL"], notes)
         while not self._stopping:
             self._restart_ended()
         self._end()
@@ -336,19 +334,11 @@ def _web(descriptor: int, threads: int) -> list[str]:
     ]  # fmt: skip
 
 
-def _greet(address: str, password: str | None, notes: Sequence[str]) -> None:
+def _greet(address: str, notes: Sequence[str]) -> None:
     print_line(f"address: {address}")
-    if password:
-        _tell(password)
     for note in notes:
         print_line(note)
     print_line("Press Ctrl-C to stop the hub.")
-
-
-def _tell(password: str) -> None:
-    print_line("admin user: admin")
-    print_line(f"admin password: {password}")
-    print_line("(shown only once; change it under Account)")
 
 
 def _samples(names: Sequence[str]) -> str:

@@ -90,6 +90,16 @@ def together(results: Iterable[ConformanceResult]) -> ConformanceVerdict:
     return ConformanceVerdict.INAPPLICABLE
 
 
+def is_uncompared(results: Iterable[ConformanceResult]) -> bool:
+    """Whether a variant runs on a runtime, but no comparison with anything else was made yet."""
+    rows = list(results)
+    return any(row.outcome == _Outcome.PASSED for row in rows) and not any(
+        row.check_kind == _Check.REFERENCE
+        or (row.check_kind == _Check.BUNDLED and row.outcome not in _NOTHING_THERE)
+        for row in rows
+    )
+
+
 def of(version: Version) -> set[Fact]:
     """The runtimes that some variant fails on, and those on which the main one passes or is stuck.
 

@@ -188,6 +188,7 @@ def across(request: HttpRequest) -> HttpResponse:
             "key": key,
             "about": next((one["words"] for one in listed if one["on"]), ""),
             "listing": standings.rows(items, by_latency=selection.sort == "p50"),
+            "has_energy": any(one.row.energy_j is not None for one in items),
             "chart": standings.chart(items),
             "quality": quality.of(items, parameters["quality"], query),
             "noisy": rankings.noisy(request.user, selection, limit=LISTED),

@@ -101,6 +101,7 @@ def join(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
             "training": training,
             "model": training.model,
             "code": code if is_admitted else "",
+            "secret_parameters": True,
             "refusal": _UNKNOWN if code and not is_admitted else "",
             "is_visible": selectors.trainings(request.user, training.model)
             .filter(pk=training.pk, model__in=RegisteredModel.objects.visible_to(request.user))

@@ -131,7 +131,7 @@ def participation(shown: Sequence[RoundRow]) -> SafeString:
     used = [row.used for row in ended]
     excluded = sum(row.left_out for row in ended)
     words = (
-        f"{formatting.grouped(min(used))} to {formatting.grouped(max(used))} contributions used "
+        f"{formatting.spread(used, 'contribution')} used "
         f"per round (coloured); {formatting.grouped(excluded)} excluded in total (grey)."
         if used
         else ""

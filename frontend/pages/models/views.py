@@ -133,6 +133,7 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
     datasets = resolution.datasets_of(model, mentions.dataset_names(version.typed_card))
     linked = typed_links.of_version(version, shown["head"].graph_url)
     paths = frozenset(file.path for file in version.files.all())
+    card = markdown.render(version.readme, files_url, paths)
     response = render(
         request,
         "models/overview.html",
@@ -142,7 +143,7 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
             "card_check": card_check,
             "needs_attention": verdicts.need_attention(checked, card_check),
             "report": reports.of_version(version),
-            "card": markdown.render(version.readme, files_url, paths) if version.readme else "",
+            "card": "" if markdown.is_blank(card) else card,
             "matrix": matrix,
             "latency": latency,
             "accuracy": accuracy,

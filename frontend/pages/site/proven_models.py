@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
     from registry.models import SearchDocument
 
-# Of the models that pass on a runtime, the last updated are looked at.
+# Of the models of a task that pass on a runtime, the last updated are looked at.
 CANDIDATES = 20
 MOST = 6
 _GROUPS = ("passes_on", "fails_on", "evidence")
@@ -34,9 +34,12 @@ def of(actor: Actor, counts: facets.Facets) -> Sequence[SearchDocument]:
     runtime = runtime_of(counts)
     if not runtime:
         return ()
-    page = search.find(actor, Query(passes_on=(runtime,)), limit=CANDIDATES)
-    published = [document for document in page.items if document.latest]
-    facts = facets.of_documents([document.pk for document in published], _GROUPS)
+    # Of each task by itself: many new models of one task, or of none, hide no other task.
+    queries = [Query(passes_on=(runtime,), task=(task,)) for task, _ in counts["task"][:MOST]]
+    queries.append(Query(passes_on=(runtime,)))
+    pages = [search.find(actor, query, limit=CANDIDATES) for query in queries]
+    published = [document for page in pages for document in page.items if document.latest]
+    facts = facets.of_documents({document.pk for document in published}, _GROUPS)
 
     def proof(document: SearchDocument) -> tuple[bool, int, int]:
         groups = [group for group, _ in facts.get(document.pk, ())]

@@ -287,6 +287,12 @@ def test_a_processor_that_contradicts_itself_is_named(said, field):
         {"cpu_model": "Genuine Intel(R) CPU 0000", "cpu_family": "99999", "isa": ["avx2"]} | {
             "cpu_family": "6", "cpu_model_number": "999", "isa": ["avx2", "avx512f", "amx_tile"],
         },
+        {"cpu_model": "Intel(R) Xeon(R) Processor", "cpu_family": "6", "virtualized": "yes"} | {
+            "cpu_model_number": "167", "isa": ["avx2", "avx512f", "amx_bf16", "amx_tile"],
+        },
+        {"cpu_model": "AMD EPYC Processor", "cpu_family": "23", "virtualized": "yes"} | {
+            "isa": ["avx2", "avx512f"],
+        },
         {"cpu_model": "arm 0x41 0xd0c", "machine": "aarch64", "isa": ["asimd", "asimddp"]},
         {"cpu_model": "not-exposed", "usable_cpus": 2, "logical_cpus": "not-exposed"},
     ],

@@ -107,7 +107,7 @@ def test_scores_and_the_draw_are_shown(ada):
 
 def test_contributions_of_rounds_are_drawn_and_put_in_words(ada):
     shown = text(Client().get(PAGE))
-    assert "2 to 2 contributions used per round (coloured); 1 excluded in total (grey)." in shown
+    assert "2 contributions used per round (coloured); 1 excluded in total (grey)." in shown
     assert len(re.findall(r"M[\d.]+ [\d.]+h8.0V", shown)) == 3
     assert "closes" in shown  # the open third round, which has no column yet
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from urllib.parse import quote
 
 import pytest
 from django.test import Client
@@ -145,6 +146,10 @@ def test_a_stranger_opens_a_link_and_joins(ada):
     assert code not in listed
     shown = Client().get(link)
     assert (shown["Cache-Control"], shown["Referrer-Policy"]) == ("no-store", "no-referrer")
+    assert (
+        re.findall(r'href="(/login[^"]*)"', text(shown))
+        == [f"/login?next={quote(link.partition('?')[0], safe='')}"] * 2
+    )
     words = html.unescape(text(shown))
     assert f'training.join("{code}")' in words
     assert '.training(\n    "ada/net/trainings/1"\n)' in words

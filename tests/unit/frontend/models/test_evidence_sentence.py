@@ -105,6 +105,28 @@ def test_a_reference_that_does_not_run_it_is_no_warning(guest, version):
     assert "equals its stored test data exactly on 1 data set;" in words
 
 
+def test_what_runs_and_waits_for_its_comparison_is_no_warning(guest, version):
+    none = proven.measure("bundled", "inapplicable")
+    proven.conformance(version, [none, proven.measure("determinism")])
+    tone, words, _ = sentence(guest.page(PAGE))
+    assert tone == ""
+    assert words == (
+        "Runs on ONNX Runtime 1.31.1 (the comparison with the ONNX reference was not made); "
+        "verified just now."
+    )
+    proven.waiting(version, "conformance", runtime="onnx-reference")
+    assert "the ONNX reference is queued or running); " in sentence(guest.page(PAGE))[1]
+
+
+def test_what_was_compared_without_a_verdict_is_a_warning(guest, version):
+    stuck = proven.measure("reference", "cantTell", reason="Its outputs are random.")
+    proven.conformance(version, [proven.measure("determinism"), stuck])
+    assert sentence(guest.page(PAGE))[:2] == (
+        "part",
+        "Could not be judged on ONNX Runtime 1.31.1; verified just now.",
+    )
+
+
 def test_nothing_measured_says_what_is_under_way(guest, version):
     assert sentence(guest.page(PAGE))[:2] == ("", "Nothing is measured yet: no job is queued.")
     proven.waiting(version, "conformance", runtime="onnxruntime")

@@ -116,3 +116,16 @@ def test_a_share_is_never_rounded_up_to_all():
     assert formatting.share(0.99996) == f"99.99{NARROW}%"
     assert formatting.share(0.996) == f"99.6{NARROW}%"
     assert formatting.share(0) == f"0{NARROW}%"
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ([3, 3], "3 rounds"),
+        ([1], "1 round"),
+        ([7, 3, 5], "3 to 7 rounds"),
+        ([0, 1], "0 to 1 round"),
+    ],
+)
+def test_a_spread_of_equal_counts_is_one_count(counts, words):
+    assert formatting.spread(counts, "round") == words

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from frontend.parts.markdown import LONGEST_CARD, render
+from frontend.parts.markdown import LONGEST_CARD, is_blank, render
 from frontend.parts.page_cache import Memory
 from hub.protocol import problems
 from registry.core import parsing
@@ -38,6 +38,21 @@ ALLOWED = {
 
 def card(text, *paths):
     return str(render(text, FILES, frozenset(paths)))
+
+
+@pytest.mark.parametrize(
+    ("text", "blank"),
+    [
+        ("", True),
+        ("# net", True),
+        ("# net\n\n## Use\n", True),
+        ("# net\n\nIt tells digits apart.\n", False),
+        ("# net\n\n![Digits](digits.png)\n", False),
+        ("# net\n\n- one\n", False),
+    ],
+)
+def test_a_card_of_headings_alone_is_blank(text, blank):
+    assert is_blank(render(text, FILES, frozenset({"digits.png"}))) is blank
 
 
 class Strict(HTMLParser):

@@ -363,6 +363,10 @@ def test_derived_files_stand_apart(guest, version):
         (lambda version: proven.waiting(version, "upgrade", source="default"), "Queued."),
         (lambda version: proven.running(version, "upgrade", source="default"), "Running:"),
         (proven.blocked, "No other opset gives equal outputs."),
+        (
+            proven.unprovable,
+            "No upgrade: nothing can show equal outputs, output &#x27;y&#x27; is the same on",
+        ),
     ],
 )
 def test_ladder_says_how_far_it_got(guest, version, make, said):

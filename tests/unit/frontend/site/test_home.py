@@ -6,10 +6,12 @@ import re
 
 import pytest
 
+from frontend.pages.site import proven_models
 from registry.core import outbox
 from tests import factories, proven
 
 pytestmark = pytest.mark.django_db
+CARD = "---\nlicense: mit\npipeline_tag: tabular-classification\n---\nIt was trained.\n"
 
 
 def names(html):
@@ -17,8 +19,8 @@ def names(html):
     return re.findall(r'<a\s+href="/models/([^"]*)"', table)
 
 
-def passing(owner, name, runtimes=("onnxruntime",), outcome="passed"):
-    version = factories.published(owner, factories.model(owner, name))
+def passing(owner, name, runtimes=("onnxruntime",), outcome="passed", **more):
+    version = factories.published(owner, factories.model(owner, name), **more)
     for runtime in runtimes:
         proven.conformance(
             version, [proven.measure("reference", outcome, runtime=runtime)], runtime=runtime
@@ -48,5 +50,13 @@ def test_the_best_proven_of_each_task_stands_first(guest, ada):
     factories.published(ada, factories.model(ada, "newest"))
     html = guest.page("/")
     assert "Best proven, by task" in html
-    assert "models that pass on ONNX Runtime" in html
+    assert "of those that pass on ONNX Runtime" in html
     assert names(html) == ["ada/both"]
+
+
+def test_many_new_models_hide_no_task(guest, ada, monkeypatch):
+    monkeypatch.setattr(proven_models, "CANDIDATES", 2)
+    passing(ada, "wine", card=CARD)
+    for name in ("one", "two", "three"):
+        passing(ada, name)
+    assert names(guest.page("/")) == ["ada/three", "ada/wine"]
