@@ -11,12 +11,12 @@ env = environ.Env()
 # Where the embedded services keep their files.
 HUB_HOME = Path(env.str("HUB_HOME", default="./var")).resolve()
 # The public URL of the hub. Links, RDF names, cookies and allowed hosts are derived from it.
-HUB_PUBLIC_URL = (env.str("HUB_PUBLIC_URL", default="") or "http://127.0.0.1:8000").rstrip("/")
+HUB_PUBLIC_URL = env.str("HUB_PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
 _public = urlsplit(HUB_PUBLIC_URL)
 if _public.scheme not in ("http", "https") or not _public.hostname:
     raise ImproperlyConfigured(
         f"HUB_PUBLIC_URL is {HUB_PUBLIC_URL!r}, which is no http or https URL with a host. Set it "
-        "to the address that people use, such as https://hub.example.org, or leave it empty."
+        "to the address that people use, such as https://hub.example.org, or unset it."
     )
 # Redis for cache, throttles and the Celery broker; without it workers poll the database.
 REDIS_URL = env.str("REDIS_URL", default="")
