@@ -136,6 +136,7 @@ urlpatterns = [
     path(f"{VERSION}.<ending:ending>", page(graph_views.version), name="version-graph"),
     path(VERSION, page(graph_views.version_page), name="version"),
     path(f"{VERSION}/linkset", page(graph_views.version_links), name="version-links"),
+    path(f"{VERSION}/picture.png", page(model_views.picture), name="version-picture"),
     path(f"{VERSION}/live", model_views.live_mark, name="version-live"),
     path(f"{VERSION}/export/<str:filename>", page(graph_views.export), name="version-export"),
     path(f"{VERSION}/files", page(model_views.files), name="version-files"),

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from frontend.pages.federated import trainings
 from frontend.pages.models import lineage
-from frontend.parts import live, markdown
+from frontend.parts import link_picture, live, markdown
 from frontend.parts.addresses import whole
 from frontend.presenters import (
     browser_support,
@@ -21,13 +21,11 @@ from frontend.presenters import (
     comparison_facts,
     conformance,
     differences,
-    evaluations,
-    evidence_sentence,
     job_progress,
-    latency_tables,
     typed_links,
     under_way,
     verdicts,
+    version_evidence,
     version_head,
     version_page,
     version_speeds,
@@ -105,6 +103,17 @@ def overview(request: HttpRequest, namespace: str, name: str, number: int) -> Ht
 
 
 @require_safe
+@of_whole_version
+def picture(request: HttpRequest, version: Version) -> HttpResponse:
+    """The picture that chats and social networks show beside a link to the version."""
+    shown = context(request, version, "overview")
+    variant = shown["variant"]
+    evidence = version_evidence.read(version, variant, may_have=shown["may_have"])
+    content = link_picture.draw(version_evidence.picture(version, variant, shown["head"], evidence))
+    return HttpResponse(content, content_type="image/png")
+
+
+@require_safe
 @of_version
 def live_mark(request: HttpRequest, version: Version) -> HttpResponseBase:
     """The mark of a version's state, which its pages follow."""
@@ -114,20 +123,11 @@ def live_mark(request: HttpRequest, version: Version) -> HttpResponseBase:
 def _overview(request: HttpRequest, version: Version) -> HttpResponse:
     shown = context(request, version, "overview")
     variant = shown["variant"]
-    results = proof_selectors.results_of(version)
-    matrix = conformance.chosen(version, variant, proof_selectors.matrices(version, results))
-    latency = latency_tables.overview(benchmark_selectors.of_version(version), variant)
-    accuracy = evaluations.of(version, variant)
-    stored = evidence_sentence.Evidence(
-        results=results,
-        fastest=latency.best,
-        timed=len(latency.rows),
-        accuracy=accuracy.lines,
-        live=jobs.live_kinds(version),
-    )
+    evidence = version_evidence.read(version, variant, may_have=shown["may_have"])
+    matrices = proof_selectors.matrices(version, evidence.results)
+    matrix = conformance.chosen(version, variant, matrices)
     checked = verdicts.read(version.checks.all())
     card_check = verdicts.card(version.checks.all(), published=_was_published(version))
-    sentence = evidence_sentence.write(version, variant, stored, may_have=shown["may_have"])
     model = version.model
     files_url = version_head.place(version, "version-file", "-")[:-1]
     datasets = resolution.datasets_of(model, mentions.dataset_names(version.typed_card))
@@ -145,9 +145,9 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
             "report": reports.of_version(version),
             "card": "" if markdown.is_blank(card) else card,
             "matrix": matrix,
-            "latency": latency,
-            "accuracy": accuracy,
-            "evidence": sentence,
+            "latency": evidence.latency,
+            "accuracy": evidence.accuracy,
+            "evidence": evidence.sentence,
             "get": _get(version, variant),
             "datasets": sorted(set(datasets.values()), key=lambda entry: entry.slug),
             "refused_cards": refused_cards.count(request.user, model),

@@ -44,11 +44,16 @@ def binned(cells: Sequence[str]) -> list[str]:
     return [Counter(cells[start:stop]).most_common(1)[0][0] for start, stop in pairwise(edges)]
 
 
+def bands(cells: Sequence[str]) -> list[str]:
+    """At most 200 categories of the legend."""
+    return binned([cell if cell in CATEGORIES else REST for cell in cells])
+
+
 def draw(cells: Sequence[str]) -> SafeString:
     """One SVG band; nothing at all for a graph without nodes."""
     if not cells:
         return mark_safe("")
-    band = binned([cell if cell in CATEGORIES else REST for cell in cells])
+    band = bands(cells)
     paths: dict[str, list[str]] = {}
     start = 0
     while start < len(band):

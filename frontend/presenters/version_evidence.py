@@ -1,0 +1,83 @@
+"""What was measured of a version, read once for its page and for its picture beside links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frontend.parts import formatting
+from frontend.parts.link_picture import LinkPicture
+from frontend.presenters import evaluations, evidence_sentence, latency_tables
+from frontend.presenters import measurements as words
+from runners.benchmarks import selectors as benchmarks
+from runners.proofs import selectors as proofs
+from runners.queue import selectors as jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from frontend.presenters.version_head import Head
+    from registry.models import Variant, Version
+    from runners.models import ConformanceResult
+
+# Parts of the sentence in a picture: further ones would not be read.
+MOST_PARTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEvidence:
+    """Conformance of all variants; latency and accuracy of the chosen one; all in a sentence."""
+
+    results: Sequence[ConformanceResult]
+    latency: latency_tables.Overview
+    accuracy: evaluations.Accuracy
+    sentence: evidence_sentence.Sentence
+
+
+def read(version: Version, variant: Variant | None, *, may_have: bool) -> VersionEvidence:
+    """What is measured of a version, about one variant; ``may_have``: the reader gets the files."""
+    results = proofs.results_of(version)
+    latency = latency_tables.overview(benchmarks.of_version(version), variant)
+    accuracy = evaluations.of(version, variant)
+    evidence = evidence_sentence.Evidence(
+        results=results,
+        fastest=latency.best,
+        timed=len(latency.rows),
+        accuracy=accuracy.lines,
+        live=jobs.live_kinds(version),
+    )
+    sentence = evidence_sentence.write(version, variant, evidence, may_have=may_have)
+    return VersionEvidence(results, latency, accuracy, sentence)
+
+
+def picture(
+    version: Version, variant: Variant | None, head: Head, of: VersionEvidence
+) -> LinkPicture:
+    """What the picture beside a link shows of a version."""
+    model = version.model
+    return LinkPicture(
+        namespace=model.namespace.slug,
+        name=model.name,
+        number=version.number,
+        summary=head.summary,
+        figures=tuple(_figures(variant, head, of)),
+        evidence="; ".join(str(part) for part in of.sentence.parts[:MOST_PARTS]),
+        tone=of.sentence.tone,
+        cells=head.facts.barcode,
+    )
+
+
+def _figures(variant: Variant | None, head: Head, of: VersionEvidence) -> Iterator[tuple[str, str]]:
+    """The figures that decide, each with its meaning; what was not measured is left out."""
+    if (row := of.latency.best) is not None:
+        yield words.latency(row.p50_ms), f"p50, {row.device_title}"
+    for line in of.accuracy.lines:
+        if variant is not None and line.variant.pk == variant.pk:
+            yield line.value, f"{line.title.lower()}, {line.row.dataset_version.dataset.slug}"
+            break
+    if head.facts.parameters:
+        yield formatting.quantity(head.facts.parameters), "parameters"
+    if head.size:
+        yield formatting.size(head.size), "all files"
+    if head.license:
+        yield head.license, "licence"
