@@ -51,6 +51,8 @@ class CostTable:
 
     sizes: tuple[Size, ...]
     macs: int
+    # Whether some nodes are not counted, so that the operations are more.
+    is_partial: bool
     formula: str
     bytes: int
     weights: int
@@ -91,6 +93,7 @@ def table(costs: Costs | None, parameters: Mapping[str, str]) -> CostTable | Non
     return CostTable(
         sizes=tuple(Size(name, size) for name, size in sizes.items()),
         macs=macs,
+        is_partial=bool(costs.unknown),
         formula=_formula(costs) if costs.symbols and len(costs.macs.terms) <= TERMS_SHOWN else "",
         bytes=costs.bytes.at(sizes),
         weights=costs.weights,
