@@ -24,7 +24,7 @@ MOST_ROBUST = 500
 
 _MOST_NUMBER = 1e12
 # Name of a parameter -> (default, least, most).
-_PARAMETERS: dict[str, dict[str, tuple[float, float, float]]] = {
+PARAMETERS: dict[str, dict[str, tuple[float, float, float]]] = {
     FEDAVG: {},
     MOMENTUM: {"rate": (1.0, 0.0, 100.0), "momentum": (0.9, 0.0, 0.9999)},
     ADAM: {
@@ -38,8 +38,8 @@ _PARAMETERS: dict[str, dict[str, tuple[float, float, float]]] = {
     MULTI_KRUM: {"attackers": (0.2, 0.0, 0.49)},
     GEOMETRIC: {"iterations": (10, 1, 100)},
 }
-_PARAMETERS[YOGI] = _PARAMETERS[ADAM]
-_PARAMETERS[ADAGRAD] = {
+PARAMETERS[YOGI] = PARAMETERS[ADAM]
+PARAMETERS[ADAGRAD] = {
     "rate": (0.1, 0.0, 100.0),
     "beta1": (0.0, 0.0, 0.9999),
     "tau": (0.001, 1e-12, 1.0),
@@ -162,7 +162,7 @@ def _encodings(value: Any) -> tuple[str, ...]:
 def _parameters(rule: str, values: Any) -> dict[str, float]:
     if not isinstance(values, dict):
         raise _wrong("parameters", "The parameters must be a JSON object.")
-    bounds = _PARAMETERS[rule]
+    bounds = PARAMETERS[rule]
     for name in values:
         if name not in bounds:
             raise _wrong(f"parameters/{str(name)[:80]}", f"The rule {rule} has no such parameter.")

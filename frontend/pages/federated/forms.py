@@ -6,10 +6,11 @@ from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.conf import settings
 
 from frontend.presenters.forms import offer
 from hub.protocol import federated, privacy
-from hub.protocol.training_rules import FEDAVG, RULES, Rules
+from hub.protocol.training_rules import FEDAVG, PARAMETERS, RULES, Rules
 from registry.federated.models import Training
 from registry.federated.models.fleets import NAME
 from registry.federated.services.participants import LONGEST_DAYS, MOST_USES
@@ -35,7 +36,20 @@ _BASE_DATA = {
     Training.BaseData.UNTRAINED: "nothing: initial weights",
     Training.BaseData.PUBLIC: "public data only, none from participants",
 }
-_RULE_FIELDS = ("examples_cap", "noise_multiplier", "clip_norm", "delta")
+_PARAMETER_WORDS = {
+    "rate": "Learning rate of the hub",
+    "momentum": "Momentum",
+    "beta1": "β₁",
+    "beta2": "β₂",
+    "tau": "τ",
+    "trim": "Share trimmed at each end",
+    "attackers": "Share of attackers",
+    "iterations": "Iterations",
+}
+_RULE_FIELDS = (
+    *("examples_cap", "norm_limit", "max_staleness"),
+    *("noise_multiplier", "clip_norm", "delta", "client_certificate"),
+)
 _SCHEDULE_FIELDS = ("quorum", "target", "cohort", "round_seconds", "most_rounds")
 # What is trained: all that the hub recognises, what matches patterns, or all but what matches.
 ALL, ONLY, EXCEPT = "all", "only", "except"
@@ -69,6 +83,21 @@ class TrainingForm(forms.Form):
         min_value=1,
         initial=Rules().examples_cap,
         help_text="The most that one device can really have. A device that claims more is refused.",
+    )
+    norm_limit = forms.FloatField(
+        label="Largest norm of an update",
+        required=False,
+        help_text="A longer update is refused. Empty: updates are shortened to the running median.",
+    )
+    max_staleness = forms.IntegerField(
+        label="Rounds that a contribution may be late",
+        min_value=0,
+        required=False,
+        initial=Rules().max_staleness,
+        help_text="0: it counts only for the round that the device started with.",
+    )
+    client_certificate = forms.BooleanField(
+        label="Only devices with a TLS client certificate", required=False
     )
     quorum = forms.IntegerField(
         label="Quorum",
@@ -140,6 +169,12 @@ class TrainingForm(forms.Form):
     def __init__(self, *args: Any, versions: Iterable[int] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offer(self, "version", ((number, f"version {number}") for number in versions))
+        for name, label in _PARAMETER_WORDS.items():
+            self.fields[name] = forms.FloatField(
+                label=label, required=False, help_text=_defaults(name)
+            )
+        if not settings.HUB_CERTIFICATE_PROXIES:
+            del self.fields["client_certificate"]  # no proxy could verify one
 
     def clean_patterns(self) -> list[str]:
         """The patterns, within the bounds that services have."""
@@ -179,9 +214,20 @@ class TrainingForm(forms.Form):
     @property
     def rules(self) -> dict[str, Any]:
         """The rules, without what was left empty."""
-        values = {name: self.cleaned_data[name] for name in _RULE_FIELDS}
-        filled = {name: value for name, value in values.items() if value is not None}
-        return {"rule": self.cleaned_data["rule"], **filled}
+        return {
+            "rule": self.cleaned_data["rule"],
+            "parameters": self._filled(_PARAMETER_WORDS),
+            **self._filled(_RULE_FIELDS),
+        }
+
+    @property
+    def parameters(self) -> list[forms.BoundField]:
+        """The fields of the parameters that some rule has."""
+        return [self[name] for name in _PARAMETER_WORDS]
+
+    def _filled(self, names: Iterable[str]) -> dict[str, Any]:
+        values = {name: self.cleaned_data.get(name) for name in names}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def schedule(self) -> dict[str, Any]:
@@ -192,6 +238,16 @@ class TrainingForm(forms.Form):
         """When a round becomes a version."""
         names = ("release_every", "release_best", "release_publishes")
         return {name: self.cleaned_data[name] for name in names}
+
+
+def _defaults(parameter: str) -> str:
+    """The rules that have a parameter, each with its default."""
+    defaults = [
+        f"{rule} {bounds[parameter][0]:g}"
+        for rule, bounds in PARAMETERS.items()
+        if parameter in bounds
+    ]
+    return f"If empty: {', '.join(defaults)}."
 
 
 class InviteForm(forms.Form):

@@ -161,7 +161,9 @@ def begun(**changes):
         "hyperparameters": "", "release_every": "10", "release_best": "",
         "version": "1", "title": "By form", "rule": "multi-krum", "quorum": "3", "target": "0",
         "round_seconds": "3600", "most_rounds": "0", "noise_multiplier": "", "clip_norm": "",
-        "delta": "", "base_data": "unknown",
+        "delta": "", "base_data": "unknown", "norm_limit": "", "max_staleness": "0",
+        **dict.fromkeys(("rate", "momentum", "beta1", "beta2", "tau"), ""),
+        **dict.fromkeys(("trim", "attackers", "iterations"), ""),
     } | changes  # fmt: skip
 
 

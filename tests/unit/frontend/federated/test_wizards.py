@@ -79,7 +79,7 @@ def test_settings_travel_through_the_review_and_back(ada):
     browser = signed_in(ada)
     fields = {"trained": "except", "patterns": "head.*", "hyperparameters": '{"epochs": 2}'}
     shown = review(browser, **fields)
-    hidden = dict(re.findall(r'type="hidden" name="([a-z_]+)" value="(.*?)">', shown))
+    hidden = dict(re.findall(r'type="hidden" name="([a-z0-9_]+)" value="(.*?)">', shown))
     hidden.pop("csrfmiddlewaretoken", None)
     assert set(TrainingForm().fields) - set(hidden) == {"release_publishes"}  # it was not ticked
     back = browser.post(NEW, hidden | {"step": "change"})
@@ -92,6 +92,26 @@ def test_settings_travel_through_the_review_and_back(ada):
     assert training.hyperparameters == {"epochs": 2}
     assert training.rules["examples_cap"] == 500
     assert not training.release_publishes
+
+
+def test_parameters_of_the_rule_and_limits_are_kept(ada):
+    browser = signed_in(ada)
+    fields = {"rule": "trimmed-mean", "trim": "0.3", "norm_limit": "2", "max_staleness": "4"}
+    assert "Parameter trim" not in review(browser, rule="median")
+    assert browser.post(NEW, begun(step="create", **fields)).status_code == 302
+    rules = Training.objects.get(number=2).rules
+    assert rules["parameters"] == {"trim": 0.3}
+    assert (rules["norm_limit"], rules["max_staleness"]) == (2.0, 4)
+
+
+def test_certificates_can_be_asked_for_where_a_proxy_verifies_them(ada, settings):
+    browser = signed_in(ada)
+    assert "client certificate" not in text(browser.get(NEW))
+    settings.HUB_CERTIFICATE_PROXIES = ["10.0.0.1"]
+    assert "Only devices with a TLS client certificate" in text(browser.get(NEW))
+    sent = begun(step="create", client_certificate="on")
+    assert browser.post(NEW, sent).status_code == 302
+    assert Training.objects.get(number=2).rules["client_certificate"] is True
 
 
 @pytest.mark.parametrize(
@@ -107,6 +127,9 @@ def test_settings_travel_through_the_review_and_back(ada):
         ({"round_seconds": "2"}, "This must be a whole number from 5 to"),
         ({"quorum": "600"}, "accepts at most 500 contributions"),
         ({"examples_cap": "9999999999"}, "The cap must be a whole number"),
+        ({"trim": "0.1"}, "The rule multi-krum has no such parameter."),
+        ({"norm_limit": "0"}, "This must be a number above 0"),
+        ({"max_staleness": "1001"}, "The staleness must be a whole number from 0 to 1000."),
     ],
 )
 @pytest.mark.parametrize("step", ["review", "create"])
