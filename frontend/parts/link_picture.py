@@ -32,8 +32,8 @@ _SIDE, _TOP = 64, 56
 _ROOM = WIDTH - 2 * _SIDE
 _REGULAR, _BOLD = 400, 700
 _LEAST_NAME, _NAME = 36, 84
-# What the font has: a text with other characters is left out, since boxes say nothing.
-_WRITABLE = re.compile(r"[\x20-\x7e\xa0-\xff\u2000-\u206f\u20ac\u2122\u2212]*")
+# What the font has, which lacks even the sign of micro; boxes would say nothing.
+_WRITABLE = re.compile(r"[\x20-\x7e\xa0-\xb4\xb6-\xff\u2000-\u206f\u20ac\u2122\u2212]*")
 _LINES = 2
 
 
@@ -52,6 +52,11 @@ class LinkPicture:
     evidence: str
     tone: str
     cells: tuple[str, ...]
+
+
+def is_writable(text: str) -> bool:
+    """Whether the font has every character of a text."""
+    return _WRITABLE.fullmatch(text) is not None
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -116,7 +121,7 @@ def _figures(pen: ImageDraw.ImageDraw, figures: tuple[tuple[str, str], ...], top
 
 def _wrapped(pen: ImageDraw.ImageDraw, text: str, font: ImageFont.FreeTypeFont) -> Iterator[str]:
     """At most two lines of a text; nothing where the font lacks a character of it."""
-    if not _WRITABLE.fullmatch(text):
+    if not is_writable(text):
         return
     line, count = "", 1
     for word in text.split():

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frontend.parts import formatting
-from frontend.parts.link_picture import LinkPicture
+from frontend.parts.link_picture import LinkPicture, is_writable
 from frontend.presenters import evaluations, evidence_sentence, latency_tables
-from frontend.presenters import measurements as words
 from runners.benchmarks import selectors as benchmarks
 from runners.proofs import selectors as proofs
 from runners.queue import selectors as jobs
@@ -55,13 +54,14 @@ def picture(
 ) -> LinkPicture:
     """What the picture beside a link shows of a version."""
     model = version.model
+    parts = [words for words in map(str, of.sentence.parts) if is_writable(words)]
     return LinkPicture(
         namespace=model.namespace.slug,
         name=model.name,
         number=version.number,
         summary=head.summary,
         figures=tuple(_figures(variant, head, of)),
-        evidence="; ".join(str(part) for part in of.sentence.parts[:MOST_PARTS]),
+        evidence="; ".join(parts[:MOST_PARTS]),
         tone=of.sentence.tone,
         cells=head.facts.barcode,
     )
@@ -69,8 +69,11 @@ def picture(
 
 def _figures(variant: Variant | None, head: Head, of: VersionEvidence) -> Iterator[tuple[str, str]]:
     """The figures that decide, each with its meaning; what was not measured is left out."""
-    if (row := of.latency.best) is not None:
-        yield words.latency(row.p50_ms), f"p50, {row.device_title}"
+    row = of.latency.best
+    if row is not None and row.p50_ms:
+        # In milliseconds however short: the font has no letter for micro.
+        milliseconds = f"{formatting.rounded(row.p50_ms)}{formatting.NARROW}ms"
+        yield milliseconds, f"p50, {row.device_title}"
     for line in of.accuracy.lines:
         if variant is not None and line.variant.pk == variant.pk:
             yield line.value, f"{line.title.lower()}, {line.row.dataset_version.dataset.slug}"

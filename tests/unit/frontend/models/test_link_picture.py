@@ -78,6 +78,16 @@ class TestOfAVersion:
         assert picture.evidence.startswith("Runs on ONNX Runtime; equals the ONNX reference")
         assert picture.tone == "pass"
 
+    def test_microseconds_are_written_with_letters_that_the_font_has(self, version):
+        timed.benchmark(version, 0.0147, deliver=False)
+        variant = version_head.main_variant(version)
+        head = version_head.head(version, "overview", [version], [], 1, variant, 1)
+        of = version_evidence.read(version, variant, may_have=True)
+        assert "14.7\u202f\xb5s" in str(of.sentence)
+        picture = version_evidence.picture(version, variant, head, of)
+        assert picture.figures[0][0] == "0.0147\u202fms"
+        assert "\xb5" not in picture.evidence
+
     def test_the_page_names_it_and_it_is_a_picture(self, guest, version):
         html = guest.page(PAGE)
         url = re.search('<meta property="og:image" content="([^"]*)">', html)[1]
