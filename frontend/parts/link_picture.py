@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 WIDTH, HEIGHT = 1200, 630
-# Pictures kept by each web process, of about 25 kB each.
+# Pictures kept by each web process, of about 60 kB each.
 CACHE_SIZE = 128
 MOST_FIGURES = 4
 
@@ -80,7 +80,7 @@ def draw(of: LinkPicture) -> bytes:
         words = _cut(pen, of.evidence, _font(28), _ROOM - 36)
         pen.text((_SIDE + 36, 552), words, font=_font(28), fill=colours["ink"])
     content = io.BytesIO()
-    image.save(content, "PNG", optimize=True)
+    image.save(content, "PNG")
     return content.getvalue()
 
 
