@@ -15,6 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from hub.protocol.facts import Facts
 from metadata.graphs import facts
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -104,7 +105,7 @@ def _version(chance: random.Random, index: int) -> facts.VersionFacts:
                 ir_version=chance.randrange(4, 12),
                 precision=precision,
                 parameters=size // 4,
-                facts=_facts(chance, PRECISIONS[precision]),
+                facts=Facts.read(_facts(chance, PRECISIONS[precision])),
             ),
         ),
         checks=(facts.CheckFacts("onnx", "passed", (), at),),

@@ -126,7 +126,7 @@ class Truth:
                 if row.outcome == "failed"
             ],
             "expects-bgr-images": [
-                (iri,) for iri, one in self._of.items() if one.variants[0].facts["metadata"]
+                (iri,) for iri, one in self._of.items() if one.variants[0].facts.metadata
             ],
             "licence-wider-than-ancestors": [
                 (iri, above)
@@ -139,7 +139,8 @@ class Truth:
                 (iri, Decimal(main.opset or 0))
                 for iri, one in self._of.items()
                 for main in one.variants
-                if (main.opset or 0) <= 16 and "GridSample" in _operators(main.facts)
+                if (main.opset or 0) <= 16
+                and "GridSample" in {row.name for row in main.facts.operators}
             ],
         }
         return {slug: _cut(slug, sorted(set(rows))) for slug, rows in found.items()}
@@ -210,10 +211,6 @@ def _claims(one: VersionFacts) -> Iterator[tuple[str, Decimal]]:
         for result in model["results"]:
             for metric in result["metrics"]:
                 yield result["dataset"]["type"], Decimal(str(metric["value"]))
-
-
-def _operators(known: dict[str, Any]) -> set[str]:
-    return {row["name"] for row in known["operators"]}
 
 
 def plain(slug: str, answer: dict[str, Any]) -> list[tuple[Any, ...]]:

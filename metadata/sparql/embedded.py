@@ -70,6 +70,8 @@ class EmbeddedStore:
         shutil.rmtree(fresh, ignore_errors=True)
         store = pyoxigraph.Store(fresh)
         store.bulk_extend(quad for _, quads in graphs for quad in quads)
+        # Its parts were sorted one by one; sorted together, queries take a tenth to half less.
+        store.optimize()
         store.flush()
         del store
         shutil.rmtree(self._primary, ignore_errors=True)
