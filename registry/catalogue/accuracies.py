@@ -165,10 +165,10 @@ def of_documents(
 def offers(actor: Actor) -> list[Offer]:
     """The metrics and splits on which models of the actor's lists were measured, most models first.
 
-    Of public models the counts are up to ``public_counts.SECONDS`` old.
+    Of public models the counts are of some time ago (`registry.core.public_counts`).
     """
     public, *own = selectors.documents_apart(actor)
-    counted: list[Offer] = public_counts.counted("search:accuracies", lambda: _counted(public))
+    counted: list[Offer] = public_counts.counted("counts:accuracies", lambda: _counted(public))
     models = {offer[:3]: offer.models for offer in counted}
     for rows in own:
         for offer in _counted(rows):

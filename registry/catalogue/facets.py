@@ -1,7 +1,7 @@
 """What each group of a list's filters offers, and how many models each value would leave.
 
-Over everything the counts are up to ``kept.SECONDS`` old; over a choice they are made from at most
-``MATCHES`` matches. What a user may not see is not counted for them.
+Over everything the counts are of some time ago (`registry.core.public_counts`); over a choice they
+are made from at most ``MATCHES`` matches. What a user may not see is not counted for them.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def of_documents(pks: Iterable[int], groups: Iterable[str]) -> dict[int, set[tup
 def totals(actor: Actor) -> dict[str, int]:
     """How many models are listed, their bytes, and the highest opset; public ones as kept."""
     public, *own = selectors.documents_apart(actor)
-    sums: dict[str, int] = public_counts.counted("search:totals", lambda: _sums(public))
+    sums: dict[str, int] = public_counts.counted("counts:totals", lambda: _sums(public))
     for rows in own:
         more = _sums(rows)
         sums = {
@@ -159,7 +159,7 @@ def _counted_everywhere(actor: Actor) -> tuple[dict[str, Counter[Any]], bool]:
     """What is public is counted for all who ask, and kept; what is the actor's own, at once."""
     public, *own = selectors.documents_apart(actor)
     public_ones = public_counts.counted(
-        "search:facets",
+        "counts:facets",
         lambda: {group: _all_of(public, group) for group in GROUPS},
     )
     if not own:

@@ -40,10 +40,10 @@ def is_nowhere(actor: Actor, text: str) -> bool:
 
 
 def _name_words() -> list[str]:
-    """Every word in the names of public models, in order; up to ``kept.SECONDS`` old."""
+    """Every word in the names of public models, in order, as of some time ago."""
     titles = SearchDocument.objects.filter(audience=EVERYBODY).order_by().values_list("title")
     vocabulary: list[str] = public_counts.counted(
-        "search:words",
+        "counts:words",
         lambda: sorted({word for (title,) in titles.iterator() for word in words(title)}),
     )
     return vocabulary

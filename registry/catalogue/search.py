@@ -252,11 +252,11 @@ def _front(sort: str, limit: int) -> Prepared:
 def _count(parts: list[QuerySet[SearchDocument]], query: Query) -> int:
     """How many match, at most one above the cap; that all models are more is remembered."""
     everything = query.sort in ("updated", "downloads", FASTEST) and not _narrows(query)
-    if everything and public_counts.counted("search:many", lambda: None):
+    if everything and public_counts.counted("counts:many", lambda: None):
         return COUNT_CAP + 1
     counts = [rows.order_by()[: COUNT_CAP + 1].count() for rows in parts]
     if everything and counts[0] > COUNT_CAP:
-        public_counts.counted("search:many", lambda: True)
+        public_counts.counted("counts:many", lambda: True)
     return sum(counts)
 
 

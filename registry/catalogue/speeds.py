@@ -107,10 +107,10 @@ def _key(row: DocumentSpeed) -> tuple[int, float | None]:
 def offers(actor: Actor) -> list[Offer]:
     """The setups in which models of the actor's lists were measured, those with most models first.
 
-    Of public models the counts are up to ``kept.SECONDS`` old.
+    Of public models the counts are of some time ago (`registry.core.public_counts`).
     """
     public, *own = selectors.documents_apart(actor)
-    counted: list[Offer] = public_counts.counted("search:setups", lambda: _counted(public))
+    counted: list[Offer] = public_counts.counted("counts:setups", lambda: _counted(public))
     by_setup = {offer.setup: offer for offer in counted}
     for rows in own:
         for offer in _counted(rows):
