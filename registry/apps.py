@@ -9,7 +9,6 @@ class RegistryConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from registry.api import schema  # noqa: F401, PLC0415 - registers itself
         from registry.catalogue import documents  # noqa: PLC0415 - models must be loaded first
         from registry.datasets import selectors  # noqa: PLC0415
         from registry.protocols.onnx_hub import archives  # noqa: PLC0415

@@ -20,6 +20,7 @@ from registry.api import (
     preflight,
     refs,
     refused_cards,
+    schema,  # noqa: F401 - describes how requests sign in
     uploads,
     versions,
 )
