@@ -1,0 +1,82 @@
+"""Finding collections and their models. A model that the actor does not see is nowhere in them.
+
+Lists, counts and places leave out such models. Whoever can change a collection also learns how many
+of its entries they do not see, since those count towards its size, and nothing else of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Count, Q
+
+from hub.protocol import problems
+from registry.core.permissions import can
+from registry.models import Collection, CollectionEntry, RegisteredModel
+from registry.people import selectors as people
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+    from registry.models import Namespace
+
+
+def collections(
+    actor: Actor, *, namespace: Namespace | None = None, model: RegisteredModel | None = None
+) -> QuerySet[Collection]:
+    """The collections that the actor sees, each with ``models``, the number of models they see.
+
+    ``model``, itself seen by the actor, leaves those that contain it.
+    """
+    rows = Collection.objects.visible_to(actor).select_related("namespace")
+    if namespace is not None:
+        rows = rows.filter(namespace=namespace)
+    if model is not None:
+        rows = rows.filter(pk__in=CollectionEntry.objects.filter(model=model).values("collection"))
+    visible = RegisteredModel.objects.visible_to(actor).order_by().values("pk")
+    return rows.annotate(models=Count("entries", filter=Q(entries__model__in=visible)))
+
+
+def collection(actor: Actor, namespace_slug: str, slug: str) -> Collection:
+    """A collection by its name, ignoring case; raises NotFound."""
+    rows = Collection.objects.visible_to(actor).select_related("namespace")
+    row = rows.filter(namespace__in=people.by_slug(namespace_slug), slug=slug.lower()).first()
+    if row is None:
+        raise problems.NotFound(
+            f"Collection {namespace_slug}/{slug} not found. Check the name; for a private "
+            "collection sign in or send a token."
+        )
+    return row
+
+
+def entries(actor: Actor, of: Collection) -> list[CollectionEntry]:
+    """The entries of a collection whose models the actor sees, in its order."""
+    rows = CollectionEntry.objects.filter(
+        collection=of, model__in=RegisteredModel.objects.visible_to(actor)
+    )
+    return list(rows.select_related("model__namespace").order_by("position"))
+
+
+def entry(actor: Actor, of: Collection, model: RegisteredModel) -> CollectionEntry:
+    """The entry of a model that the actor sees; raises NotFound."""
+    row = CollectionEntry.objects.filter(collection=of, model=model).first()
+    if row is None or not RegisteredModel.objects.visible_to(actor).filter(pk=model.pk).exists():
+        raise problems.NotFound(
+            f"{of.ref} does not contain {model.ref}. Add it, or check the name."
+        )
+    return row
+
+
+def unavailable(actor: Actor, of: Collection) -> int | None:
+    """How many entries the actor does not see, where they can change the collection; else None."""
+    if not can(actor, "collection.edit", of.namespace):
+        return None
+    return hidden(actor, of).count()
+
+
+def hidden(actor: Actor, of: Collection) -> QuerySet[CollectionEntry]:
+    """The entries of models that there are, and that the actor does not see."""
+    visible = RegisteredModel.objects.visible_to(actor).order_by().values("pk")
+    rows = CollectionEntry.objects.filter(collection=of, model__deleted_at=None)
+    return rows.exclude(model__in=visible)
