@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def collections(
     actor: Actor, *, namespace: Namespace | None = None, model: RegisteredModel | None = None
 ) -> QuerySet[Collection]:
-    """The collections that the actor sees, each with ``models``, the number of models they see.
+    """The collections that the actor sees, each with the ``model_count`` that they see.
 
     ``model``, itself seen by the actor, leaves those that contain it.
     """
@@ -35,7 +35,7 @@ def collections(
     if model is not None:
         rows = rows.filter(pk__in=CollectionEntry.objects.filter(model=model).values("collection"))
     visible = RegisteredModel.objects.visible_to(actor).order_by().values("pk")
-    return rows.annotate(models=Count("entries", filter=Q(entries__model__in=visible)))
+    return rows.annotate(model_count=Count("entries", filter=Q(entries__model__in=visible)))
 
 
 def collection(actor: Actor, namespace_slug: str, slug: str) -> Collection:

@@ -161,12 +161,12 @@ def reorder(actor: Actor, *, collection: Collection, first: Sequence[RegisteredM
         raise problems.InvalidRequest.at("/models", "Name each model once.")
     collection = _lock(collection)
     leading = [selectors.entry(actor, collection, model) for model in first]
-    keys = {entry.pk for entry in leading}
+    leading_keys = {entry.pk for entry in leading}
     visible = selectors.entries(actor, collection)
-    ordered = iter([*leading, *(entry for entry in visible if entry.pk not in keys)])
-    seen = {entry.pk for entry in visible}
+    ordered = iter([*leading, *(entry for entry in visible if entry.pk not in leading_keys)])
+    visible_keys = {entry.pk for entry in visible}
     rows = list(collection.entries.all())
-    _write(collection, [next(ordered) if row.pk in seen else row for row in rows])
+    _write(collection, [next(ordered) if row.pk in visible_keys else row for row in rows])
     collection.updated_at = timezone.now()
     collection.save(update_fields=["updated_at"])
     events.record("collection.reordered", collection, actor=actor)

@@ -103,7 +103,7 @@ def test_a_hidden_model_is_in_no_list_and_no_count_of_its_readers(hub):
     fill(ada, collection, private, a)
     for reader, seen, count in ((GUEST, ["a"], 1), (bob, ["a"], 1), (ada, ["secret", "a"], 2)):
         assert names(reader, collection) == seen
-        assert [row.models for row in selectors.collections(reader)] == [count]
+        assert [row.model_count for row in selectors.collections(reader)] == [count]
     assert selectors.unavailable(GUEST, collection) is None
     assert selectors.unavailable(bob, collection) == 1
     assert selectors.unavailable(ada, collection) == 0
@@ -208,7 +208,7 @@ def test_a_model_stays_in_its_collections_when_it_moves_and_leaves_when_it_is_de
     registered_models.delete(ada, model=RegisteredModel.objects.get(name="b"))
     for reader in (GUEST, bob, ada):
         assert names(reader, collection) == ["renamed"]
-        assert selectors.collections(reader).get().models == 1
+        assert selectors.collections(reader).get().model_count == 1
     assert selectors.unavailable(ada, collection) == 0
 
 
