@@ -6,14 +6,18 @@ of its entries they do not see, since those count towards its size, and nothing 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db.models import Count, Q
 
 from hub.protocol import problems
-from registry.core.permissions import can
+from registry.core.permissions import can, has_scope
 from registry.models import Collection, CollectionEntry, RegisteredModel
 from registry.people import selectors as people
+
+# How many of an actor's collections a page offers.
+OFFERED = 20
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
 def collections(
     actor: Actor, *, namespace: Namespace | None = None, model: RegisteredModel | None = None
 ) -> QuerySet[Collection]:
-    """The collections that the actor sees, each with the ``model_count`` that they see.
+    """The collections the actor sees, newest first, each with the ``model_count`` that they see.
 
     ``model``, itself seen by the actor, leaves those that contain it.
     """
@@ -35,7 +39,28 @@ def collections(
     if model is not None:
         rows = rows.filter(pk__in=CollectionEntry.objects.filter(model=model).values("collection"))
     visible = RegisteredModel.objects.visible_to(actor).order_by().values("pk")
-    return rows.annotate(model_count=Count("entries", filter=Q(entries__model__in=visible)))
+    counted = Count("entries", filter=Q(entries__model__in=visible))
+    return rows.annotate(model_count=counted).order_by("-pk")
+
+
+@dataclass(frozen=True, slots=True)
+class Collecting:
+    """How many collections contain a model, and those that the actor may add it to."""
+
+    count: int
+    own: tuple[Collection, ...]
+
+
+def of_model(actor: Actor, model: RegisteredModel) -> Collecting:
+    """What the page of a model, itself seen by the actor, says of collections."""
+    containing = CollectionEntry.objects.filter(model=model).order_by().values("collection")
+    rows = Collection.objects.visible_to(actor)
+    count = rows.filter(pk__in=containing).count()
+    if not has_scope(actor, "write"):
+        return Collecting(count, ())
+    spaces = [space.pk for space, _ in people.namespaces_of(actor, "writer")]
+    own = rows.filter(namespace__in=spaces).exclude(pk__in=containing).select_related("namespace")
+    return Collecting(count, tuple(own.order_by("-updated_at", "-pk")[:OFFERED]))
 
 
 def collection(actor: Actor, namespace_slug: str, slug: str) -> Collection:
