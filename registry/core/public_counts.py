@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SECONDS = 60
 KEYS = [
     "counts:facets", "counts:totals", "counts:many", "counts:words", "counts:setups",
-    "counts:accuracies",
+    "counts:accuracies", "counts:sitemap", "counts:proven", "counts:fastest",
 ]  # fmt: skip
 
 # How often a count is made anew, as a multiple of the time that it takes.
