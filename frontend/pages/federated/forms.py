@@ -87,8 +87,8 @@ class TrainingForm(forms.Form):
     norm_limit = forms.FloatField(
         label="Largest norm of an update",
         required=False,
-        help_text="A longer update is refused. Empty: no limit. Either way, updates are shortened to the "
-        "running median of norms.",
+        help_text="A longer update is refused. Empty: no limit. Either way, updates are "
+        "shortened to the running median of norms.",
     )
     max_staleness = forms.IntegerField(
         label="Rounds that a contribution may be late",
