@@ -8,6 +8,8 @@ statements: those hold on a machine whose cores others are using.
 
     python benchmarks/catalogue.py                          # 10,000 and 100,000 models, SQLite
     DATABASE_URL=postgres://… python benchmarks/catalogue.py # an empty PostgreSQL database
+    DATABASE_URL=postgres://… python benchmarks/catalogue.py --models 1000000  # takes half an hour
+    DATABASE_URL=postgres://… python benchmarks/catalogue.py --filled          # measure it again
 """
 
 from __future__ import annotations
@@ -259,6 +261,7 @@ def questions() -> dict[str, tuple[Callable[[], bytes], Callable[[], bytes] | No
     """Each question as the hub answers it and as raw SQL does; pages stand alone."""
     from django.db import connection
 
+    from registry.catalogue import public_models
     from registry.models import SearchDocument
 
     sample = SearchDocument.objects.order_by("pk")[17]
@@ -314,7 +317,14 @@ def questions() -> dict[str, tuple[Callable[[], bytes], Callable[[], bytes] | No
         "page, small fast": f"/models?passes_on={runtime}&max_bytes=100000000&device={device}"
         f"&runtime={runtime}&sort=fastest",
         "page, text": "/models?q=medical",
+        "page, usual text": "/models?q=word400",
+        "page, no such text": "/models?q=zzqqy",
+        "page, typo": "/models?q=resnte",
+        "page, two filters": "/models?operator=Operator7&operator=Operator8",
+        "page, parameters": "/models?sort=parameters",
         "page, home": "/",
+        "feed": "/models.atom",
+        "sitemap, last": f"/sitemap-{public_models.pages()}.xml",
         "page, model": model,
         **{f"page, {tab}": f"{model}/v/1/{tab}" for tab in TABS},
     }
@@ -385,6 +395,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--models", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--runs", type=int, default=60)
+    parser.add_argument("--filled", action="store_true", help="measure what a run before filled")
     args = parser.parse_args()
     os.environ["DJANGO_SETTINGS_MODULE"] = "hub.server.settings"
     os.environ["HUB_LIMITS_ANON_RATE"] = "1000000/min"
@@ -396,10 +407,12 @@ def main() -> None:
         from django.core.management import call_command
         from django.db import connection
 
+        from registry.models import RegisteredModel
+
         call_command("collectstatic", verbosity=0, interactive=False)
         call_command("migrate", verbosity=0)
-        done = 0
-        for total in args.models:
+        done = RegisteredModel.objects.count()
+        for total in [done] if args.filled else args.models:
             fill(total - done)
             done = total
             if connection.vendor == "postgresql":  # SQLite's is not analysed in a hub either

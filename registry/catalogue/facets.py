@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from registry.core.permissions import Actor
 
-MATCHES = 10_000
+MATCHES = 2_500
 VALUES = 50
 
 # Group -> column; those of facts have none.

@@ -15,6 +15,8 @@ from registry.models.search import EVERYBODY
 from registry.versions import selectors
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from registry.core.permissions import Actor
 
 # A text that finds more is common: walking the most downloaded meets it soon.
@@ -36,16 +38,38 @@ def is_nowhere(actor: Actor, text: str) -> bool:
     if not typos.may_be(terms(text)):
         return False
     matches = match(text)
-    return not any(rows.filter(matches).exists() for rows in selectors.documents_apart(actor))
+    return not any(_exists(rows.filter(matches)) for rows in selectors.documents_apart(actor))
+
+
+def _exists(rows: QuerySet[SearchDocument]) -> bool:
+    """Whether a row matches a text.
+
+    PostgreSQL expects to meet one soon and walks the whole table where there is none; of rows that
+    it has to gather first it asks the index.
+    """
+    if connection.vendor != "postgresql":
+        return rows.exists()
+    sql, parameters = rows.order_by().values("pk").query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"WITH matches AS MATERIALIZED ({sql}) SELECT EXISTS (SELECT 1 FROM matches)",  # noqa: S608
+            parameters,
+        )
+        return bool(cursor.fetchone()[0])
 
 
 def _name_words() -> list[str]:
-    """Every word in the names of public models, in order, as of some time ago."""
+    """Every word in the names of public models, in order, as of some time ago.
+
+    Without numbers: each has another one keystroke away, and large hubs have as many as models.
+    """
     titles = SearchDocument.objects.filter(audience=EVERYBODY).order_by().values_list("title")
-    vocabulary: list[str] = public_counts.counted(
-        "counts:words",
-        lambda: sorted({word for (title,) in titles.iterator() for word in words(title)}),
-    )
+
+    def count() -> list[str]:
+        every = {word for (title,) in titles.iterator() for word in words(title)}
+        return sorted(word for word in every if not word.isdigit())
+
+    vocabulary: list[str] = public_counts.counted("counts:words", count)
     return vocabulary
 
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.db.models import F, Window
+from django.db.models.functions import Mod, RowNumber
+
+from registry.core import public_counts
 from registry.models import SearchDocument
 from registry.models.search import EVERYBODY
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-# Models on a page. The format allows 50,000; a page is read and written at once.
+# Models on a page, but for those that are newer than the last count, which are on the last. The
+# format allows 50,000; a page is read and written at once.
 PAGE = 5_000
 
 
 def pages() -> int:
     """The number of pages, one at least."""
-    return max(1, -(-SearchDocument.objects.filter(audience=EVERYBODY).count() // PAGE))
+    return max(1, len(_first_keys()))
 
 
 def page(number: int) -> list[tuple[str, datetime]]:
@@ -24,8 +29,20 @@ def page(number: int) -> list[tuple[str, datetime]]:
 
     Empty where there is no such page.
     """
-    rows = SearchDocument.objects.filter(audience=EVERYBODY).order_by("pk")
-    start = (number - 1) * PAGE
-    if start < 0:
+    keys = _first_keys()
+    if not 1 <= number <= len(keys):
         return []
-    return list(rows.values_list("title", "updated_at")[start : start + PAGE])
+    rows = SearchDocument.objects.filter(audience=EVERYBODY, pk__gte=keys[number - 1])
+    if number < len(keys):
+        rows = rows.filter(pk__lt=keys[number])
+    return list(rows.order_by("pk").values_list("title", "updated_at"))
+
+
+def _first_keys() -> list[int]:
+    """The key of the first model of each page; of public ones alone, so no key tells of others."""
+    place = Mod(Window(RowNumber(), order_by=F("pk").asc()) - 1, PAGE)
+    rows = SearchDocument.objects.filter(audience=EVERYBODY).annotate(place=place).filter(place=0)
+    keys: list[int] = public_counts.counted(
+        "counts:sitemap", lambda: list(rows.order_by("pk").values_list("pk", flat=True)) or None
+    )
+    return keys or []

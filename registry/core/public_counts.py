@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SECONDS = 60
 KEYS = [
     "counts:facets", "counts:totals", "counts:many", "counts:words", "counts:setups",
-    "counts:accuracies",
+    "counts:accuracies", "counts:sitemap", "counts:proven", "counts:fastest",
 ]  # fmt: skip
 
 # How often a count is made anew, as a multiple of the time that it takes.
@@ -39,7 +39,7 @@ _making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Count:
     value: Any
     made_at: float
     took_seconds: float
@@ -56,21 +56,21 @@ class _Kept:
 def counted(key: str, count: Callable[[], Any]) -> Any:
     """A count of public things, kept in the cache unless it is None or the cache is away."""
     try:
-        kept = cache.get(key)
-        if kept is None:
+        entry = cache.get(key)
+        if entry is None:
             with _making[key]:  # who waited takes what was made meanwhile
-                kept = cache.get(key)
-                return kept.value if kept else _made(key, count)
-        if kept.is_fresh:
-            return kept.value
-        if kept.took_seconds < _LONG_SECONDS:
-            return _made(key, count)
+                entry = cache.get(key)
+                return entry.value if entry else _count(key, count)
+        if entry.is_fresh:
+            return entry.value
+        if entry.took_seconds < _LONG_SECONDS:
+            return _count(key, count)
         name = f"{key}:refresh"
-        if cache.add(name, 1, kept.lasts_seconds):
+        if cache.add(name, 1, entry.lasts_seconds):
             threading.Thread(target=_refresh, args=(key, count), name=name, daemon=True).start()
     except RedisError:
         return count()
-    return kept.value
+    return entry.value
 
 
 def forget() -> None:
@@ -80,19 +80,19 @@ def forget() -> None:
         cache.delete_many([*KEYS, *(f"{key}:refresh" for key in KEYS)])
 
 
-def _made(key: str, count: Callable[[], Any]) -> Any:
+def _count(key: str, count: Callable[[], Any]) -> Any:
     """A new count, kept unless something was hidden while it was made."""
     hidings, began = cache.get(_HIDINGS), time.monotonic()
     value = count()
     if value is None:
         cache.delete(key)
     elif cache.get(_HIDINGS) == hidings:
-        cache.set(key, _Kept(value, time.time(), time.monotonic() - began), _KEPT_SECONDS)
+        cache.set(key, _Count(value, time.time(), time.monotonic() - began), _KEPT_SECONDS)
     return value
 
 
 def _refresh(key: str, count: Callable[[], Any]) -> None:
     try:
-        _made(key, count)
+        _count(key, count)
     finally:
         connections.close_all()  # those of this thread

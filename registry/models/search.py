@@ -53,6 +53,9 @@ class SearchDocument(models.Model):
             models.Index(fields=["audience", "-downloads", "-model"], name="search_by_downloads"),
             models.Index(fields=["audience", "size", "model"], name="search_by_size"),
             models.Index(fields=["audience", "carbon_kg", "model"], name="search_by_carbon"),
+            models.Index(fields=["audience", "parameters", "model"], name="search_by_parameters"),
+            models.Index(fields=["audience", "macs", "model"], name="search_by_macs"),
+            models.Index(fields=["audience", "memory_bytes", "model"], name="search_by_memory"),
             models.Index(
                 fields=["audience", "task", "-updated_at", "-model"], name="search_by_task"
             ),

@@ -153,16 +153,21 @@ def test_every_command_has_help_and_an_example():
 def test_no_help_is_left_over():
     used = set()
     for verb in VERBS.values():
-        for name, _, _ in verb._parameters():
+        for name, _, _ in verb._parameters:
             used.add(name)
     assert sorted(arguments.HELP.keys() - used) == []
 
 
+@pytest.fixture(scope="module")
+def parser():
+    return parsing.parser()
+
+
 @pytest.mark.parametrize("words", sorted(commands.EXAMPLES))
-def test_examples_of_other_commands_are_parsed(words):
+def test_examples_of_other_commands_are_parsed(parser, words):
     for line in commands.EXAMPLES[words]:
         if "--help" not in line:
-            parsing.parser().parse_args(shlex.split(line.partition(" <")[0])[1:])
+            parser.parse_args(shlex.split(line.partition(" <")[0])[1:])
 
 
 @pytest.mark.parametrize("words", sorted(words for words, verb in VERBS.items() if verb.question))

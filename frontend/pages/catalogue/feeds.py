@@ -44,7 +44,7 @@ def models(request: HttpRequest) -> HttpResponse:
         feed.add_item(
             f"{row.title}@{number}" if number else row.title,
             f"{url}/v/{number}" if number else url,
-            _text(str(latest.get("summary") or row.model__summary)),
+            _text(str(latest.get("summary") or row.model.summary)),
             unique_id=f"{url}/v/{number}" if number else url,
             updateddate=row.updated_at,
         )

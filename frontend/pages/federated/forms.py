@@ -87,7 +87,8 @@ class TrainingForm(forms.Form):
     norm_limit = forms.FloatField(
         label="Largest norm of an update",
         required=False,
-        help_text="A longer update is refused. Empty: updates are shortened to the running median.",
+        help_text="A longer update is refused. Empty: no limit. Either way, updates are "
+        "shortened to the running median of norms.",
     )
     max_staleness = forms.IntegerField(
         label="Rounds that a contribution may be late",
@@ -243,11 +244,11 @@ class TrainingForm(forms.Form):
 def _defaults(parameter: str) -> str:
     """The rules that have a parameter, each with its default."""
     defaults = [
-        f"{rule} {bounds[parameter][0]:g}"
+        f"{bounds[parameter][0]:g} ({rule})"
         for rule, bounds in PARAMETERS.items()
         if parameter in bounds
     ]
-    return f"If empty: {', '.join(defaults)}."
+    return f"Default: {', '.join(defaults)}."
 
 
 class InviteForm(forms.Form):

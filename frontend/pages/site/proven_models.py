@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from hub.protocol.vocabularies import REFERENCE
 from registry.catalogue import facets, search
 from registry.catalogue.query import Query
+from registry.core import public_counts
+from registry.models import SearchDocument
+from registry.models.search import EVERYBODY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from registry.core.permissions import Actor
-    from registry.models import SearchDocument
 
 # Of the models of a task that pass on a runtime, the last updated are looked at.
 CANDIDATES = 20
@@ -26,6 +28,18 @@ def runtime_of(counts: facets.Facets) -> str:
 
 
 def of(actor: Actor, counts: facets.Facets) -> Sequence[SearchDocument]:
+    """The models that home leads with; guests get those of some time ago."""
+    if actor.is_authenticated:
+        return _best(actor, counts)
+    keys: list[int] = public_counts.counted(
+        "counts:proven", lambda: [document.pk for document in _best(actor, counts)] or None
+    )
+    rows = SearchDocument.objects.filter(audience=EVERYBODY, pk__in=keys or ())
+    by_key = {row.pk: row for row in rows.select_related("model")}
+    return [by_key[key] for key in keys or () if key in by_key]
+
+
+def _best(actor: Actor, counts: facets.Facets) -> Sequence[SearchDocument]:
     """The best proven model of each task, the tasks with the most models first.
 
     Better proven is what fails nowhere, then what passes on more runtimes, then what has more kinds

@@ -7,6 +7,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,7 +64,7 @@ class Verb:
         )
         if "collection" not in self.signature:  # whose name comes before that of its model
             add_reference(parser, self)
-        for name, parameter, hint in self._parameters():
+        for name, parameter, hint in self._parameters:
             if name == "limit":
                 continue
             is_positional = parameter.kind is not parameter.KEYWORD_ONLY or name in self.positional
@@ -90,13 +91,13 @@ class Verb:
         parser.add_argument("--json", action="store_true", help="print JSON")
         parser.set_defaults(command=self.run)
 
-    @property
+    @cached_property
     def method(self) -> Callable[..., Any]:
         """The operation, as a function of its group."""
         group, _, name = self.operation.partition(".")
         return typing.cast("Callable[..., Any]", getattr(group_class(group), name))
 
-    @property
+    @cached_property
     def signature(self) -> Mapping[str, inspect.Parameter]:
         """The parameters of the operation."""
         return inspect.signature(self.method).parameters
@@ -116,6 +117,7 @@ class Verb:
             return "model"
         return "training" if self.operation.partition(".")[0] in _TRAINING_GROUPS else "ref"
 
+    @cached_property
     def _parameters(self) -> list[tuple[str, inspect.Parameter, Any]]:
         hints = typing.get_type_hints(self.method, include_extras=True)
         reserved = {*_HIDDEN, *self.fixed, *({"model", "number"} if self.reference else ())}
@@ -129,7 +131,7 @@ class Verb:
         """The arguments of the operation, from the options of the command."""
         values: dict[str, Any] = {
             name: None if value is arguments.NULL else value
-            for name, _, _ in self._parameters()
+            for name, _, _ in self._parameters
             if (value := getattr(options, name, None)) is not None
         }
         if self.reference == "training":

@@ -7,7 +7,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from registry.catalogue import public_models
-from registry.models import RegisteredModel, Version
+from registry.core import public_counts
+from registry.models import RegisteredModel, SearchDocument, Version
 from registry.versions.services import versions
 from tests import factories, shared
 
@@ -56,6 +57,12 @@ def test_the_feed_of_a_list_has_what_its_reader_may_see(guest, version):
     assert {title for title, _ in entries(guest, "/models.atom")} == {"ada/net@1", "ada/secret@1"}
 
 
+def test_a_model_without_a_summary_is_in_the_feed(guest, ada):
+    factories.listed(ada, factories.model(ada, "bare", summary=""), card="")
+    assert "" in SearchDocument.objects.values_list("latest__summary", flat=True)
+    assert entries(guest, "/models.atom") == [("ada/bare@1", f"{HOME}/models/ada/bare/v/1")]
+
+
 def test_pages_name_their_feeds(guest, version, graphs):
     html = guest.page("/models?task=image-classification&sort=name")
     assert 'href="/models.atom?task=image-classification"' in html
@@ -88,8 +95,14 @@ def test_sitemaps_list_public_models_alone(guest, version, monkeypatch):
         assert guest.get(missing).status_code == 404
     monkeypatch.setattr(public_models, "PAGE", 1)
     factories.listed(version.created_by, factories.model(version.created_by, "more"))
+    newest = parsed(guest.get("/sitemap-1.xml").content)  # at once, on the last page
+    assert [one.text.rpartition("/")[2] for one in newest.iter(f"{MAP}loc")] == ["net", "more"]
+    public_counts.forget()
     index = parsed(guest.get("/sitemap.xml").content)
     assert len(list(index.iter(f"{MAP}loc"))) == 2
+    for number, name in ((1, "net"), (2, "more")):
+        rows = parsed(guest.get(f"/sitemap-{number}.xml").content)
+        assert [one.text for one in rows.iter(f"{MAP}loc")] == [f"{HOME}/models/ada/{name}"]
     assert RegisteredModel.objects.count() == Version.objects.count() == 3
 
 

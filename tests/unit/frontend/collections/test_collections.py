@@ -64,7 +64,15 @@ def test_a_collection_shows_its_models_as_the_list_does_with_their_notes(hub, gr
     shown = text(page)
     assert shown.index("<b>b</b>") < shown.index("<b>a</b>")
     shown = " ".join(shown.split())
-    for words in ("2 models", "Best & smallest", "12 params", "opset 17", " B<", "p50 measured on", "1 ms"):
+    for words in (
+        "2 models",
+        "Best & smallest",
+        "12 params",
+        "opset 17",
+        " B<",
+        "p50 measured on",
+        "1.0 ms",
+    ):
         assert words in shown, words
     assert "secret" not in shown
     assert "Unreleased" not in shown

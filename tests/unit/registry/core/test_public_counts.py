@@ -72,7 +72,7 @@ def test_a_long_count_is_made_anew_beside_the_requests(clock, monkeypatch):
 
 
 def test_a_count_rests_twenty_times_as_long_as_it_takes(clock):
-    cache.set(KEY, public_counts._Kept("old", clock[0], 10.0))
+    cache.set(KEY, public_counts._Count("old", clock[0], 10.0))
     clock[0] += 199
     assert public_counts.counted(KEY, pytest.fail) == "old"
 

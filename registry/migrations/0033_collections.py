@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('registry', '0031_likes_and_watches'),
+        ('registry', '0032_sorts_of_large_hubs'),
     ]
 
     operations = [
