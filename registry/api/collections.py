@@ -173,10 +173,10 @@ class CollectionList(APIView):
     def get(self, request: Request) -> Response:
         """List collections, newest first; narrow with `namespace` and `model`."""
         query = parse(CollectionsQuery, request.query_params.dict())
-        space, model = query.get("namespace"), query.get("model")
+        model = query.get("model")
         rows = selectors.collections(
             request.user,
-            namespace=people_selectors.namespace(space) if space else None,
+            namespace=query.get("namespace", ""),
             model=_model(request.user, model) if model else None,
         )
         return pagination.highest_first(request, CollectionOutput, rows, "id")

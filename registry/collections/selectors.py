@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from django.db.models import Count, Q
 
 from hub.protocol import problems
-from registry.core.permissions import can, has_scope
-from registry.models import Collection, CollectionEntry, RegisteredModel
+from registry.core.permissions import ROLES, can, has_scope
+from registry.models import Collection, CollectionEntry, Membership, RegisteredModel
 from registry.people import selectors as people
 
 # How many of an actor's collections a page offers.
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
-    from registry.models import Namespace
 
 
 def collections(
-    actor: Actor, *, namespace: Namespace | None = None, model: RegisteredModel | None = None
+    actor: Actor, *, namespace: str = "", model: RegisteredModel | None = None
 ) -> QuerySet[Collection]:
     """The collections the actor sees, newest first, each with the ``model_count`` that they see.
 
-    ``model``, itself seen by the actor, leaves those that contain it.
+    ``model``, itself seen by the actor, leaves those that contain it. A namespace without any that
+    the actor sees is like one that is not there.
     """
     rows = Collection.objects.visible_to(actor).select_related("namespace")
-    if namespace is not None:
-        rows = rows.filter(namespace=namespace)
+    if namespace:
+        rows = rows.filter(namespace__in=people.by_slug(namespace))
     if model is not None:
         rows = rows.filter(pk__in=CollectionEntry.objects.filter(model=model).values("collection"))
     visible = RegisteredModel.objects.visible_to(actor).order_by().values("pk")
@@ -58,9 +58,10 @@ def of_model(actor: Actor, model: RegisteredModel) -> Collecting:
     count = rows.filter(pk__in=containing).count()
     if not has_scope(actor, "write"):
         return Collecting(count, ())
-    spaces = [space.pk for space, _ in people.namespaces_of(actor, "writer")]
-    own = rows.filter(namespace__in=spaces).exclude(pk__in=containing).select_related("namespace")
-    return Collecting(count, tuple(own.order_by("-updated_at", "-pk")[:OFFERED]))
+    writing = Membership.objects.filter(user=actor.pk, role__in=ROLES[ROLES.index("writer") :])
+    own = rows.filter(namespace__in=writing.values("namespace")).exclude(pk__in=containing)
+    newest = own.select_related("namespace").order_by("-updated_at", "-pk")
+    return Collecting(count, tuple(newest[:OFFERED]))
 
 
 def collection(actor: Actor, namespace_slug: str, slug: str) -> Collection:

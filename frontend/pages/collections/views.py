@@ -47,7 +47,7 @@ def every(request: HttpRequest) -> HttpResponse:
     before = addresses.whole(request.GET.get("before", ""))
     rows = selectors.collections(
         request.user,
-        namespace=people.namespace(space) if space else None,
+        namespace=space,
         model=_model(request.user, named) if named else None,
     )
     if before is not None:

@@ -186,7 +186,7 @@ def _namespace(
         "may_edit": can(request.user, "member.edit", space),
         "is_admin": request.user.is_authenticated and request.user.is_admin,
         "mirrors": mirrors.of_namespace(request.user, space),
-        "collections": collections.collections(request.user, namespace=space)[:COLLECTIONS],
+        "collections": collections.collections(request.user, namespace=space.slug)[:COLLECTIONS],
         "form": form,
         "quota_form": quota_form,
     }
