@@ -16,13 +16,13 @@ from registry.core.permissions import ROLES, can, has_scope
 from registry.models import Collection, CollectionEntry, Membership, RegisteredModel
 from registry.people import selectors as people
 
-# How many of an actor's collections a page offers.
-OFFERED = 20
-
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
+
+# How many of an actor's collections a page offers.
+OFFERED = 20
 
 
 def collections(

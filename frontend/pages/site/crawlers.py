@@ -13,11 +13,12 @@ from django.views.decorators.http import require_safe
 
 from hub.protocol import problems
 from registry.catalogue import public_models
-from registry.collections import selectors as collection_selectors
+from registry.models import Collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from django.db.models import QuerySet
     from django.http import HttpRequest
 
 # https://www.sitemaps.org/protocol.html, which allows 50,000 addresses in a sitemap.
@@ -44,7 +45,7 @@ def sitemap(_request: HttpRequest) -> HttpResponse:
     """The index: one sitemap for each `public_models.PAGE` models."""
     hub = settings.HUB_PUBLIC_URL
     names = [str(number) for number in range(1, public_models.pages() + 1)]
-    if collection_selectors.collections(AnonymousUser()).exists():
+    if _public_collections().exists():
         names.append("collections")
     maps = ((f"{hub}/sitemap-{name}.xml", "") for name in names)
     return _document("sitemapindex", "sitemap", maps)
@@ -54,7 +55,7 @@ def sitemap(_request: HttpRequest) -> HttpResponse:
 def collections(_request: HttpRequest) -> HttpResponse:
     """The sitemap of the public collections, the newest of them."""
     hub = settings.HUB_PUBLIC_URL
-    rows = collection_selectors.collections(AnonymousUser())[:COLLECTIONS]
+    rows = _public_collections().select_related("namespace").order_by("-pk")[:COLLECTIONS]
     pages = (
         (f"{hub}/collections/{row.ref}", f"{row.updated_at:%Y-%m-%dT%H:%M:%SZ}") for row in rows
     )
@@ -70,6 +71,10 @@ def sitemap_page(_request: HttpRequest, number: int) -> HttpResponse:
     hub = settings.HUB_PUBLIC_URL
     pages = ((f"{hub}/models/{title}", f"{at:%Y-%m-%dT%H:%M:%SZ}") for title, at in rows)
     return _document("urlset", "url", pages)
+
+
+def _public_collections() -> QuerySet[Collection]:
+    return Collection.objects.visible_to(AnonymousUser())
 
 
 def _document(root: str, name: str, rows: Iterable[tuple[str, str]]) -> HttpResponse:
