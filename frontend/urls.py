@@ -10,6 +10,7 @@ from frontend.pages.benchmarks import views as benchmark_views
 from frontend.pages.cards import refused_views
 from frontend.pages.catalogue import feeds, find_views
 from frontend.pages.catalogue import views as catalogue_views
+from frontend.pages.collections import views as collection_views
 from frontend.pages.compare import views as compare_views
 from frontend.pages.datasets import views as dataset_views
 from frontend.pages.documentation import console
@@ -77,6 +78,7 @@ register_converter(Ending, "ending")
 
 MODEL = "models/<name:namespace>/<name:name>"
 VERSION = f"{MODEL}/v/<number:number>"
+COLLECTION = "collections/<name:namespace>/<slug:slug>"
 NAMESPACE = "account/namespaces/<name:slug>"
 
 urlpatterns = [
@@ -92,6 +94,7 @@ urlpatterns = [
     path("problems/<slug:slug>", site_views.problem, name="problem"),
     path("robots.txt", page(crawlers.robots), name="robots"),
     path("sitemap.xml", page(crawlers.sitemap), name="sitemap"),
+    path("sitemap-collections.xml", page(crawlers.collections), name="sitemap-collections"),
     path("sitemap-<number:number>.xml", page(crawlers.sitemap_page), name="sitemap-page"),
     path("models", page(catalogue_views.models), name="models"),
     path("find", page(find_views.find), name="find"),
@@ -111,6 +114,7 @@ urlpatterns = [
     path(f"{MODEL}/access/decide", access_views.decide, name="access-decide"),
     path(f"{MODEL}/access/grant", access_views.grant, name="access-grant"),
     path(f"{MODEL}/interest", watching.act, name="model-interest"),
+    path(f"{MODEL}/collect", collection_views.collect, name="model-collect"),
     path(f"{MODEL}/trainings", page(federated_views.of_model), name="model-trainings"),
     path(f"{MODEL}/trainings/new", wizard.new, name="training-new"),
     path(f"{MODEL}/fleets", page(fleets.every), name="fleets"),
@@ -187,6 +191,19 @@ urlpatterns = [
     path("ns.<ending:ending>", page(linked_data_views.terms_graph), name="ns-graph"),
     path("ns/shapes.ttl", page(linked_data_views.shapes), name="ns-shapes"),
     path("ns/context.jsonld", page(linked_data_views.context), name="ns-context"),
+    path("collections", page(collection_views.every), name="collections"),
+    path("collections/new", collection_views.new, name="collection-new"),
+    path(f"{COLLECTION}.atom", page(feeds.collection), name="collection-feed"),
+    path(f"{COLLECTION}.<ending:ending>", page(collection_views.graph), name="collection-graph"),
+    path(COLLECTION, page(collection_views.show), name="collection"),
+    path(f"{COLLECTION}/edit", collection_views.edit, name="collection-edit"),
+    path(f"{COLLECTION}/act", collection_views.act, name="collection-act"),
+    path(
+        f"{COLLECTION}/unavailable",
+        collection_views.remove_unavailable,
+        name="collection-unavailable",
+    ),
+    path(f"{COLLECTION}/delete", collection_views.delete, name="collection-delete"),
     path("catalog", page(linked_data_views.catalog), name="catalog"),
     path("catalog.<ending:ending>", page(linked_data_views.catalog_graph), name="catalog-graph"),
     path("catalog.nq.gz", linked_data_views.dumped, name="catalog-dump"),

@@ -82,7 +82,10 @@ class Module:
         if hints := used("Annotated", "Any", "Literal"):
             lines.append(f"from typing import {', '.join(hints)}")
         lines.append("")
-        calls = used("Content", "Group", "explicit", "json_of", "model_path", "part", "tail")
+        calls = used(
+            "Content", "Group", "collection_path", "explicit", "json_of", "model_path", "part",
+            "tail",
+        )  # fmt: skip
         if calls:
             lines.append(f"from hub.client.rest.calls import {', '.join(calls)}")
         if shared := used(*self.shared):

@@ -15,6 +15,12 @@ UNSET = "EllipsisType"
 LONGEST_HELP = 200
 METHODS = frozenset({"get", "post", "put", "patch", "delete"})
 PAGING = frozenset({"cursor", "limit", "facets"})
+# Two parameters of a path -> the one argument for both, and the beginning of such paths.
+NAMES_IN_TWO = (
+    ("{namespace}/{name}", "model", "models/"),
+    ("{namespace}/{slug}", "collection", "collections/"),
+    ("{model_namespace}/{model_name}", "model", "collections/"),
+)
 
 
 @dataclass(frozen=True)
@@ -135,9 +141,10 @@ class Operation:
         """The address as an f-string, and the arguments in it; namespace and name are one."""
         path = self.path.removeprefix("/api/v1/")
         arguments = []
-        if path.startswith("models/{namespace}/{name}"):
-            path = path.replace("{namespace}/{name}", "{model_path(model)}", 1)
-            arguments.append("model: str")
+        for names, argument, prefix in NAMES_IN_TWO:
+            if path.startswith(prefix) and names in path:
+                path = path.replace(names, f"{{{argument}_path({argument})}}", 1)
+                arguments.append(f"{argument}: str")
 
         def value(match: re.Match[str]) -> str:
             name = match[1]

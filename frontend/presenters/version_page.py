@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from frontend.presenters import version_head
 from hub.protocol import problems
+from registry.collections import selectors as collections
 from registry.core.permissions import can
 from registry.versions import selectors
 from registry.versions.services import interest
@@ -81,6 +82,7 @@ def context(
         "variant": variant,
         "may_edit": can(request.user, "model.edit", model),
         "interest": interest.of_model(request.user, model),
+        "collecting": collections.of_model(request.user, model),
         "may_have": selectors.may_have_files(request.user, model),
     }
 

@@ -27,6 +27,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "watch": "control.models:WATCH",
         "unwatch": "control.models:UNWATCH",
         "watching": "control.models:WATCHING",
+        "collection": "control.collections:COLLECTION",
     },
     "Versions": {
         "versions": "control.models:VERSIONS",

@@ -25,6 +25,7 @@ from metadata.graphs import (
     rounds,
     training,
 )
+from metadata.graphs.collections import collection_graph
 from metadata.graphs.datasets import dataset_graph
 from metadata.rdf import terms
 from metadata.rdf.graph import Graph
@@ -36,7 +37,10 @@ if TYPE_CHECKING:
     from metadata.graphs.facts import AgentFacts, FileFacts, ModelFacts, VariantFacts, VersionFacts
     from metadata.graphs.references import Entity
 
-__all__ = ["catalogue_graph", "dataset_graph", "entity_graph", "model_graph", "version_graph"]
+__all__ = [
+    "catalogue_graph", "collection_graph", "dataset_graph", "entity_graph", "model_graph",
+    "version_graph",
+]  # fmt: skip
 # Characters of a description: the whole card is one of the version's files.
 LONGEST = 20_000
 _ACTIVITIES = {"upgrade": "hub:Conversion", "convert": "hub:Quantization"}

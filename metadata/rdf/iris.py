@@ -67,6 +67,9 @@ class Places:
     def dataset(self, name: str) -> str:
         return f"{self.home}/datasets/{part(name.strip().lower())}" if name.strip() else ""
 
+    def collection(self, namespace: str, slug: str) -> str:
+        return f"{self.home}/collections/{part(namespace)}/{part(slug)}"
+
     def metric(self, name: str) -> str:
         """One IRI for all the names of a metric."""
         return f"{self.home}/metrics/{part(metric_name(name))}"

@@ -1,8 +1,8 @@
 """Keeping the stored graphs equal to the rows that they are made from.
 
-Models, versions, data sets and the catalogue have graphs for themselves; agents, licences and
-metrics have one each while one of those names them, so that nothing is stated twice. The counter is
-locked before the rows are read: what is written is never older than what is there.
+Models, versions, data sets, collections and the catalogue have graphs for themselves; agents,
+licences and metrics have one each while one of those names them, so that nothing is stated twice.
+The counter is locked before the rows are read: what is written is never older than what is there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metadata.models import GraphReference, NamedGraph
 from metadata.rdf import parsing
 from metadata.rdf.iris import Places, graph_of
 from metadata.store import services
-from registry.models import Dataset, Event, RegisteredModel, Version
+from registry.models import Collection, Dataset, Event, RegisteredModel, Version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -120,6 +120,24 @@ def refresh_dataset(pk: int) -> bool:
 
 
 @transaction.atomic
+def refresh_collection(pk: int) -> bool:
+    """Make a collection's graph equal to its rows, or empty where it is not public, or deleted."""
+    services.lock_counter()
+    collection = Collection.objects.select_related("namespace").filter(pk=pk).first()
+    if collection is None:
+        return _remove_deleted_collection(pk)
+    iri = collection_iri(collection.ref)
+    return _put(iri, _collection_text(collection)) if collection.is_public else _remove(iri)
+
+
+def refresh_collections_of(model: int) -> None:
+    """Make the graphs of the public collections that contain a model equal to their rows."""
+    rows = Collection.objects.filter(visibility="public", entries__model=model)
+    for pk in rows.order_by("pk").values_list("pk", flat=True):
+        refresh_collection(pk)
+
+
+@transaction.atomic
 def refresh_catalogue() -> bool:
     """Make the graph of the hub itself that of this release."""
     home = settings.HUB_PUBLIC_URL
@@ -163,6 +181,7 @@ def rebuild(tell: Callable[[], None] = lambda: None) -> int:
         (RegisteredModel.objects.all(), refresh_model),
         (Version.objects.all(), refresh_version),
         (Dataset.objects.all(), refresh_dataset),
+        (Collection.objects.all(), refresh_collection),
     )
     for rows, refresh in steps:
         for pk in rows.order_by("pk").values_list("pk", flat=True):
@@ -180,7 +199,8 @@ def rebuild(tell: Callable[[], None] = lambda: None) -> int:
 
 def sources() -> int:
     """How many rows have a graph, or may have one."""
-    return RegisteredModel.objects.count() + Version.objects.count() + Dataset.objects.count()
+    counts = (RegisteredModel.objects.count(), Version.objects.count(), Dataset.objects.count())
+    return sum(counts) + Collection.objects.count()
 
 
 def differences(tell: Callable[[], None] = lambda: None) -> Iterator[str]:
@@ -238,6 +258,8 @@ def _expected_sources() -> Iterator[tuple[str, str]]:
             yield model_iri(model), projection.model_graph(selectors.model_facts(model), home)
     for dataset in Dataset.objects.filter(withdrawn_at=None).select_related("namespace"):
         yield dataset_iri(dataset), _dataset_text(dataset)
+    for collection in Collection.objects.filter(visibility="public").select_related("namespace"):
+        yield collection_iri(collection.ref), _collection_text(collection)
     for version in versions().filter(state__in=Version.SERVED).order_by("pk").iterator():
         if selectors.is_public(version):
             text = projection.version_graph(selectors.version_facts(version), home)
@@ -262,6 +284,11 @@ def dataset_iri(dataset: Dataset) -> str:
     return graph_of(Places(settings.HUB_PUBLIC_URL).dataset(dataset.slug))
 
 
+def collection_iri(ref: str) -> str:
+    """The named graph of a collection, which is `namespace/name`."""
+    return graph_of(Places(settings.HUB_PUBLIC_URL).collection(*ref.split("/")))
+
+
 def versions() -> QuerySet[Version]:
     """Every version with what its graph is made from."""
     return Version.objects.select_related("model__namespace", "created_by")
@@ -270,6 +297,25 @@ def versions() -> QuerySet[Version]:
 def _dataset_text(dataset: Dataset) -> str:
     facts = selectors.dataset_facts(dataset)
     return projection.dataset_graph(facts, settings.HUB_PUBLIC_URL)
+
+
+def _collection_text(collection: Collection) -> str:
+    facts = selectors.collection_facts(collection)
+    return projection.collection_graph(facts, settings.HUB_PUBLIC_URL)
+
+
+def _remove_deleted_collection(pk: int) -> bool:
+    """Empty the graph that a deleted collection had, unless another has its name by now."""
+    deleted = Event.objects.filter(
+        verb="collection.deleted", subject_kind="collection", subject_id=str(pk)
+    ).first()
+    if deleted is None:
+        return False
+    space, _, slug = str(deleted.data["ref"]).partition("/")
+    heir = Collection.objects.filter(namespace__slug=space, slug=slug).first()
+    if heir is not None:
+        return refresh_collection(heir.pk)
+    return _remove(collection_iri(f"{space}/{slug}"))
 
 
 def _gave_way(model: RegisteredModel) -> bool:

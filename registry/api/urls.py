@@ -8,6 +8,7 @@ from registry.api import (
     access,
     accounts,
     cards,
+    collections,
     converters,  # noqa: F401 - registers forms
     dataset_versions,
     datasets,
@@ -28,6 +29,7 @@ from registry.api import (
 MODEL = "models/<str:namespace>/<str:name>"
 VERSION = f"{MODEL}/versions/<number:number>"
 DATASET = "datasets/<slug:slug>"
+COLLECTION = "collections/<str:namespace>/<str:slug>"
 
 urlpatterns = [
     path("models", models.ModelList.as_view()),
@@ -61,6 +63,15 @@ urlpatterns = [
         f"{DATASET}/versions/<number:number>/files/<path:path>",
         dataset_versions.DatasetFileDetail.as_view(),
     ),
+    path("collections", collections.CollectionList.as_view()),
+    path(COLLECTION, collections.CollectionDetail.as_view()),
+    path(f"{COLLECTION}/models", collections.CollectionModelList.as_view()),
+    path(
+        f"{COLLECTION}/models/<str:model_namespace>/<str:model_name>",
+        collections.CollectionModelDetail.as_view(),
+    ),
+    path(f"{COLLECTION}/order", collections.CollectionOrder.as_view()),
+    path(f"{COLLECTION}/unavailable", collections.CollectionUnavailable.as_view()),
     path("resolve", refs.Resolve.as_view()),
     path("blobs/<sha256:sha256>", files.BlobDetail.as_view()),
     path("uploads", uploads.UploadList.as_view()),

@@ -50,6 +50,8 @@ ACTIONS = {
     "dataset.create": Need("writer", "write"),
     "dataset.edit": Need("writer", "write"),
     "dataset.withdraw": Need("maintainer", "publish"),
+    "collection.edit": Need("writer", "write"),
+    "collection.delete": Need("maintainer", "write"),
     "training.manage": Need("maintainer", "write"),
     "namespace.read": Need("reader", "read"),
     "namespace.edit": Need("owner", "admin"),

@@ -3,6 +3,7 @@
 from registry.models.access import AccessRequest
 from registry.models.backups import Backup
 from registry.models.blobs import Blob, BlobCheck
+from registry.models.collections import Collection, CollectionEntry
 from registry.models.commits import Branch, Commit, CommitFile
 from registry.models.datasets import Dataset, DatasetFile, DatasetVersion
 from registry.models.events import Delivery, Event
@@ -39,6 +40,8 @@ __all__ = [
     "BlobCheck",
     "Branch",
     "Check",
+    "Collection",
+    "CollectionEntry",
     "Commit",
     "CommitFile",
     "Dataset",

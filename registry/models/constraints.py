@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models.functions import Length
+from django.db.models.lookups import LessThanOrEqual
 
 HEX64 = r"^[0-9a-f]{64}$"
 HEX40 = r"^[0-9a-f]{40}$"
@@ -36,4 +38,11 @@ def or_empty(field: str, pattern: str, table: str) -> models.CheckConstraint:
     return models.CheckConstraint(
         condition=models.Q(**{field: ""}) | models.Q(**{f"{field}__regex": pattern}),
         name=f"{table}_{field}_pattern",
+    )
+
+
+def at_most(field: str, length: int, table: str) -> models.CheckConstraint:
+    """A check that ``field`` has at most ``length`` characters, also where the column has none."""
+    return models.CheckConstraint(
+        condition=LessThanOrEqual(Length(field), length), name=f"{table}_{field}_length"
     )

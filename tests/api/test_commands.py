@@ -162,6 +162,38 @@ def test_the_life_of_a_version(run, ada):
     assert run("versions", "list", "ada/net")[1].splitlines()[2].split()[:2] == ["1", "withdrawn"]
 
 
+def test_the_life_of_a_collection(run, ada):
+    for name in ("a", "b", "c"):
+        factories.listed(ada, factories.model(ada, name))
+    assert run("collection", "create", "small", "--namespace", "ada", "--title", "Small")[0] == 0
+    for name in ("a", "b", "c"):
+        assert run("collection", "add", "ada/small", f"ada/{name}", "--note", name)[0] == 0
+    assert run("collection", "add", "ada/small", "ada/a", who="bob")[0] == 4
+    assert "already contains ada/a" in run("collection", "add", "ada/small", "ada/a")[2]
+    assert run("collection", "reorder", "ada/small", "ada/c", "ada/b")[0] == 0
+    assert run("collection", "note", "ada/small", "ada/b", "Second best")[0] == 0
+    assert run("collection", "remove", "ada/small", "ada/a") == (
+        0, "Removed ada/a from ada/small\n", "",
+    )  # fmt: skip
+    entries = json.loads(run("collection", "show", "ada/small", "--json", who="")[1])["entries"]
+    assert [(one["model"], one["note"]) for one in entries] == [
+        ("ada/c", "c"), ("ada/b", "Second best"),
+    ]  # fmt: skip
+    listed = run("collection", "list", "--model", "ada/b", who="")[1].splitlines()
+    assert listed[0].split() == ["NAMESPACE", "NAME", "TITLE", "MODELS", "VISIBILITY"]
+    assert listed[1].split() == ["ada", "small", "Small", "2", "public"]
+    assert run("collection", "edit", "ada/small", "--visibility", "private")[0] == 0
+    assert run("collection", "show", "ada/small", who="bob")[0] == 3
+    code, _, message = run("collection", "delete", "ada/small")
+    assert (code, "Delete the collection ada/small" in message) == (2, True)
+    assert run("collection", "delete", "ada/small", "--yes")[1] == (
+        "Deleted the collection ada/small\n"
+    )
+    assert run("collection", "list")[1:] == ("", "hub: no collections\n")
+    assert run("collection", "show", "small")[0] == 1
+    assert "'small' is not a collection" in run("collection", "show", "small")[2]
+
+
 def test_cards_and_differences(run, ada, tmp_path):
     model = factories.model(ada)
     factories.listed(ada, model)

@@ -18,6 +18,7 @@ from hub.server.reads import ReadOnlyError, ReadOnlyMiddleware
 from hub.server.sessions import LONGEST_MESSAGE, MessageStorage
 from registry.api.models import fresh_model_data
 from registry.catalogue import documents
+from registry.collections import services as collections
 from registry.core import outbox, usage
 from registry.federated.services import fleets
 from registry.mirrors.services import mirrors
@@ -68,6 +69,8 @@ def everything(ada):
     with pytest.raises(problems.CardInvalid):
         files.write_card(ada, version=draft, text="---\ndate: 2026-13-45\n---\n")
     factories.dataset(ada)
+    collection = collections.create(ada, namespace=model.namespace, slug="small")
+    collections.add(ada, collection=collection, model=model)
     proven.upgrade(version)
     conformance = proven.conformance(version, [proven.measure("bundled")])
     measured = timed.benchmark(version)
@@ -82,7 +85,7 @@ def everything(ada):
         "ref": "champion", "rest": f"{version.commit_id}/model.onnx", "kind": "datasets",
         "space": "ada", "ending": "json", "download": "csv", "pk": measured.pk, "key": 1,
         "round_number": 1, "token_id": 1, "place": "models", "slug": "stones",
-        "mirror_id": mirror.pk,
+        "mirror_id": mirror.pk, "model_namespace": "ada", "model_name": "net",
         "card_id": RefusedCard.objects.get().pk,
         "sha256": version.files.get(path="model.onnx").blob_id, "action": "read",
         "commit_id": version.commit_id, "device": "d1", "digest": measured.environment_id,
@@ -99,6 +102,7 @@ def everything(ada):
             "digest": f"sha256:{version.files.get(path='model.onnx').blob_id}",
         },
         "namespaces/": {"slug": "ada"},
+        "collections/": {"slug": "small"},
         "api/xet/": {"place": f"{'0' * 32}-1"},
         "<place:place>": {"name": "ada/net"},
         "/tree/": {"rest": version.commit_id},

@@ -270,6 +270,11 @@ def _fill(hub):
     hub.draft("drafted", card=CARD, visibility="private")
     hub.publish(hub.draft("broken", contents={"model.onnx": samples.mlp()[:-40]}), "draft")
     hub.api("POST", "models", {"namespace": "zoo", "name": "nothing"})
+    hub.api("POST", "collections", {"namespace": "zoo", "slug": "small", "title": "Small models"})
+    for name in ("net", "proven", LONG, "nothing"):
+        hub.api(
+            "POST", "collections/zoo/small/models", {"model": f"zoo/{name}", "note": "Small. " * 70}
+        )
     _prove(hub)
 
 

@@ -1,4 +1,4 @@
-"""Atom feeds (RFC 4287): every state of the list of models, and the versions of one model.
+"""Atom feeds (RFC 4287): every state of the list of models, versions of a model, collections.
 
 A feed has what its reader may see; readers of feeds have no cookies, so that is what is public.
 """
@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 from frontend.presenters import list_filters, version_head
 from registry.api.parameters import accepts
 from registry.catalogue import search
+from registry.collections import selectors as collections
 from registry.versions import selectors
 
 if TYPE_CHECKING:
@@ -66,6 +67,27 @@ def versions(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             pubdate=row.published_at,
             updateddate=row.ended_at or row.published_at,
             author_name=row.created_by.username,
+        )
+    return _answer(feed)
+
+
+@require_safe
+def collection(request: HttpRequest, namespace: str, slug: str) -> HttpResponse:
+    """The models that were added to a collection last, each with its note."""
+    row = collections.collection(request.user, namespace, slug)
+    place = reverse("collection", args=[row.namespace.slug, row.slug])
+    feed = _feed(request, row.title, place)
+    entries = collections.entries(request.user, row)
+    for entry in sorted(entries, key=lambda one: one.added_at, reverse=True)[:ENTRIES]:
+        model = entry.model
+        url = settings.HUB_PUBLIC_URL + reverse("model", args=[model.namespace.slug, model.name])
+        feed.add_item(
+            model.ref,
+            url,
+            _text(entry.note or model.summary),
+            unique_id=f"{settings.HUB_PUBLIC_URL}{place}#{model.ref}",
+            pubdate=entry.added_at,
+            updateddate=entry.added_at,
         )
     return _answer(feed)
 

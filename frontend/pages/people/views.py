@@ -18,6 +18,7 @@ from frontend.presenters import health
 from frontend.presenters.forms import page
 from hub.protocol import problems
 from registry.api.parameters import accepts
+from registry.collections import selectors as collections
 from registry.core.permissions import can, require_admin, role_in
 from registry.mirrors import selectors as mirrors
 from registry.people import selectors
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from registry.models import Namespace
 
 PAGE = 50
+COLLECTIONS = 10
 
 
 @login_required
@@ -184,6 +186,7 @@ def _namespace(
         "may_edit": can(request.user, "member.edit", space),
         "is_admin": request.user.is_authenticated and request.user.is_admin,
         "mirrors": mirrors.of_namespace(request.user, space),
+        "collections": collections.collections(request.user, namespace=space.slug)[:COLLECTIONS],
         "form": form,
         "quota_form": quota_form,
     }

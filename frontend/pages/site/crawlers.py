@@ -6,23 +6,28 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from hub.protocol import problems
 from registry.catalogue import public_models
+from registry.models import Collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from django.db.models import QuerySet
     from django.http import HttpRequest
 
-# https://www.sitemaps.org/protocol.html
+# https://www.sitemaps.org/protocol.html, which allows 50,000 addresses in a sitemap.
+COLLECTIONS = 10_000
 _SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
 # Pages that are one for each question, form or account; files are many bytes and no text.
 _CLOSED = (
-    "/account", "/administration", "/api/", "/compare", "/jobs", "/login", "/models?", "/query",
+    "/account", "/administration", "/api/", "/collections?", "/collections/new",
+    "/collections/*/edit", "/compare", "/jobs", "/login", "/models?", "/query",
     "/runtime/", "/sparql", "/upload", "/workers", "/models/*/v/*/files/", "/models/*/v/*/graph/",
     "/models/*/v/*/try", "/models/*?",
 )  # fmt: skip
@@ -39,8 +44,22 @@ def robots(_request: HttpRequest) -> HttpResponse:
 def sitemap(_request: HttpRequest) -> HttpResponse:
     """The index: one sitemap for each `public_models.PAGE` models."""
     hub = settings.HUB_PUBLIC_URL
-    numbers = range(1, public_models.pages() + 1)
-    return _document("sitemapindex", "sitemap", ((f"{hub}/sitemap-{n}.xml", "") for n in numbers))
+    names = [str(number) for number in range(1, public_models.pages() + 1)]
+    if _public_collections().exists():
+        names.append("collections")
+    maps = ((f"{hub}/sitemap-{name}.xml", "") for name in names)
+    return _document("sitemapindex", "sitemap", maps)
+
+
+@require_safe
+def collections(_request: HttpRequest) -> HttpResponse:
+    """The sitemap of the public collections, the newest of them."""
+    hub = settings.HUB_PUBLIC_URL
+    rows = _public_collections().select_related("namespace").order_by("-pk")[:COLLECTIONS]
+    pages = (
+        (f"{hub}/collections/{row.ref}", f"{row.updated_at:%Y-%m-%dT%H:%M:%SZ}") for row in rows
+    )
+    return _document("urlset", "url", pages)
 
 
 @require_safe
@@ -52,6 +71,10 @@ def sitemap_page(_request: HttpRequest, number: int) -> HttpResponse:
     hub = settings.HUB_PUBLIC_URL
     pages = ((f"{hub}/models/{title}", f"{at:%Y-%m-%dT%H:%M:%SZ}") for title, at in rows)
     return _document("urlset", "url", pages)
+
+
+def _public_collections() -> QuerySet[Collection]:
+    return Collection.objects.visible_to(AnonymousUser())
 
 
 def _document(root: str, name: str, rows: Iterable[tuple[str, str]]) -> HttpResponse:

@@ -23,6 +23,7 @@ HELP = {
     "card_id": "id of the rejected card",
     "categories": "category of personal data; repeatable",
     "certificate": "SHA-256 of the certificate that its requests must present; empty for any",
+    "collection": "a collection, such as zoo/small-classifiers",
     "collected_on": "date, such as 2026-01-31; none to remove it",
     "content": "file to send; - for standard input",
     "description": "Markdown text",

@@ -62,7 +62,8 @@ class Verb:
             epilog=examples(self.examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        add_reference(parser, self)
+        if "collection" not in self.signature:  # whose name comes before that of its model
+            add_reference(parser, self)
         for name, parameter, hint in self._parameters:
             if name == "limit":
                 continue
@@ -76,6 +77,8 @@ class Verb:
                 text=self.texts.get(name, ""),
                 option=self.names.get(name, name.removesuffix("_")).replace("_", "-"),
             )
+            if name == "collection":
+                add_reference(parser, self)
         if self.is_paged:
             parser.add_argument(
                 "--limit",
@@ -107,7 +110,8 @@ class Verb:
     @property
     def reference(self) -> str:
         """How the command names its model: `ref`, `training`, `model`, or not at all."""
-        if "model" not in self.signature:
+        model = self.signature.get("model")
+        if model is None or model.default is not model.empty:  # an option of a list is no name
             return ""
         if "number" not in self.signature:
             return "model"

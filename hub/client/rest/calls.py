@@ -171,6 +171,17 @@ def model_path(model: str) -> str:
     return f"{part(parsed.namespace)}/{part(parsed.model)}"
 
 
+def collection_path(collection: str) -> str:
+    """`namespace/name` of a collection, in an address; raises InvalidReference."""
+    namespace, slash, slug = collection.partition("/")
+    if not (namespace and slash and slug) or "/" in slug:
+        raise problems.InvalidReference(
+            f"{collection[:120]!r} is not a collection. Write namespace/name, for example "
+            "zoo/small-classifiers."
+        )
+    return f"{part(namespace)}/{part(slug)}"
+
+
 def part(value: str | int) -> str:
     """A value as one part of an address."""
     return quote(_safe(str(value)), safe="@:")

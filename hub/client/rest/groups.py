@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hub.client.rest.access_requests import AccessRequestsGroup
     from hub.client.rest.benchmarks import BenchmarksGroup
     from hub.client.rest.cards import CardsGroup
+    from hub.client.rest.collections import CollectionsGroup
     from hub.client.rest.comparisons import ComparisonsGroup
     from hub.client.rest.conformance import ConformanceGroup
     from hub.client.rest.dataset_versions import DatasetVersionsGroup
@@ -49,6 +50,7 @@ GROUPS: Final = (
     "access_requests",
     "benchmarks",
     "cards",
+    "collections",
     "comparisons",
     "conformance",
     "dataset_versions",
@@ -114,6 +116,12 @@ class Groups:
     def cards(self) -> CardsGroup:
         """Operations on cards."""
         group: CardsGroup = group_class("cards")(self)
+        return group
+
+    @cached_property
+    def collections(self) -> CollectionsGroup:
+        """Operations on collections."""
+        group: CollectionsGroup = group_class("collections")(self)
         return group
 
     @cached_property

@@ -38,6 +38,8 @@ LOWEST = {
     "dataset.create": ("writer", "write"),
     "dataset.edit": ("writer", "write"),
     "dataset.withdraw": ("maintainer", "publish"),
+    "collection.edit": ("writer", "write"),
+    "collection.delete": ("maintainer", "write"),
     "training.manage": ("maintainer", "write"),
     "namespace.read": ("reader", "read"),
     "namespace.edit": ("owner", "admin"),

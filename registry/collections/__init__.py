@@ -1,0 +1,1 @@
+"""Collections: lists of models that namespaces keep."""
