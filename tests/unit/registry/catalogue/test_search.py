@@ -9,10 +9,10 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from registry.api import serializers as shapes
-from registry.catalogue import documents, facets, full_text, search, summaries
+from registry.catalogue import conditions, documents, facets, full_text, search, summaries
 from registry.catalogue.query import Query
 from registry.core import usage
-from registry.models import SearchDocument
+from registry.models import DocumentFact, SearchDocument
 from registry.versions import selectors
 from registry.versions.services import registered_models
 from tests import factories, shared
@@ -198,3 +198,15 @@ def test_a_members_own_models_do_not_make_the_public_list_long(shelf, ada, monke
     for sort in search.SORTS:
         assert search.find(ada, Query(sort=sort), limit=1).capped is True
         assert search.find(GUEST, Query(sort=sort), limit=1).count == 3
+
+
+@pytest.mark.parametrize("chosen", [{"tags": ("common",)}, {"license": ("mit",)}])
+def test_an_either_or_takes_the_keys_of_few_models(shelf, ada, chosen, monkeypatch):
+    DocumentFact.objects.create(document_id=shelf[2].pk, group="license", value="mit")
+    titles = ["ada/net2"] if "license" in chosen else [f"ada/net{n}" for n in (4, 2, 0)]
+    for few, in_subqueries in ((1_000, False), (len(titles) - 1, True)):
+        monkeypatch.setattr(conditions, "FEW", few)
+        with CaptureQueriesContext(connection) as asked:
+            page = search.find(GUEST, Query(**chosen))
+        assert [row.title for row in page.items] == titles
+        assert ("(SELECT" in asked[-1]["sql"]) == in_subqueries
