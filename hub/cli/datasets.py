@@ -87,9 +87,8 @@ def _push(options: argparse.Namespace) -> int:
 def _get(options: argparse.Namespace) -> int:
     folder = options.to or options.name.partition("@")[0]
     path = api.download_dataset(options.name, folder, progress=False if options.quiet else None)
-    print(
-        json.dumps({"name": options.name, "folder": str(path)}, indent=2) if options.json else path
-    )
+    row = {"name": options.name, "folder": str(path)}
+    print(json.dumps(row, indent=2) if options.json else path)
     return DONE
 
 

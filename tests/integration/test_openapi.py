@@ -193,7 +193,7 @@ def test_generated_typescript_types_fit_a_call(hub, document):
     assert run(node, "call.mjs", hub.address, hub.token, at=place).split() == ["net", "1", "404"]
 
 
-# The clients of openapi-generator that are generated; that of Go also makes calls where Go is there.
+# The clients that openapi-generator writes; that in Go also makes calls.
 LANGUAGES = ("go", "java", "csharp", "rust")
 GO_CALLS = """
 package main
