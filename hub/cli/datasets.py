@@ -25,7 +25,7 @@ def add_to(commands: Any) -> None:
     get.add_argument(
         "--to", metavar="FOLDER", help="the folder (default: one with the name of the data set)"
     )
-    add_flags(get, "quiet")
+    add_flags(get, "quiet", "json")
     get.set_defaults(command=_get)
     show = verbs.add_parser("show", help="show a data set and one of its versions")
     show.add_argument("name", help="a data set, such as digits or digits@1")
@@ -63,7 +63,7 @@ def _add_push(verbs: Any) -> None:
         "--follow-links", action="store_true",
         help="follow symbolic links that lead out of the folder",
     )  # fmt: skip
-    add_flags(push, "quiet")
+    add_flags(push, "quiet", "json")
     push.set_defaults(command=_push)
 
 
@@ -77,13 +77,18 @@ def _push(options: argparse.Namespace) -> int:
         follow_links=options.follow_links,
         progress=False if options.quiet else None,
     )
+    if options.json:
+        print(json.dumps(version, indent=2))
+        return DONE
     print(f"{options.name}@{version['number']} {plain(str(version['sha256']))}")
     return DONE
 
 
 def _get(options: argparse.Namespace) -> int:
     folder = options.to or options.name.partition("@")[0]
-    print(api.download_dataset(options.name, folder, progress=False if options.quiet else None))
+    path = api.download_dataset(options.name, folder, progress=False if options.quiet else None)
+    row = {"name": options.name, "folder": str(path)}
+    print(json.dumps(row, indent=2) if options.json else path)
     return DONE
 
 

@@ -96,7 +96,8 @@ def _write_layout(options: argparse.Namespace) -> int:
         max_batch_size=options.max_batch_size or 0,
         progress=False if options.quiet else None,
     )
-    print(folder)
+    row = {"ref": options.ref, "layout": options.layout, "folder": str(folder)}
+    print(json.dumps(row, indent=2) if options.json else folder)
     return DONE
 
 

@@ -53,7 +53,7 @@ class TokenOutput(serializers.Serializer[AccessToken]):
     last_used_at = serializers.DateTimeField(allow_null=True)
 
 
-class NewTokenOutput(TokenOutput):
+class IssuedTokenOutput(TokenOutput):
     """A new token; only this response contains its secret."""
 
     token = serializers.CharField()
@@ -90,7 +90,7 @@ class TokenList(APIView):
     @extend_schema(
         operation_id="tokens_create",
         request=TokenInput,
-        responses={201: NewTokenOutput},
+        responses={201: IssuedTokenOutput},
     )
     def post(self, request: Request) -> Response:
         """Create a token; only this response contains its secret."""

@@ -190,7 +190,7 @@ class FileInput(Input):
     blob = serializers.CharField()
 
 
-class NewFileInput(Input):
+class DraftFileInput(Input):
     """A path and its blob, with the content of a small file."""
 
     path = serializers.CharField(max_length=512)
@@ -206,7 +206,7 @@ class NewFileInput(Input):
 class FilesInput(Input):
     """Files of a draft; the whole body may have 5 MiB."""
 
-    files = Items(child=NewFileInput(), max_length=1000)
+    files = Items(child=DraftFileInput(), max_length=1000)
 
 
 class FilesOutput(serializers.Serializer[Any]):

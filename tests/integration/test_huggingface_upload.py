@@ -118,6 +118,14 @@ def test_what_huggingface_js_writes_is_there_and_is_published(hub, tmp_path):
     assert _xorbs(hub, "js") == []
 
 
+def test_every_function_of_huggingface_js_works(hub):
+    words = ["node", "walk.mjs", hub.address, hub.token, "zoo/walk-js", "admin"]
+    output = run(words, dict(os.environ), cwd=node_with("node", "@huggingface/hub"))
+    results = json.loads(output.splitlines()[-1])
+    assert len(results) >= 26
+    assert {name: result for name, result in results.items() if result != "works"} == {}
+
+
 def _public_head(hub, name):
     found = hub.call("GET", f"models/zoo/{name}/versions")[2]
     published = [row for row in found.get("items", []) if row["state"] == "published"]

@@ -193,6 +193,82 @@ def test_generated_typescript_types_fit_a_call(hub, document):
     assert run(node, "call.mjs", hub.address, hub.token, at=place).split() == ["net", "1", "404"]
 
 
+# The clients that openapi-generator writes; that in Go also makes calls.
+LANGUAGES = ("go", "java", "csharp", "rust")
+GO_CALLS = """
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	hub "example.org/hub/client"
+)
+
+func main() {
+	settings := hub.NewConfiguration()
+	settings.Servers = hub.ServerConfigurations{{URL: os.Args[1]}}
+	settings.AddDefaultHeader("Authorization", "Bearer "+os.Args[2])
+	calls := hub.NewAPIClient(settings).ModelsAPI
+	model, _, err := calls.ModelsRead(context.Background(), "net", "zoo").Execute()
+	if err != nil {
+		panic(err)
+	}
+	_, answer, err := calls.ModelsRead(context.Background(), "missing", "zoo").Execute()
+	fmt.Println(model.Name, model.GetLatest().Number, answer.StatusCode, err != nil)
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def generator():
+    """openapi-generator, which runs on Java."""
+    if shutil.which("java") is None:
+        pytest.skip("java is not installed here")
+    python = python_with("openapi-generator", "openapi-generator-cli")
+    return python.with_name("openapi-generator-cli")
+
+
+def test_openapi_generator_finds_no_error(generator, document):
+    output = run(generator, "validate", "--recommend", "-i", document)
+    assert "Errors:" not in output, output
+    assert "unused model" not in output, output
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_openapi_generator_writes_a_client(generator, document, tmp_path, language):
+    output = run(generator, "generate", "-i", document, "-g", language, "-o", tmp_path)
+    assert "ERROR" not in output, output
+    names = {path.stem.lower().replace("_", "") for path in tmp_path.rglob("*.*")}
+    assert names & {"modelsapi", "apimodels"}, sorted(names)
+
+
+def test_a_generated_go_client_makes_calls(hub, generator, document, tmp_path):
+    if shutil.which("go") is None:
+        pytest.skip("go is not installed here")
+    run(
+        generator, "generate", "-i", document, "-g", "go", "-o", tmp_path / "client",
+        "--additional-properties", "packageName=hub,enumClassPrefix=true,withGoMod=false",
+        "--global-property", "apis,models,supportingFiles,apiTests=false,modelTests=false",
+    )  # fmt: skip
+    # The one module that the client needs: it checks fields by tags, of which this client has none.
+    (tmp_path / "validator").mkdir()
+    (tmp_path / "validator" / "go.mod").write_text("module gopkg.in/validator.v2\n")
+    source = "package validator\n\nfunc Validate(interface{}) error { return nil }\n"
+    (tmp_path / "validator" / "validator.go").write_text(source)
+    (tmp_path / "go.mod").write_text(
+        "module example.org/hub\n\ngo 1.18\n\nrequire gopkg.in/validator.v2 v2.0.1\n\n"
+        "replace gopkg.in/validator.v2 => ./validator\n"
+    )
+    (tmp_path / "main.go").write_text(GO_CALLS)
+    words = run(
+        "go", "run", ".", hub.address, hub.token,
+        at=tmp_path, GOCACHE=str(tmp_path / "cache"), GOFLAGS="-mod=mod", GOPROXY="off",
+    )  # fmt: skip
+    assert words.split() == ["net", "1", "404", "true"]
+
+
 def test_random_requests_meet_no_fault_and_no_undescribed_answer(hub, document, tmp_path):
     operations = {
         operation.get("operationId")

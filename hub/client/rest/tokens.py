@@ -26,7 +26,7 @@ class Token:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewToken(Token):
+class IssuedToken(Token):
     """A new token; only this response contains its secret."""
 
     token: str
@@ -42,10 +42,10 @@ class TokensGroup(Group):
         scopes: Sequence[str],
         namespace: str | None = None,
         expires_days: int | None = None,
-    ) -> NewToken:
+    ) -> IssuedToken:
         """Create a token; only this response contains its secret."""
         return self._call(
-            NewToken,
+            IssuedToken,
             "POST",
             "tokens",
             content=json_of(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -88,5 +90,9 @@ def test_the_command_writes_a_repository(fake, tmp_path, capsys):
     assert command.main(["get", "zoo/net", "--layout", "triton", "--to", str(tmp_path)]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "net")
     assert (tmp_path / "net" / "1" / "model.onnx").exists()
+    words = ["get", "zoo/net", "--layout", "triton", "--to", str(tmp_path), "--json"]
+    assert command.main(words) == 0
+    row = {"ref": "zoo/net", "layout": "triton", "folder": str(tmp_path / "net")}
+    assert json.loads(capsys.readouterr().out) == row
     assert command.main(["get", "zoo/net", "--layout", "triton"]) == 2
     assert "--layout needs --to" in capsys.readouterr().err

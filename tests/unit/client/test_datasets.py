@@ -154,6 +154,16 @@ def test_the_command_pushes_shows_and_lists(fake, folder, capsys):
     assert shown["version"]["number"] == 1
 
 
+def test_push_and_get_print_one_object(fake, folder, tmp_path, capsys):
+    arguments = ("push", "stones", str(folder), "--namespace", "ada", "--json")
+    code, out, _ = run(capsys, "dataset", *arguments)
+    assert (code, json.loads(out)) == (0, fake.dataset_versions["stones"][0])
+    here = tmp_path / "here"
+    code, out, _ = run(capsys, "dataset", "get", "stones@1", "--to", str(here), "--json")
+    assert (code, json.loads(out)) == (0, {"name": "stones@1", "folder": str(here)})
+    assert (here / "test.csv").read_bytes() == (folder / "test.csv").read_bytes()
+
+
 def test_a_version_is_downloaded_verified_and_once(fake, folder, tmp_path, capsys):
     hub.push_dataset("stones", folder, namespace="ada")
     code, out, _ = run(capsys, "dataset", "get", "stones@1", "--to", str(tmp_path / "here"))
