@@ -95,6 +95,11 @@ def check(hub, command, tmp_path):
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
 
+    if "download.cs" not in str(command[-1]):
+        reasons = run("net under 20 MB").stdout
+        assert re.search(
+            r"^max_bytes 2(0000000|e\+07).*: \d+.* \(counted\)$", reasons, re.MULTILINE
+        )
     done = run("net")
     assert done.returncode == 0, done.stderr
     first, *lines = done.stdout.splitlines()
