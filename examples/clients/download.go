@@ -17,7 +17,13 @@ import (
 	"strings"
 )
 
-type model struct{ Namespace, Name string }
+type model struct {
+	Namespace, Name string
+	Fits            []struct {
+		Constraint, Basis string
+		Limit, Value      any
+	}
+}
 
 type version struct {
 	Ref   string
@@ -58,7 +64,7 @@ func main() {
 	}
 	hub, words, folder := os.Args[1], os.Args[2], os.Args[3]
 	var page struct{ Items []model }
-	decode(hub+"/api/v1/models?limit=1&q="+url.QueryEscape(words), &page)
+	decode(hub+"/api/v1/models?understand=true&limit=1&q="+url.QueryEscape(words), &page)
 	if len(page.Items) == 0 {
 		log.Fatalf("No model matches %q.", words)
 	}
@@ -66,6 +72,9 @@ func main() {
 	name := page.Items[0].Namespace + "/" + page.Items[0].Name
 	decode(hub+"/api/v1/resolve?ref="+url.QueryEscape(name), &chosen)
 	fmt.Println(chosen.Ref)
+	for _, fit := range page.Items[0].Fits {
+		fmt.Printf("%s %v: %v (%s)\n", fit.Constraint, fit.Limit, fit.Value, fit.Basis)
+	}
 	for _, file := range chosen.Files {
 		digest := strings.TrimPrefix(file.Sha256, "sha256:")
 		target := filepath.Join(folder, filepath.FromSlash(file.Path))

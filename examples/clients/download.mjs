@@ -17,11 +17,16 @@ async function get(path) {
   return answer;
 }
 
-const { items } = await (await get(`/api/v1/models?q=${encodeURIComponent(words)}&limit=1`)).json();
+// The hub reads filters such as a task or a size from the question; the rest is searched for.
+const query = new URLSearchParams({ q: words, understand: true, limit: 1 });
+const { items } = await (await get(`/api/v1/models?${query}`)).json();
 if (items.length === 0) throw new Error(`No model matches "${words}".`);
 const ref = `${items[0].namespace}/${items[0].name}`;
 const version = await (await get(`/api/v1/resolve?ref=${encodeURIComponent(ref)}`)).json();
 console.log(`${version.ref}, variant ${version.variant.name}`);
+for (const fit of items[0].fits ?? []) {
+  console.log(`${fit.constraint} ${fit.limit}: ${fit.value} (${fit.basis})`);
+}
 
 for (const file of version.files) {
   const digest = file.sha256.replace("sha256:", "");

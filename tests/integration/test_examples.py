@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -18,11 +19,11 @@ EXAMPLES = ROOT / "examples" / "clients"
 PROGRAMS = {
     "download.mjs": ["node"],
     "download.go": ["go", "run"],
-    "Download.java": ["java"],
     "download.cs": ["dotnet", "run"],
 }
 # Packages of Rust as Debian has them (librust-ureq-dev, librust-serde-json-dev, librust-sha2-dev).
 CRATES = Path("/usr/share/cargo/registry")
+GSON = Path("/usr/share/java/gson.jar")  # as Debian has it (libgoogle-gson-java)
 CONTENTS = {"model.onnx": samples.mlp(), "deep/notes.txt": b"notes\n"}
 
 
@@ -47,6 +48,32 @@ def test_an_example_finds_downloads_and_verifies(hub, program, tmp_path):
     check(hub, [*command, EXAMPLES / program], tmp_path)
 
 
+def test_the_example_in_java_reads_a_question_and_resumes(hub, tmp_path):
+    if shutil.which("java") is None or not GSON.exists():
+        pytest.skip("java, or Debian's libgoogle-gson-java, is missing here")
+    command = ["java", "-cp", str(GSON), EXAMPLES / "Download.java"]
+    check(hub, command, tmp_path)
+
+    def run():
+        words = [*command, hub.address, "net under 20 MB", tmp_path / "more"]
+        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+
+    model = CONTENTS["model.onnx"]
+    part = tmp_path / "more" / "model.onnx.part"
+    part.parent.mkdir()
+    part.write_bytes(bytes(100))  # not the first bytes of the model: the rest is added to them
+    done = run()
+    assert done.returncode == 1
+    assert "does not have the digest of its version" in done.stderr
+    assert not part.exists()
+    part.write_bytes(model[:100])
+    done = run()
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^max_bytes 20000000.*: \d+.* \(counted\)$", done.stdout, re.MULTILINE)
+    assert (tmp_path / "more" / "model.onnx").read_bytes() == model
+    assert not part.exists()
+
+
 def test_the_example_in_rust_does_too(hub, tmp_path):
     if shutil.which("cargo") is None or not list(CRATES.glob("ureq-*")):
         pytest.skip("cargo, or Debian's packages of ureq, serde_json and sha2, are missing here")
@@ -68,6 +95,11 @@ def check(hub, command, tmp_path):
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
 
+    if "download.cs" not in str(command[-1]):
+        reasons = run("net under 20 MB").stdout
+        assert re.search(
+            r"^max_bytes 2(0000000|e\+07).*: \d+.* \(counted\)$", reasons, re.MULTILINE
+        )
     done = run("net")
     assert done.returncode == 0, done.stderr
     first, *lines = done.stdout.splitlines()

@@ -252,7 +252,7 @@ def test_a_generated_go_client_makes_calls(hub, generator, document, tmp_path):
         "--additional-properties", "packageName=hub,enumClassPrefix=true,withGoMod=false",
         "--global-property", "apis,models,supportingFiles,apiTests=false,modelTests=false",
     )  # fmt: skip
-    # The one module that the client needs: it checks fields by tags, of which this client has none.
+    # A stand-in for the one module that the client needs: patterns of fields are not checked here.
     (tmp_path / "validator").mkdir()
     (tmp_path / "validator" / "go.mod").write_text("module gopkg.in/validator.v2\n")
     source = "package validator\n\nfunc Validate(interface{}) error { return nil }\n"

@@ -66,13 +66,25 @@ fn run() -> Result<()> {
     let [hub, words, folder] = &arguments[..] else {
         return Err("usage: download HUB WORDS FOLDER".into());
     };
-    let page = json(&format!("{hub}/api/v1/models"), &[("limit", "1"), ("q", words)])?;
+    let page = json(
+        &format!("{hub}/api/v1/models"),
+        &[("limit", "1"), ("understand", "true"), ("q", words)],
+    )?;
     let Some(model) = page["items"].get(0) else {
         return Err(format!("No model matches {words:?}.").into());
     };
     let name = format!("{}/{}", text(&model["namespace"]), text(&model["name"]));
     let version = json(&format!("{hub}/api/v1/resolve"), &[("ref", &name)])?;
     println!("{}", text(&version["ref"]));
+    for fit in model["fits"].as_array().into_iter().flatten() {
+        println!(
+            "{} {}: {} ({})",
+            text(&fit["constraint"]),
+            fit["limit"],
+            fit["value"],
+            text(&fit["basis"])
+        );
+    }
     for file in version["files"].as_array().into_iter().flatten() {
         let path = text(&file["path"]);
         let digest = text(&file["sha256"]).trim_start_matches("sha256:");
