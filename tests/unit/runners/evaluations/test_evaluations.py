@@ -12,17 +12,30 @@ from registry.versions.services import registered_models, versions
 from runners.engine.reports import Finding
 from runners.evaluations import scheduling, selectors
 from runners.models import Evaluation, Job
-from tests import evaluated, factories, proven
+from tests import evaluated, factories, proven, shared
 from tests.evaluated import card
 
 pytestmark = pytest.mark.django_db
 CLAIM = ("accuracy", 0.9)
 
 
-@pytest.fixture
-def net(ada):
+@shared.rows
+def start():
     """A published version that claims an accuracy on `stones`, which is no entry yet."""
-    return factories.published(ada, card=card(CLAIM))
+    ada = factories.somebody("ada")
+    return ada, factories.published(ada, card=card(CLAIM))
+
+
+@pytest.fixture
+def net(start, db):
+    return shared.fresh(start[1])
+
+
+@pytest.fixture
+def ada(request, db):
+    """The owner of `net` in tests that have it."""
+    has_net = "net" in request.fixturenames
+    return shared.fresh(request.getfixturevalue("start")[0]) if has_net else factories.user("ada")
 
 
 def test_a_version_that_claims_a_result_is_evaluated(ada):
