@@ -237,7 +237,8 @@ def test_a_worker_reads_storage_again_beside_its_work(place):
         "import os\nfrom runners.workers import storage_verification\n"
         "from registry.models import BlobCheck\n"
         "storage_verification.start().join()\n"
-        "print(os.getpriority(os.PRIO_PROCESS, 0) - os.getpriority(os.PRIO_PROCESS, os.getppid()))\n"
+        "nice = [os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, os.getppid())]\n"
+        "print(nice[0] - nice[1])\n"
         "print(*BlobCheck.objects.filter(checked_at__isnull=False, problem='').values_list('pk'))\n"
     )
     assert words[-2:] == ["0", f"('{SHA256}',)"]
