@@ -38,7 +38,7 @@ def test_what_concerns_released_versions_begins_with_their_publication(ada):
     version = Version.objects.get(pk=version.pk)
     assert version.state == Version.State.SUBMITTED
     versions.publish(ada, version=version)
-    assert waiting(version) == ABOUT_RELEASED | {"metadata.heirs"}
+    assert waiting(version) == ABOUT_RELEASED | {"metadata.heirs", "metadata.collected"}
 
 
 def test_who_waits_for_a_release_is_told_of_it():
