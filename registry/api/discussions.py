@@ -246,14 +246,14 @@ class DiscussionList(APIView):
         version = None
         if number is not None:
             version = version_selectors.version(request.user, namespace, name, number)
-        made = services.open_discussion(
+        discussion = services.open_discussion(
             request.user,
             model=model,
             version=version,
             result=parse_evidence(result) if result else None,
             **data,
         )
-        row = selectors.discussion(request.user, model, made.number)
+        row = selectors.discussion(request.user, model, discussion.number)
         response = Response(detail(request.user, row), status=201)
         response["Location"] = api_url("models", f"{model.ref}/discussions/{row.number}")
         return response
@@ -358,5 +358,5 @@ class CommentUnhide(_OneDiscussion):
     ) -> Response:
         """Show the text of a hidden comment again. For writers."""
         row = self.discussion(request, namespace, name, discussion)
-        shown = services.unhide(request.user, comment=selectors.comment(row, comment))
-        return _comment(request, shown, row.model)
+        visible = services.unhide(request.user, comment=selectors.comment(row, comment))
+        return _comment(request, visible, row.model)

@@ -235,11 +235,11 @@ def _is_kept(version: Version) -> bool:
 
 def _lock_discussion(discussion: Discussion) -> Discussion:
     rows = Discussion.objects.select_for_update(of=("self",))
-    row = rows.select_related("model__namespace", "version", "author").filter(pk=discussion.pk)
-    found = row.first()
-    if found is None:
+    rows = rows.select_related("model__namespace", "version", "author")
+    row = rows.filter(pk=discussion.pk).first()
+    if row is None:
         raise problems.NotFound(f"Discussion {discussion.number} was deleted with its version.")
-    return found
+    return row
 
 
 def _lock_comment(comment: Comment) -> Comment:

@@ -344,7 +344,8 @@ def test_the_life_of_a_discussion(run, ada, bob):
     assert "Which driver?" in run("discussion", "comment", "ada/net", "1", "Which driver?")[1]
     assert run("discussion", "edit", "ada/net", "1", "1", "Mine now")[0] == 4
     edited = run("discussion", "edit", "ada/net", "1", "1", "See the log.", who="bob")[1]
-    assert edited.startswith("[1] bob, ") and ", edited\nSee the log.\n" in edited
+    assert edited.startswith("[1] bob, ")
+    assert ", edited\nSee the log.\n" in edited
     assert "#1 On H100" in run("discussion", "rename", "ada/net", "1", "On H100", who="bob")[1]
     assert "closed, opened by bob" in run("discussion", "close", "ada/net", "1")[1]
     listed = run("discussion", "list", "ada/net", "--status", "closed", who="")[1].splitlines()
@@ -354,7 +355,8 @@ def test_the_life_of_a_discussion(run, ada, bob):
     assert run("discussion", "hide", "ada/net", "1", "1", who="bob")[0] == 4
     assert run("discussion", "hide", "ada/net", "1", "1", "--reason", "Spam")[0] == 0
     shown = run("discussion", "show", "ada/net", "1", who="")[1]
-    assert ", hidden: Spam\n" in shown and "See the log." not in shown
+    assert ", hidden: Spam\n" in shown
+    assert "See the log." not in shown
     assert run("discussion", "unhide", "ada/net", "1", "1")[0] == 0
     comments = json.loads(run("discussion", "comments", "ada/net", "1", "--json", who="")[1])
     assert [one["body"] for one in comments] == ["See the log.", "Which driver?"]
