@@ -278,5 +278,8 @@ urlpatterns = [
     path("<name:namespace>/<name:name>", client_addresses.model),
     path("<name:namespace>/<name:name>/tree/<path:rest>", client_addresses.tree),
     path("<name:namespace>/<name:name>/blob/<path:rest>", client_addresses.blob),
+    path(
+        "<name:namespace>/<name:name>/discussions/<number:discussion>", client_addresses.discussion
+    ),
     path("<name:namespace>/<name:name>/commits/<path:rest>", client_addresses.commits),
 ]

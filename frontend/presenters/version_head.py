@@ -82,7 +82,7 @@ def head(
     latest: int | None,
     variant: Variant | None,
     count: int,
-    discussions: int,
+    discussions: int = 0,
 ) -> Head:
     """The head of one version and its chosen variant, fetched with its files and variants.
 
