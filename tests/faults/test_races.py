@@ -92,6 +92,11 @@ def test_many_publish_versions_of_one_data_set(hub):
 
 
 def test_many_open_discussions_and_comment_at_once(hub):
+    discuss_at_once(hub)
+
+
+def discuss_at_once(hub):
+    """Numbers are given once each, and every comment that was answered 201 is there."""
     hub.draft("argued", samples.mlp())
     place = "models/zoo/argued/discussions"
     answers = at_once(lambda n: hub.call("POST", place, {"title": f"{n}", "body": "A"}))
