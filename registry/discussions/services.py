@@ -6,6 +6,7 @@ comments. Events name what happened, and never what was written.
 
 from __future__ import annotations
 
+import unicodedata
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
     from registry.models import User
 
+# Overrides and isolates of the Unicode bidirectional algorithm (UAX 9).
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # How many discussions of a model one user may have open.
 MOST_OPEN = 20
 
@@ -172,7 +175,7 @@ def hide(actor: Actor, *, comment: Comment, reason: str = "") -> Comment:
     """Hide the body of a comment from all but moderators; raises NotAllowed, InvalidRequest."""
     user = require(actor, "discussion.moderate", comment.discussion.model)
     reason = " ".join(reason.split())
-    if len(reason) > LONGEST_REASON or not _is_storable(reason):
+    if len(reason) > LONGEST_REASON or not _is_line(reason):
         raise problems.InvalidRequest.at(
             "/reason", f"A reason may have at most {LONGEST_REASON} characters. Shorten it."
         )
@@ -253,7 +256,7 @@ def _lock_comment(comment: Comment) -> Comment:
 
 def _title(text: str) -> str:
     text = " ".join(text.split())
-    if not 1 <= len(text) <= LONGEST_TITLE or not text.isprintable():
+    if not 1 <= len(text) <= LONGEST_TITLE or not _is_line(text):
         raise problems.InvalidRequest.at(
             "/title", f"Give a title of 1 to {LONGEST_TITLE} characters, in one line."
         )
@@ -271,11 +274,18 @@ def _body(text: str) -> str:
 
 def _node(text: str) -> str:
     text = text.strip()
-    if len(text) > LONGEST_NODE or not text.isprintable():
+    if len(text) > LONGEST_NODE or not _is_line(text):
         raise problems.InvalidRequest.at(
             "/node", f"The name of a node may have at most {LONGEST_NODE} characters, in one line."
         )
     return text
+
+
+def _is_line(text: str) -> bool:
+    """Whether a text has neither control characters nor those that turn what follows around."""
+    return not any(
+        letter in _TURNING or unicodedata.category(letter) in ("Cc", "Cs") for letter in text
+    )
 
 
 def _is_storable(text: str) -> bool:
