@@ -42,6 +42,13 @@ TASKS = ["image-classification", "object-detection", "text-generation", "fill-ma
 LICENSES = ["apache-2.0", "mit", "bsd-3-clause", "cc-by-4.0"]
 # How many of all models a search finds: most, a fortieth, one in two hundred.
 SEARCHES = {"search, common": "medical", "search, usual": "word400", "search, rare": "word2000"}
+# Parts of names and summaries: a tenth of them have the first, one the second, none the others.
+PARTS = {
+    "part, common": "resnet",
+    "part, rare": "-1234",
+    "part, none": "zzqqy",
+    "part, short": "zq",
+}
 # The model whose pages are opened, and what of it is opened besides the overview.
 WHOLE = "went-the-whole-way"
 TABS = ("files", "graph", "benchmarks", "conformance", "provenance", "carbon", "lineage")
@@ -174,6 +181,7 @@ def _document(row: Any, downloads: int, chance: random.Random) -> Any:
         "entry": "model.onnx",
         "size": size,
         "files": 2,
+        "summary": row.summary,
         "barcode": {"categories": ["conv"], "cells": [0] * 60, "nodes": 60},
     }
     return SearchDocument(
@@ -302,6 +310,11 @@ def questions() -> dict[str, tuple[Callable[[], bytes], Callable[[], bytes] | No
     for title, word in SEARCHES.items():
         written = f"{word}:*" if connection.vendor == "postgresql" else f'"{word}"*'
         asked[title] = (f"/api/v1/models?q={word}", raw((found, [0, written])))
+    part = f"{listing} AND (m.name ILIKE %s OR d.latest->>'summary' ILIKE %s) LIMIT 21"
+    if connection.vendor != "postgresql":
+        part = part.replace("ILIKE", "LIKE")
+    for title, text in PARTS.items():
+        asked[title] = (f"/api/v1/models?contains={text}", raw((part, [0, *[f"%{text}%"] * 2])))
     asked["detail"] = (
         f"/api/v1/models/{sample.title}",
         raw((f"{listing} AND d.title = %s", [0, sample.title]), (refs, [sample.pk])),

@@ -28,7 +28,8 @@ KEY, SECRET = "hub-test-key", "hub-test-secret"
 BUCKET = "models"
 START_SECONDS = 120
 
-# One daemon of each kind, one copy of each object, and no warnings about that.
+# One daemon of each kind, one copy of each object, and no warnings about that. One monitor alone has
+# nobody to wait for: with the default of a second for each change, the start takes half as long again.
 CONFIGURATION = r"""
 [global]
 fsid = {fsid}
@@ -49,6 +50,8 @@ mon_cluster_log_file = {folder}/cluster.log
 mon_allow_pool_size_one = true
 mon_data_avail_crit = 1
 auth_allow_insecure_global_id_reclaim = false
+paxos_propose_interval = .02
+paxos_min_wait = .01
 osd_pool_default_size = 1
 osd_pool_default_min_size = 1
 osd_pool_default_pg_num = 1

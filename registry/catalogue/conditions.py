@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from hub.protocol.vocabularies import TASKS_OF
 from registry.cards import licences
-from registry.catalogue import accuracies, full_text, predictions, tags
+from registry.catalogue import accuracies, full_text, predictions, substrings, tags
 from registry.models import DocumentFact, DocumentKeyword, DocumentSpeed
 from registry.versions import selectors
 
@@ -65,9 +65,7 @@ def of(query: Query) -> Q:
         conditions &= Q(pk__in=words.values("document_id"))
     conditions &= _is_within(query) & _is_fast(query) & _is_accurate(query)
     if query.contains:
-        part = query.contains
-        part_matches = Q(model__name__icontains=part) | Q(latest__summary__icontains=part)
-        conditions &= Q(latest__isnull=False) & part_matches
+        conditions &= substrings.contain(query.contains)
     conditions &= _has_facts(query)
     for tag in query.tags:
         conditions &= _has_tag(tag)

@@ -48,7 +48,7 @@ LAWS: tuple[laws.Law, ...] = (
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('registry', '0033_collections'),
+        ('registry', '0034_search_by_parts'),
     ]
 
     operations = [
