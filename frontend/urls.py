@@ -13,6 +13,7 @@ from frontend.pages.catalogue import views as catalogue_views
 from frontend.pages.collections import views as collection_views
 from frontend.pages.compare import views as compare_views
 from frontend.pages.datasets import views as dataset_views
+from frontend.pages.discussions import views as discussion_views
 from frontend.pages.documentation import console
 from frontend.pages.documentation import views as documentation_views
 from frontend.pages.drafts import upload_views
@@ -77,6 +78,7 @@ register_converter(Name, "name")
 register_converter(Ending, "ending")
 
 MODEL = "models/<name:namespace>/<name:name>"
+DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
 VERSION = f"{MODEL}/v/<number:number>"
 COLLECTION = "collections/<name:namespace>/<slug:slug>"
 NAMESPACE = "account/namespaces/<name:slug>"
@@ -115,6 +117,18 @@ urlpatterns = [
     path(f"{MODEL}/access/grant", access_views.grant, name="access-grant"),
     path(f"{MODEL}/interest", watching.act, name="model-interest"),
     path(f"{MODEL}/collect", collection_views.collect, name="model-collect"),
+    path(f"{MODEL}/discussions.atom", page(feeds.discussions), name="discussions-feed"),
+    path(f"{MODEL}/discussions", page(discussion_views.every), name="discussions"),
+    path(f"{MODEL}/discussions/new", discussion_views.new, name="discussion-new"),
+    path(DISCUSSION, page(discussion_views.show), name="discussion"),
+    path(f"{DISCUSSION}/edit", discussion_views.edit, name="discussion-edit"),
+    path(f"{DISCUSSION}/act", discussion_views.act, name="discussion-act"),
+    path(f"{DISCUSSION}/comment", discussion_views.comment, name="discussion-comment"),
+    path(
+        f"{DISCUSSION}/comments/<number:comment>/edit",
+        discussion_views.edit_comment,
+        name="comment-edit",
+    ),
     path(f"{MODEL}/trainings", page(federated_views.of_model), name="model-trainings"),
     path(f"{MODEL}/trainings/new", wizard.new, name="training-new"),
     path(f"{MODEL}/fleets", page(fleets.every), name="fleets"),
@@ -264,5 +278,8 @@ urlpatterns = [
     path("<name:namespace>/<name:name>", client_addresses.model),
     path("<name:namespace>/<name:name>/tree/<path:rest>", client_addresses.tree),
     path("<name:namespace>/<name:name>/blob/<path:rest>", client_addresses.blob),
+    path(
+        "<name:namespace>/<name:name>/discussions/<number:discussion>", client_addresses.discussion
+    ),
     path("<name:namespace>/<name:name>/commits/<path:rest>", client_addresses.commits),
 ]

@@ -9,12 +9,19 @@ class RunnersConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from runners import consumers  # noqa: PLC0415 - models must be loaded first
-        from runners.benchmarks import speed_index  # noqa: PLC0415 - models must be loaded first
-        from runners.evaluations import accuracy_index  # noqa: PLC0415 - as above
-        from runners.proofs import verdicts  # noqa: PLC0415 - models must be loaded first
+        from registry.discussions import evidence  # noqa: PLC0415 - models must be loaded first
+        from runners import consumers  # noqa: PLC0415 - as above
+        from runners.benchmarks import selectors as benchmarks  # noqa: PLC0415
+        from runners.benchmarks import speed_index  # noqa: PLC0415
+        from runners.evaluations import accuracy_index  # noqa: PLC0415
+        from runners.evaluations import selectors as evaluations  # noqa: PLC0415
+        from runners.proofs import selectors as proofs  # noqa: PLC0415
+        from runners.proofs import verdicts  # noqa: PLC0415
 
         consumers.connect()
         verdicts.connect()
         speed_index.connect()
         accuracy_index.connect()
+        evidence.register("benchmark", benchmarks.describe)
+        evidence.register("conformance", proofs.describe)
+        evidence.register("evaluation", evaluations.describe)

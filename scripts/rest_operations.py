@@ -15,6 +15,10 @@ UNSET = "EllipsisType"
 LONGEST_HELP = 200
 METHODS = frozenset({"get", "post", "put", "patch", "delete"})
 PAGING = frozenset({"cursor", "limit", "facets"})
+# Parameters of a path that are whole numbers.
+NUMBERS = frozenset(
+    {"number", "round_number", "token_id", "card_id", "id", "discussion", "comment"}
+)
 # Two parameters of a path -> the one argument for both, and the beginning of such paths.
 NAMES_IN_TWO = (
     ("{namespace}/{name}", "model", "models/"),
@@ -148,7 +152,7 @@ class Operation:
 
         def value(match: re.Match[str]) -> str:
             name = match[1]
-            is_number = name in {"number", "round_number", "token_id", "card_id", "id"}
+            is_number = name in NUMBERS
             arguments.append(f"{name}: {'int' if is_number else 'str'}")
             return f"{{{'tail' if name in {'path', 'ref'} else 'part'}({name})}}"
 

@@ -82,23 +82,27 @@ _HEADING = re.compile(r"<h[1-6][ >].*?</h[1-6]>", re.DOTALL)
 _TOKEN_CLASS = re.compile(r"[a-z]{1,2}[0-9]?")
 
 
-def render(text: str, files: str, paths: frozenset[str] = frozenset()) -> SafeString:
+def render(
+    text: str, files: str, paths: frozenset[str] = frozenset(), name: str = "card"
+) -> SafeString:
     """HTML of a card whose relative paths point below the address ``files``.
+
+    ``name`` tells several texts of a page apart: their anchors begin with it.
 
     Pictures are shown when they are files of the version (``paths``); any other becomes a link.
     A card that takes too long is shown as plain text, and so is any while all children are busy.
     """
     text = text[:LONGEST_CARD].replace(_COPY, "")
-    key = (hashlib.sha256(text.encode()).digest(), files, paths)
+    key = (hashlib.sha256(text.encode()).digest(), files, paths, name)
     page = _PAGES.get(key)
     if page is None:
         short = SHORT_WITH_CODE if _FENCE.search(text) else parsing.SHORT_CHARACTERS
         try:
-            page = parsing.run(_markup, text, files, sorted(paths), short=short)
+            page = parsing.run(_markup, text, files, sorted(paths), name, short=short)
         except problems.TextTooCostly:
-            page = _as_text(text, "It takes too long to render.")
+            page = _as_text(text, name, "It takes too long to render.")
         except problems.Unavailable:
-            return mark_safe(_as_text(text, _BUSY))  # noqa: S308 - the text in it is escaped
+            return mark_safe(_as_text(text, name, _BUSY))  # noqa: S308 - the text in it is escaped
         page = page.replace(_COPY, _COPY_BUTTON.format(static("frontend/icons.svg")))
         _PAGES.put(key, page)
     return mark_safe(page)  # noqa: S308 - sanitised and re-escaped by _Page
@@ -109,11 +113,11 @@ def is_blank(page: str) -> bool:
     return not page or not nh3.clean(_HEADING.sub("", page), tags={"img"}).strip()
 
 
-def _markup(text: str, files: str, paths: list[str]) -> str:
+def _markup(text: str, files: str, paths: list[str], name: str = "card") -> str:
     """What `render` gives, as plain text for the wire; in a child where it is long."""
     written, formulas = card_syntax.written(text)
     if _nests_too_deep(written):
-        return _as_text(text, "Its HTML is nested too deeply to render.")
+        return _as_text(text, name, "Its HTML is nested too deeply to render.")
     markup = nh3.clean(
         written,
         tags=_TAGS,
@@ -123,21 +127,22 @@ def _markup(text: str, files: str, paths: list[str]) -> str:
         link_rel="nofollow noopener ugc",
         strip_comments=True,
     )
-    page = _Page(files, frozenset(paths), formulas)
+    page = _Page(files, frozenset(paths), formulas, name)
     page.feed(markup.replace(_COPY, ""))
     page.close()
     contents = page.contents()
     if len(text) < _LONG or len(contents) < _LEAST_CONTENTS:
         return "".join(page.out)
     listed = "".join(
-        f'<li><a href="#card-{escape(anchor)}">{words}</a></li>' for anchor, words in contents
+        f'<li><a href="#{name}-{escape(anchor)}">{words}</a></li>' for anchor, words in contents
     )
     return f"<details><summary>Contents</summary><ul>{listed}</ul></details>{''.join(page.out)}"
 
 
-def _as_text(text: str, reason: str) -> str:
+def _as_text(text: str, name: str, reason: str) -> str:
     """A card that is not rendered, with one line that says why."""
-    return format_html("<p>This card is shown as plain text. {}</p><pre>{}</pre>", reason, text)
+    what = name.partition("-")[0]
+    return format_html("<p>This {} is shown as plain text. {}</p><pre>{}</pre>", what, reason, text)
 
 
 def _nests_too_deep(markup: str) -> bool:
@@ -175,8 +180,11 @@ def _only_known_values(tag: str, attribute: str, value: str) -> str | None:
 class _Page(HTMLParser):
     """Rewrites sanitised HTML: heading levels, links, pictures, formulas, tables that scroll."""
 
-    def __init__(self, files: str, paths: frozenset[str], formulas: Formulas) -> None:
+    def __init__(
+        self, files: str, paths: frozenset[str], formulas: Formulas, name: str = "card"
+    ) -> None:
         super().__init__(convert_charrefs=True)
+        self._name = name
         self.out: list[str] = []
         self._files = files
         self._paths = paths
@@ -203,7 +211,7 @@ class _Page(HTMLParser):
                 self._tables += 1
                 self.out.append(
                     f'<div class="scroll" role="region" tabindex="0" '
-                    f'aria-label="Table {self._tables} of the card">'
+                    f'aria-label="Table {self._tables} of {self._title}">'
                 )
             if tag == "th":
                 self._head_cells.append(len(self.out))
@@ -245,6 +253,10 @@ class _Page(HTMLParser):
         rows = [(anchor, words) for level, anchor, words in self._listed if level in levels[:2]]
         return rows[:_MOST_CONTENTS]
 
+    @property
+    def _title(self) -> str:
+        return "the card" if self._name == "card" else self._name.replace("-", " ")
+
     def _open(self, tag: str, values: dict[str, str]) -> None:
         written = "".join(f' {name}="{escape(value)}"' for name, value in values.items())
         self.out.append(f"<{tag}{written}>")
@@ -283,7 +295,7 @@ class _Page(HTMLParser):
         if words:
             self._listed.append((int(name[1]), anchor, words))
         self._anchors.add(anchor)
-        self.out[at] = f'<{name} id="card-{escape(anchor)}">'
+        self.out[at] = f'<{name} id="{self._name}-{escape(anchor)}">'
         self.out.append(f"</{name}>")
 
     def _own_anchor(self, values: dict[str, str]) -> None:
@@ -291,11 +303,11 @@ class _Page(HTMLParser):
         anchor = slug(values.pop("id"))
         if anchor not in self._anchors:
             self._anchors.add(anchor)
-            values["id"] = f"card-{anchor}"
+            values["id"] = f"{self._name}-{anchor}"
 
     def _target(self, address: str) -> str:
         if address.startswith("#"):
-            return f"#card-{slug(unquote(address[1:]))}"
+            return f"#{self._name}-{slug(unquote(address[1:]))}"
         path = self._inside(address)
         return address if path is None else self._files + quote(path)
 

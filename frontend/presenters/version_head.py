@@ -34,6 +34,7 @@ TABS = {
     "lineage": ("Lineage", "version-lineage", "Provenance"),
     "versions": ("Versions", "model-versions", "Versions"),
     "variants": ("Variants", "version-variants", "Versions"),
+    "discussions": ("Discussions", "discussions", "Discussions"),
 }
 
 
@@ -81,10 +82,12 @@ def head(
     latest: int | None,
     variant: Variant | None,
     count: int,
+    discussions: int = 0,
 ) -> Head:
     """The head of one version and its chosen variant, fetched with its files and variants.
 
     ``count`` is how many versions there are; ``others``, which a select offers, may be fewer.
+    ``discussions`` is how many are open.
     """
     files = own_files(version, variant)
     choice = choice_of(version, variant)
@@ -92,6 +95,7 @@ def head(
         "files": len(version.files.all()),
         "versions": count,
         "variants": len(variants(version)),
+        "discussions": discussions,
     }
     pages = _pages(version, tab, choice, counts)
     return Head(
@@ -248,7 +252,7 @@ def _pages(version: Version, tab: str, choice: str, counts: dict[str, int]) -> l
     model: RegisteredModel = version.model
     listed = []
     for name, (title, view, family) in TABS.items():
-        if name == "versions":
+        if name in ("versions", "discussions"):
             url = reverse(view, args=[model.namespace.slug, model.name])
         else:
             url = place(version, view) + choice

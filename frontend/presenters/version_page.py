@@ -12,6 +12,7 @@ from frontend.presenters import version_head
 from hub.protocol import problems
 from registry.collections import selectors as collections
 from registry.core.permissions import can
+from registry.discussions import selectors as discussions
 from registry.versions import selectors
 from registry.versions.services import interest
 from runners.benchmarks import timelines
@@ -59,6 +60,7 @@ def context(
     count = len(listed) if len(listed) < VERSIONS_SHOWN else named.count()
     newest = selectors.latest_of(listed) or selectors.latest(request.user, model)
     variant = variant or version_head.chosen_variant(version, request.GET.get("variant", ""))
+    discussing = discussions.open_counts(request.user, model, version)
     head = version_head.head(
         version,
         tab,
@@ -68,6 +70,7 @@ def context(
         newest.number if newest else None,
         variant,
         count,
+        discussing.model,
     )
     emitting = timelines.with_energy(variant)
     if emitting is not None and variant is not None:
@@ -83,6 +86,7 @@ def context(
         "may_edit": can(request.user, "model.edit", model),
         "interest": interest.of_model(request.user, model),
         "collecting": collections.of_model(request.user, model),
+        "discussing": discussing,
         "may_have": selectors.may_have_files(request.user, model),
     }
 

@@ -28,6 +28,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "unwatch": "control.models:UNWATCH",
         "watching": "control.models:WATCHING",
         "collection": "control.collections:COLLECTION",
+        "discussion": "control.discussions:DISCUSSION",
     },
     "Versions": {
         "versions": "control.models:VERSIONS",

@@ -71,14 +71,29 @@ def by_number(
     request: Request, rows: QuerySet[Any], column: str, limit: int
 ) -> tuple[list[Any], str | None]:
     """A page of rows from the highest ``column`` down; the cursor is the last value shown."""
-    cursor = request.query_params.get("cursor", "")
-    if cursor:
-        if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > 18:
-            raise problems.InvalidRequest.at("/cursor", "This page address is broken; begin again.")
-        rows = rows.filter(**{f"{column}__lt": int(cursor)})
+    before = _whole(request)
+    if before is not None:
+        rows = rows.filter(**{f"{column}__lt": before})
     page = list(rows.order_by(f"-{column}")[: limit + 1])
     more = len(page) > limit
     return page[:limit], str(getattr(page[limit - 1], column)) if more else None
+
+
+def lowest_first(
+    request: Request,
+    output: type[serializers.Serializer[Any]],
+    rows: QuerySet[Any],
+    column: str,
+    context: dict[str, Any],
+) -> Response:
+    """The page of ``rows`` that a request asks for, from the lowest ``column`` up."""
+    limit, after = limit_of(request), _whole(request)
+    if after is not None:
+        rows = rows.filter(**{f"{column}__gt": after})
+    page = list(rows.order_by(column)[: limit + 1])
+    cursor = str(getattr(page[limit - 1], column)) if len(page) > limit else None
+    many: Any = output
+    return answer(request, many(page[:limit], many=True, context=context).data, cursor)
 
 
 def highest_first(
@@ -104,3 +119,13 @@ def by_time(
         return page, None
     last = page[limit - 1]
     return page[:limit], f"{getattr(last, column).isoformat()}~{last.pk}"
+
+
+def _whole(request: Request) -> int | None:
+    """The cursor of a page that goes on from a whole number; None on the first page."""
+    cursor = request.query_params.get("cursor", "")
+    if not cursor:
+        return None
+    if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > 18:
+        raise problems.InvalidRequest.at("/cursor", "This page address is broken; begin again.")
+    return int(cursor)

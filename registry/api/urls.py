@@ -12,6 +12,7 @@ from registry.api import (
     converters,  # noqa: F401 - registers forms
     dataset_versions,
     datasets,
+    discussions,
     files,
     interest,
     mirrors,
@@ -29,6 +30,8 @@ from registry.api import (
 MODEL = "models/<str:namespace>/<str:name>"
 VERSION = f"{MODEL}/versions/<number:number>"
 DATASET = "datasets/<slug:slug>"
+DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
+COMMENT = f"{DISCUSSION}/comments/<number:comment>"
 COLLECTION = "collections/<str:namespace>/<str:slug>"
 
 urlpatterns = [
@@ -53,6 +56,12 @@ urlpatterns = [
     path(f"{VERSION}/files/<path:path>", files.FileDetail.as_view()),
     *[path(f"{VERSION}/{name}", view.as_view()) for name, view in versions.ACTIONS.items()],
     path(f"{MODEL}/refs/<path:ref>", refs.RefDetail.as_view()),
+    path(f"{MODEL}/discussions", discussions.DiscussionList.as_view()),
+    path(DISCUSSION, discussions.DiscussionDetail.as_view()),
+    path(f"{DISCUSSION}/comments", discussions.CommentList.as_view()),
+    path(COMMENT, discussions.CommentDetail.as_view()),
+    path(f"{COMMENT}/hide", discussions.CommentHide.as_view()),
+    path(f"{COMMENT}/unhide", discussions.CommentUnhide.as_view()),
     path("datasets", datasets.DatasetList.as_view()),
     path(DATASET, datasets.DatasetDetail.as_view()),
     path(f"{DATASET}/withdraw", datasets.DatasetWithdraw.as_view()),

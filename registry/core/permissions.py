@@ -52,6 +52,7 @@ ACTIONS = {
     "dataset.withdraw": Need("maintainer", "publish"),
     "collection.edit": Need("writer", "write"),
     "collection.delete": Need("maintainer", "write"),
+    "discussion.moderate": Need("writer", "write"),
     "training.manage": Need("maintainer", "write"),
     "namespace.read": Need("reader", "read"),
     "namespace.edit": Need("owner", "admin"),

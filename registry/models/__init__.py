@@ -6,6 +6,7 @@ from registry.models.blobs import Blob, BlobCheck
 from registry.models.collections import Collection, CollectionEntry
 from registry.models.commits import Branch, Commit, CommitFile
 from registry.models.datasets import Dataset, DatasetFile, DatasetVersion
+from registry.models.discussions import Comment, Discussion, DiscussionCount
 from registry.models.events import Delivery, Event
 from registry.models.files import File, Variant
 from registry.models.interest import Like, Watch
@@ -42,12 +43,15 @@ __all__ = [
     "Check",
     "Collection",
     "CollectionEntry",
+    "Comment",
     "Commit",
     "CommitFile",
     "Dataset",
     "DatasetFile",
     "DatasetVersion",
     "Delivery",
+    "Discussion",
+    "DiscussionCount",
     "DocumentAccuracy",
     "DocumentFacets",
     "DocumentFact",

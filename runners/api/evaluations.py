@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 class EvaluationOutput(serializers.Serializer[Any]):
     """A metric of one variant on a split of a data set, measured by this hub."""
 
+    id = serializers.IntegerField(source="row.pk")
     variant = serializers.CharField(source="row.variant.name")
     entry_sha256 = Digest(source="row.entry_sha256")
     dataset = serializers.CharField(source="row.dataset_version.dataset.slug")

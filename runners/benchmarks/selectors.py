@@ -221,6 +221,13 @@ def one(version: Version, pk: int) -> Measurement:
     return row
 
 
+def describe(version: Version, pk: int) -> str:
+    """One result of a version in a few words; raises NotFound."""
+    row = one(version, pk)
+    figure = f"{row.p50_ms:.3g} ms" if row.p50_ms is not None else row.status
+    return f"{figure} on {row.runtime} {row.runtime_version}, {row.variant.name}"
+
+
 def counts(row: Measurement) -> bool:
     """Whether a result's variant still is the file that was run."""
     return row.entry_sha256 == row.variant.entry.blob_id

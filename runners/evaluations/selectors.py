@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import F, Max
 
-from hub.protocol import accuracy
+from hub.protocol import accuracy, problems
 from hub.protocol.vocabularies import SHARES
 from runners.evaluations import scheduling
 from runners.models import Evaluation, Job
@@ -81,6 +81,18 @@ def rows_of(*versions: Version) -> QuerySet[Evaluation]:
     newest = groups.annotate(newest=Max("pk")).values("newest")
     rows = valid.filter(pk__in=newest).select_related("variant__entry", "dataset_version__dataset")
     return rows.order_by("variant", "dataset_version", "split", "pk")
+
+
+def describe(version: Version, pk: int) -> str:
+    """One measurement of a version in a few words; raises NotFound."""
+    rows = Evaluation.objects.filter(variant__version=version, pk=pk)
+    row = rows.select_related("dataset_version__dataset", "variant").first()
+    if row is None:
+        raise problems.NotFound(f"{version.ref} has no evaluation {pk}.")
+    return (
+        f"{row.metric} {row.value:.4g} on {row.dataset_version.dataset.slug}, {row.split}, "
+        f"{row.variant.name}"
+    )
 
 
 def shared(variants: Sequence[Variant]) -> dict[int, Evaluation]:

@@ -132,6 +132,13 @@ def result(version: Version, pk: int) -> ConformanceResult:
     return row
 
 
+def describe(version: Version, pk: int) -> str:
+    """One conformance result of a version in a few words; raises NotFound."""
+    row = result(version, pk)
+    check, outcome = row.get_check_kind_display(), row.get_outcome_display()
+    return f"{check}: {outcome} on {row.runtime} {row.runtime_version}, {row.variant.name}"
+
+
 def history_of(result: ConformanceResult) -> list[ConformanceResult]:
     """Every result of the same check of the same variant on the same runtime, newest first."""
     rows = ConformanceResult.objects.filter(

@@ -326,3 +326,41 @@ def test_no_hub_is_exit_5(run, monkeypatch):
     monkeypatch.setenv("HUB_URL", "http://127.0.0.1:9")
     code, _, err = run("jobs", "list")
     assert (code, "HUB_URL" in err) == (5, True)
+
+
+def test_the_life_of_a_discussion(run, ada, bob):
+    factories.listed(ada, factories.model(ada))
+    opened = run(
+        "discussion", "open", "ada/net", "--title", "It diverges", "--body", "See\nbelow.",
+        "--version", "1", "--node", "/conv1/Conv", who="bob",
+    )  # fmt: skip
+    assert opened[0] == 0, opened
+    lines = opened[1].splitlines()
+    assert lines[0] == "#1 It diverges"
+    assert lines[1].startswith("open, opened by bob, ")
+    assert lines[2] == "About version 1, node /conv1/Conv"
+    assert lines[-2:] == ["See", "below."]
+    assert run("discussion", "open", "ada/net", "--title", "A", "--body", "B", who="")[0] == 4
+    assert "Which driver?" in run("discussion", "comment", "ada/net", "1", "Which driver?")[1]
+    assert run("discussion", "edit", "ada/net", "1", "1", "Mine now")[0] == 4
+    edited = run("discussion", "edit", "ada/net", "1", "1", "See the log.", who="bob")[1]
+    assert edited.startswith("[1] bob, ")
+    assert ", edited\nSee the log.\n" in edited
+    assert "#1 On H100" in run("discussion", "rename", "ada/net", "1", "On H100", who="bob")[1]
+    assert "closed, opened by bob" in run("discussion", "close", "ada/net", "1")[1]
+    listed = run("discussion", "list", "ada/net", "--status", "closed", who="")[1].splitlines()
+    assert listed[0].split() == ["NUMBER", "STATUS", "TITLE", "VERSION", "AUTHOR", "COMMENTS"]
+    assert listed[1].split() == ["1", "closed", "On", "H100", "1", "bob", "2"]
+    assert "open, opened by bob" in run("discussion", "reopen", "ada/net", "1")[1]
+    assert run("discussion", "hide", "ada/net", "1", "1", who="bob")[0] == 4
+    assert run("discussion", "hide", "ada/net", "1", "1", "--reason", "Spam")[0] == 0
+    shown = run("discussion", "show", "ada/net", "1", who="")[1]
+    assert ", hidden: Spam\n" in shown
+    assert "See the log." not in shown
+    assert run("discussion", "unhide", "ada/net", "1", "1")[0] == 0
+    comments = json.loads(run("discussion", "comments", "ada/net", "1", "--json", who="")[1])
+    assert [one["body"] for one in comments] == ["See the log.", "Which driver?"]
+    assert run("discussion", "list", "ada/net", "--version", "2")[1:] == (
+        "", "hub: no discussions\n",
+    )  # fmt: skip
+    assert run("discussion", "show", "ada/net", "2")[0] == 3

@@ -16,6 +16,8 @@ PLACES = {
     "number": "1",
     "pk": "1",
     "id": "1",
+    "discussion": "1",
+    "comment": "1",
     "round_number": "1",
     "uuid": "00000000-0000-4000-8000-000000000000",
     "digest": "0" * 64,

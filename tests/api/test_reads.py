@@ -20,6 +20,7 @@ from registry.api.models import fresh_model_data
 from registry.catalogue import documents
 from registry.collections import services as collections
 from registry.core import outbox, usage
+from registry.discussions import services as discussions
 from registry.federated.services import fleets
 from registry.mirrors.services import mirrors
 from registry.models import (
@@ -71,6 +72,7 @@ def everything(ada):
     factories.dataset(ada)
     collection = collections.create(ada, namespace=model.namespace, slug="small")
     collections.add(ada, collection=collection, model=model)
+    discussions.open_discussion(ada, model=model, title="A", body="B", version=version)
     proven.upgrade(version)
     conformance = proven.conformance(version, [proven.measure("bundled")])
     measured = timed.benchmark(version)
@@ -86,6 +88,7 @@ def everything(ada):
         "space": "ada", "ending": "json", "download": "csv", "pk": measured.pk, "key": 1,
         "round_number": 1, "token_id": 1, "place": "models", "slug": "stones",
         "mirror_id": mirror.pk, "model_namespace": "ada", "model_name": "net",
+        "discussion": 1, "comment": 1,
         "card_id": RefusedCard.objects.get().pk,
         "sha256": version.files.get(path="model.onnx").blob_id, "action": "read",
         "commit_id": version.commit_id, "device": "d1", "digest": measured.environment_id,

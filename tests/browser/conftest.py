@@ -275,6 +275,12 @@ def _fill(hub):
         hub.api(
             "POST", "collections/zoo/small/models", {"model": f"zoo/{name}", "note": "Small. " * 70}
         )
+    opened = {"title": "It diverges. " * 14, "body": f"{'x' * 400}\n\n{'word ' * 200}"}
+    about = {"version": 1, "node": f"/{'layer' * 40}/Conv"}
+    hub.api("POST", "models/zoo/net/discussions", opened | about)
+    hub.api("POST", "models/zoo/net/discussions", {"title": "x" * 200, "body": "# A\n\n# B\n\n- C"})
+    hub.api("POST", "models/zoo/net/discussions/1/comments", {"body": "| a |\n|---|\n| `b` |"})
+    hub.api("POST", "models/zoo/net/discussions/1/comments/2/hide", {"reason": "Spam. " * 40})
     _prove(hub)
 
 

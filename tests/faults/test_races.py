@@ -89,3 +89,22 @@ def test_many_publish_versions_of_one_data_set(hub):
     numbers = {(body["number"], body["files"][0]["sha256"]) for _, _, body in answers}
     assert sorted(number for number, _ in numbers) == list(range(1, len(digests) + 1))
     assert {digest for _, digest in numbers} == set(digests)
+
+
+def test_many_open_discussions_and_comment_at_once(hub):
+    discuss_at_once(hub)
+
+
+def discuss_at_once(hub):
+    """Numbers are given once each, and every comment that was answered 201 is there."""
+    hub.draft("argued", samples.mlp())
+    place = "models/zoo/argued/discussions"
+    answers = at_once(lambda n: hub.call("POST", place, {"title": f"{n}", "body": "A"}))
+    assert {status for status, _, _ in answers} == {201}
+    assert sorted(body["number"] for _, _, body in answers) == list(range(1, CLIENTS + 1))
+    answers = at_once(lambda n: hub.call("POST", f"{place}/1/comments", {"body": f"{n}"}))
+    assert {status for status, _, _ in answers} == {201}
+    assert sorted(body["number"] for _, _, body in answers) == list(range(2, CLIENTS + 2))
+    written = {body["number"]: body["body"] for _, _, body in answers}
+    comments = hub.call("GET", f"{place}/1")[2]["comments"]
+    assert {one["number"]: one["body"] for one in comments[1:]} == written

@@ -79,9 +79,12 @@ def test_every_method_of_the_client_works_or_is_refused_in_words(hub, python, tm
         if method not in works and not result.startswith("refused: ")
     } == {}
     assert works >= {
-        "auth_check", "create_branch", "create_commit", "create_repo", "create_tag",
+        "auth_check", "change_discussion_status", "comment_discussion", "create_branch",
+        "create_commit", "create_discussion", "create_repo", "create_tag",
         "delete_branch", "delete_file", "delete_folder", "delete_repo", "delete_tag",
-        "file_exists", "get_paths_info", "hf_hub_download", "list_models", "list_repo_commits",
+        "edit_discussion_comment", "file_exists", "get_discussion_details", "get_paths_info",
+        "get_repo_discussions", "hide_discussion_comment", "rename_discussion",
+        "hf_hub_download", "list_models", "list_repo_commits",
         "list_repo_files", "list_repo_refs", "list_repo_tree", "model_info", "move_repo",
         "preupload_lfs_files", "repo_exists", "repo_info", "revision_exists", "snapshot_download",
         "update_repo_settings", "upload_file", "upload_folder", "whoami",

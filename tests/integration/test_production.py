@@ -17,7 +17,7 @@ from tests import samples
 from tests.faults.conftest import ROOT, processes, wait_for
 from tests.faults.proxies import caddy
 from tests.faults.test_kill import running
-from tests.faults.test_races import CLIENTS, at_once
+from tests.faults.test_races import CLIENTS, at_once, discuss_at_once
 from tests.integration.conftest import cut_connections
 from tests.slow_clients import crowd, latencies, p95
 
@@ -310,3 +310,7 @@ def test_pages_stay_quick_beside_slow_clients_of_the_proxy(production, tmp_path)
     counts = {"bodies": 200, "readers": 200, "idle": 2_000}
     with caddy(production.port, tmp_path) as port, crowd(production, port, path, **counts):
         assert min(p95(latencies(port, host="127.0.0.1")) for _ in range(3)) <= 1
+
+
+def test_many_open_discussions_and_comment_at_once(production):
+    discuss_at_once(production)

@@ -17,6 +17,7 @@ from frontend.presenters import (
     latency_tables,
     measurements,
     predicted_speeds,
+    result_discussions,
     version_head,
     version_speeds,
 )
@@ -141,6 +142,7 @@ def one(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
             "command": run_facts.command(row),
             "history": history,
             "data_url": f"{shown['head'].api_url}/benchmarks/{row.pk}",
+            **result_discussions.of(request.user, version, "benchmark", row.pk),
         },
     )
 

@@ -1,4 +1,4 @@
-"""Atom feeds (RFC 4287): every state of the list of models, versions of a model, collections.
+"""Atom feeds (RFC 4287): the list of models, versions and discussions of a model, collections.
 
 A feed has what its reader may see; readers of feeds have no cookies, so that is what is public.
 """
@@ -19,6 +19,7 @@ from frontend.presenters import list_filters, version_head
 from registry.api.parameters import accepts
 from registry.catalogue import search
 from registry.collections import selectors as collections
+from registry.discussions import selectors as discussion_selectors
 from registry.versions import selectors
 
 if TYPE_CHECKING:
@@ -88,6 +89,27 @@ def collection(request: HttpRequest, namespace: str, slug: str) -> HttpResponse:
             unique_id=f"{settings.HUB_PUBLIC_URL}{place}#{model.ref}",
             pubdate=entry.added_at,
             updateddate=entry.added_at,
+        )
+    return _answer(feed)
+
+
+@require_safe
+def discussions(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
+    """The discussions of a model that were opened last."""
+    model = selectors.model(request.user, namespace, name)
+    place = reverse("discussions", args=[model.namespace.slug, model.name])
+    feed = _feed(request, f"Discussions of {model.ref}", place)
+    for row in discussion_selectors.discussions(request.user, model)[:ENTRIES]:
+        url = f"{settings.HUB_PUBLIC_URL}{place}/{row.number}"
+        about = f", about version {row.version.number}" if row.version else ""
+        feed.add_item(
+            _text(row.title),
+            url,
+            f"Discussion {row.number}, {row.status}{about}",
+            unique_id=url,
+            pubdate=row.created_at,
+            updateddate=row.updated_at,
+            author_name=row.author.username,
         )
     return _answer(feed)
 

@@ -14,8 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from frontend.parts import labels
 from frontend.parts.formatting import figure, plural
+from frontend.presenters import version_head
 from hub.protocol import problems
-from registry.models import Version
+from registry.models import Discussion, Version
 from registry.versions import selectors
 from registry.versions.services import interest
 from runners.models import ConformanceResult, Evaluation, Measurement
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
+
+    from registry.core.permissions import Actor
+    from registry.models import RegisteredModel
 
 NEWS, MODELS = 50, 100
 _ACTIONS: dict[str, Callable[..., None]] = {
@@ -38,12 +42,19 @@ _ACTIONS: dict[str, Callable[..., None]] = {
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Something that happened to a version: when, of which, what, and the page that shows it."""
+    """Something that happened: when, to which version or discussion, what, and where to see it."""
 
     at: datetime
-    version: Version
+    model: RegisteredModel
+    subject: str
     words: str
-    page: str
+    url: str
+
+    @classmethod
+    def of(cls, version: Version, at: datetime, words: str, page: str) -> News:
+        """What happened to a version, which the page of that name shows."""
+        url = version_head.place(version, page)
+        return cls(at, version.model, f"version {version.number}", words, url)
 
 
 @require_POST
@@ -66,26 +77,41 @@ def watching(request: HttpRequest) -> HttpResponse:
     watches = list(interest.watches(request.user)[:MODELS])
     models = [row.model_id for row in watches]
     return render(
-        request, "people/watching.html", {"watches": watches, "news": news(models)[:NEWS]}
+        request,
+        "people/watching.html",
+        {"watches": watches, "news": news(request.user, models)[:NEWS]},
     )
 
 
-def news(models: Sequence[int]) -> list[News]:
-    """What happened last to published versions of models, which the reader sees."""
+def news(actor: Actor, models: Sequence[int]) -> list[News]:
+    """What happened last to published versions and in discussions of models that the actor sees."""
     published = Version.objects.filter(model__in=models, published_at__isnull=False)
     published = published.select_related("model__namespace")
-    rows = [*_versions(published.order_by("-published_at")[:NEWS]), *_evidence(published)]
+    rows = [
+        *_versions(published.order_by("-published_at")[:NEWS]),
+        *_evidence(published),
+        *_discussions(actor, models),
+    ]
     return sorted(rows, key=lambda row: row.at, reverse=True)
+
+
+def _discussions(actor: Actor, models: Sequence[int]) -> Iterator[News]:
+    """The discussions that were opened last, of those that the actor sees."""
+    rows = Discussion.objects.visible_to(actor).filter(model__in=models)
+    for row in rows.select_related("model__namespace", "author").order_by("-pk")[:NEWS]:
+        url = reverse("discussion", args=[row.model.namespace.slug, row.model.name, row.number])
+        words = f"opened by {row.author.username}: {row.title}"
+        yield News(row.created_at, row.model, f"discussion {row.number}", words, url)
 
 
 def _versions(of: QuerySet[Version]) -> Iterator[News]:
     for version in of:
         if version.published_at:
             change = f": {version.message}" if version.message else ""
-            yield News(version.published_at, version, f"published{change}", "version")
+            yield News.of(version, version.published_at, f"published{change}", "version")
         if version.ended_at:
             words = f"{version.state}: {version.reason}"
-            yield News(version.ended_at, version, words, "version")
+            yield News.of(version, version.ended_at, words, "version")
 
 
 def _evidence(published: QuerySet[Version]) -> Iterator[News]:
@@ -108,13 +134,13 @@ def _evidence(published: QuerySet[Version]) -> Iterator[News]:
     versions = {version.pk: version for version in published}
     for key, runtime, number, at, n, passed in checked.order_by("-at")[:NEWS]:
         words = f"conformance on {labels.runtime(runtime)} {number}: {passed} of {n} checks passed"
-        yield News(at, versions[key], words, "version-conformance")
+        yield News.of(versions[key], at, words, "version-conformance")
     for key, runtime, number, at, n in measured.order_by("-at")[:NEWS]:
         words = f"{plural(n, 'benchmark run')} on {labels.runtime(runtime)} {number}"
-        yield News(at, versions[key], words, "version-benchmarks")
+        yield News.of(versions[key], at, words, "version-benchmarks")
     for row in scores.order_by("-at")[:NEWS]:
         words = (
             f"measured {row.metric} {figure(row.value)} ({figure(row.low)} to {figure(row.high)}) "
             f"on {row.dataset_version.dataset.slug}, {row.split}"
         )
-        yield News(row.at, versions[row.variant.version_id], words, "version")
+        yield News.of(versions[row.variant.version_id], row.at, words, "version")

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from frontend.pages.proofs import evidence
 from frontend.parts import formatting
-from frontend.presenters import conformance, figures, version_head
+from frontend.presenters import conformance, figures, result_discussions, version_head
 from frontend.presenters.version_page import context, of_whole_version
 from hub.protocol import problems
 from registry.api.parameters import accepts
@@ -61,14 +61,17 @@ def matrix(request: HttpRequest, version: Version) -> HttpResponse:
 def result(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
     """One cell's evidence; a result that is not the newest any more stays readable."""
     row = proof_selectors.result(version, pk)
+    shown = evidence.of(version, row, proof_selectors.history_of(row))
+    node = shown.node.name if shown.node else ""
     return render(
         request,
         "models/evidence.html",
         {
             **context(request, version, "conformance", row.variant),
             "result": row,
-            "evidence": evidence.of(version, row, proof_selectors.history_of(row)),
+            "evidence": shown,
             "columns": figures.COLUMNS.values(),
+            **result_discussions.of(request.user, version, "conformance", row.pk, node=node),
             "may_run": _may_run(request, version),
         },
     )

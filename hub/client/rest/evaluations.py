@@ -15,6 +15,7 @@ from hub.client.rest.shared import Job
 class Evaluation:
     """A metric of one variant on a split of a data set, measured by this hub."""
 
+    id: int
     variant: str
     entry_sha256: str
     dataset: str

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hub.client.rest.dataset_versions import DatasetVersionsGroup
     from hub.client.rest.datasets import DatasetsGroup
     from hub.client.rest.devices import DevicesGroup
+    from hub.client.rest.discussions import DiscussionsGroup
     from hub.client.rest.enrolled_workers import EnrolledWorkersGroup
     from hub.client.rest.environments import EnvironmentsGroup
     from hub.client.rest.evaluations import EvaluationsGroup
@@ -56,6 +57,7 @@ GROUPS: Final = (
     "dataset_versions",
     "datasets",
     "devices",
+    "discussions",
     "enrolled_workers",
     "environments",
     "evaluations",
@@ -152,6 +154,12 @@ class Groups:
     def devices(self) -> DevicesGroup:
         """Operations on devices."""
         group: DevicesGroup = group_class("devices")(self)
+        return group
+
+    @cached_property
+    def discussions(self) -> DiscussionsGroup:
+        """Operations on discussions."""
+        group: DiscussionsGroup = group_class("discussions")(self)
         return group
 
     @cached_property

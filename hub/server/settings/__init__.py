@@ -232,6 +232,8 @@ SPECTACULAR_SETTINGS = {
         "MirroredState": "registry.models.mirrors.MirroredState",
         "MirrorScope": "registry.models.mirrors.MirrorScope",
         "MirrorProtocol": "registry.models.mirrors.MirrorProtocol",
+        "DiscussionStatus": "registry.models.discussions.DiscussionStatus",
+        "EvidenceKind": "registry.models.discussions.EvidenceKind",
         "VersionState": "registry.models.versions.VersionState",
         "JobState": "runners.models.JobState",
         "CheckOutcome": "registry.models.versions.CheckOutcome",

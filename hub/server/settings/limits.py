@@ -41,6 +41,10 @@ HUB_LIMITS_SIGN_IN_ACCOUNT_RATE = env.str("HUB_LIMITS_SIGN_IN_ACCOUNT_RATE", def
 HUB_LIMITS_HASHES = env.int("HUB_LIMITS_HASHES", default=0)
 # Requests from one address without an account.
 HUB_LIMITS_ANON_RATE = env.str("HUB_LIMITS_ANON_RATE", default="1200/min")
+# Discussions that one user may open.
+HUB_LIMITS_DISCUSSIONS_RATE = env.str("HUB_LIMITS_DISCUSSIONS_RATE", default="20/hour")
+# Comments that one user may write, and titles, comments and statuses that they may change.
+HUB_LIMITS_COMMENTS_RATE = env.str("HUB_LIMITS_COMMENTS_RATE", default="120/hour")
 # Slowest rate at which a client may send a body or take a response, in bytes per second over
 # 30 seconds.
 HUB_LIMITS_CLIENT_RATE = env.int("HUB_LIMITS_CLIENT_RATE", default=1_000)

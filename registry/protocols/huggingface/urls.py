@@ -10,6 +10,7 @@ from registry.protocols.huggingface import (
     branches,
     commit,
     converters,  # noqa: F401 - registers forms
+    discussions,
     history,
     lfs,
     preupload,
@@ -24,12 +25,9 @@ from registry.protocols.huggingface import (
 REPO = "<part:namespace>/<part:name>"
 MODEL = f"api/models/{REPO}"
 BARE = "api/models/<part:name>"
+DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
 STORE = "api/xet/<str:place>"
 
-NO_DISCUSSIONS = (
-    "This hub has no discussions and no pull requests. To propose a change, commit to a branch: "
-    "create_branch, then upload with revision=<branch>."
-)
 NO_SQUASHING = (
     "Commits of this hub are permanent, so history cannot be squashed. Commits before a "
     "publication become one version by themselves, and a draft can be deleted."
@@ -57,8 +55,8 @@ NO_TAGS = "This hub has no list of all tags. Filter list_models by tags, or see 
 # What clients ask of a model and this hub does not have -> what it says.
 OF_MODELS = {
     "super-squash/<path:rest>": NO_SQUASHING,
-    "discussions": NO_DISCUSSIONS,
-    "discussions/<path:rest>": NO_DISCUSSIONS,
+    # After what is served of discussions.
+    "discussions/<path:rest>": discussions.NO_PULL_REQUESTS,
     "likers": NO_LIKES,
     "like": NO_LIKES,
     "lfs-files": NO_LFS_LIST,
@@ -102,6 +100,13 @@ urlpatterns = [
     path(f"{MODEL}/paths-info/<path:rest>", trees.PathsInfo.as_view()),
     path(f"{MODEL}/commits/<path:rest>", history.Commits.as_view()),
     path(f"{MODEL}/refs", history.Refs.as_view()),
+    path(f"{MODEL}/discussions", discussions.Discussions.as_view()),
+    path(DISCUSSION, discussions.DiscussionDetails.as_view()),
+    path(f"{DISCUSSION}/title", discussions.Title.as_view()),
+    path(f"{DISCUSSION}/status", discussions.Status.as_view()),
+    path(f"{DISCUSSION}/comment", discussions.NewComment.as_view()),
+    path(f"{DISCUSSION}/comment/<str:comment>/edit", discussions.EditComment.as_view()),
+    path(f"{DISCUSSION}/comment/<str:comment>/hide", discussions.HideComment.as_view()),
     *[
         path(f"{MODEL}/{place}", views.Unsupported.as_view(words=words))
         for place, words in OF_MODELS.items()

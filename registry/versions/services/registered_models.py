@@ -69,6 +69,7 @@ def delete(actor: Actor, *, model: RegisteredModel) -> None:
     else:
         model.former_names.all().delete()
     model.refused_cards.all().delete()
+    model.discussions.all().delete()
     events.record("model.deleted", model, actor=actor, model=model)
 
 

@@ -8,6 +8,7 @@ import pytest
 from frontend.presenters import comparison
 from metadata.models import NamedGraph
 from registry.core import outbox
+from registry.discussions import evidence
 from registry.models import RegisteredModel
 from registry.versions.services import registered_models
 from tests import evaluated, factories, proven, shared
@@ -55,6 +56,10 @@ def test_measurements_are_listed_beside_claims(client, place, version):
     evaluated.end(job)
     (item,) = client.get(place).json()["items"]
     assert item.pop("at")
+    # As a discussion names it.
+    assert evidence.describe(version, "evaluation", item.pop("id")) == (
+        "accuracy 0.8 on stones, test, default"
+    )
     assert item == {
         "variant": "default",
         "entry_sha256": f"sha256:{version.files.get(path='model.onnx').blob_id}",

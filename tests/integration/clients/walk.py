@@ -37,6 +37,25 @@ def first_commit():
     ).oid
 
 
+def get_repo_discussions():
+    (one,) = api.get_repo_discussions(REPO)
+    assert (one.num, one.title, one.status) == (1, "A question", "open")
+    assert not one.is_pull_request
+
+
+def comment_discussion():
+    oids["comment"] = api.comment_discussion(REPO, 1, comment="x").id
+
+
+def get_discussion_details():
+    details = api.get_discussion_details(REPO, 1)
+    assert (details.title, details.status) == ("x", "closed")
+    assert [event.type for event in details.events] == ["comment"] * 3 + ["status-change"]
+    assert details.events[1].hidden
+    assert details.events[1].edited
+    assert details.events[2].content == "Done"
+
+
 def preupload():
     api.preupload_lfs_files(REPO, [CommitOperationAdd("c.txt", b"c")])
 
@@ -105,13 +124,17 @@ CALLS = {
     ),
     "create_pull_request": lambda: api.create_pull_request(REPO, title="A change"),
     "create_discussion": lambda: api.create_discussion(REPO, title="A question"),
-    "get_repo_discussions": lambda: listed(api.get_repo_discussions(REPO)),
-    "get_discussion_details": lambda: api.get_discussion_details(REPO, 1),
-    "comment_discussion": lambda: api.comment_discussion(REPO, 1, comment="x"),
-    "edit_discussion_comment": lambda: api.edit_discussion_comment(REPO, 1, "0a", new_content="x"),
-    "hide_discussion_comment": lambda: api.hide_discussion_comment(REPO, 1, "0a"),
+    "get_repo_discussions": get_repo_discussions,
+    "comment_discussion": comment_discussion,
+    "edit_discussion_comment": lambda: api.edit_discussion_comment(
+        REPO, 1, oids["comment"], new_content="y"
+    ),
+    "hide_discussion_comment": lambda: api.hide_discussion_comment(REPO, 1, oids["comment"]),
     "rename_discussion": lambda: api.rename_discussion(REPO, 1, new_title="x"),
-    "change_discussion_status": lambda: api.change_discussion_status(REPO, 1, "closed"),
+    "change_discussion_status": lambda: api.change_discussion_status(
+        REPO, 1, "closed", comment="Done"
+    ),
+    "get_discussion_details": get_discussion_details,
     "merge_pull_request": lambda: api.merge_pull_request(REPO, 1),
     "upload_attachment": lambda: api.upload_attachment(folder / "a.txt"),
     "get_model_tags": api.get_model_tags,

@@ -231,8 +231,7 @@ def test_a_card_describes_its_model_from_its_commit_on(writer, net):
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("discussions", "no discussions"),
-        ("discussions/1", "no discussions"),
+        ("discussions/1/merge", "no pull requests"),
         ("super-squash/main", "permanent"),
         ("like", "no likes"),
         ("lfs-files/batch", "list_repo_tree"),

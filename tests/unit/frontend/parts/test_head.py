@@ -63,15 +63,17 @@ def tabs(html):
     return re.findall(r'<a href="([^"]*)"( aria-current="true")?>([^<]*?)\s*<', strip)
 
 
-def test_every_page_stands_under_one_of_seven_tabs(guest, version):
+def test_every_page_stands_under_one_tab(guest, version):
     for tab, addresses in PAGES.items():
         for address in addresses:
             html = guest.page(f"/models/ada/net/v/1{address}")
-            assert [title for _, _, title in tabs(html)] == list(PAGES)
+            assert [title for _, _, title in tabs(html)] == [*PAGES, "Discussions"]
             assert [title for _, on, title in tabs(html) if on] == [tab], address
             pages = html.partition('aria-label="Pages of this tab"')[2].partition("</nav>")[0]
             for other in addresses[1:]:
                 assert f'href="/models/ada/net/v/1{other}"' in pages
+    discussions = tabs(guest.page("/models/ada/net/discussions"))
+    assert [title for _, on, title in discussions if on] == ["Discussions"]
     assert "/models/ada/net/versions" in {url for url, _, _ in tabs(guest.page("/models/ada/net"))}
 
 

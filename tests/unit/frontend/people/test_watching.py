@@ -8,6 +8,7 @@ import re
 import pytest
 from django.test import Client
 
+from registry.discussions import services as discussions
 from registry.models import Like, RegisteredModel, Watch
 from registry.versions.services import versions
 from runners.evaluations import scheduling
@@ -93,3 +94,15 @@ def test_stopping_leads_back_to_the_list(ada, bob):
     answer = browser.post(ACT, {"action": "unwatch", "page": "watching"})
     assert (answer.status_code, answer["Location"]) == (302, "/watching")
     assert not Watch.objects.exists()
+
+
+def test_new_discussions_that_the_reader_sees_are_news(ada, bob):
+    model = RegisteredModel.objects.get()
+    signed_in(bob).post(ACT, {"action": "watch"})
+    discussions.open_discussion(ada, model=model, title="It <diverges>", body="A")
+    draft = factories.draft(ada, model)
+    discussions.open_discussion(ada, model=model, title="Unreleased", body="A", version=draft)
+    page = text(signed_in(bob).get("/watching"))
+    assert "opened by ada: It <diverges>" in page
+    assert 'href="/models/ada/net/discussions/1"' in page
+    assert "Unreleased" not in page

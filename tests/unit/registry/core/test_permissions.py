@@ -40,6 +40,7 @@ LOWEST = {
     "dataset.withdraw": ("maintainer", "publish"),
     "collection.edit": ("writer", "write"),
     "collection.delete": ("maintainer", "write"),
+    "discussion.moderate": ("writer", "write"),
     "training.manage": ("maintainer", "write"),
     "namespace.read": ("reader", "read"),
     "namespace.edit": ("owner", "admin"),

@@ -1,0 +1,1 @@
+"""Discussions of models, of their versions and of published results."""

@@ -1,0 +1,121 @@
+"""Finding discussions and comments. One about a version that the actor does not see is not there.
+
+Lists and counts leave such discussions out. Their numbers stay unused for others, since a number
+that was given once is never given again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db.models import Count, Exists, Q
+
+from hub.protocol import problems
+from registry.core.permissions import can, has_scope, is_bound_elsewhere
+from registry.models import Comment, Discussion, Membership, Version
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from registry.core.permissions import Actor
+    from registry.models import RegisteredModel
+
+# How many discussions the page of a result names.
+MOST_ABOUT = 20
+_WITH = ("model__namespace", "version", "author", "closed_by")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCounts:
+    """How many open discussions the actor sees: of a model, and about one of its versions."""
+
+    model: int
+    version: int
+
+
+def discussions(
+    actor: Actor,
+    of: RegisteredModel,
+    *,
+    status: str = "",
+    version: int | None = None,
+    author: str = "",
+) -> QuerySet[Discussion]:
+    """The discussions of a model, itself seen by the actor, newest first."""
+    rows = _of_model(actor, of).select_related(*_WITH)
+    if status:
+        rows = rows.filter(status=status)
+    if version is not None:
+        rows = rows.filter(version__number=version)
+    if author:
+        rows = rows.filter(author__username__iexact=author)
+    return rows.order_by("-number")
+
+
+def about(actor: Actor, version: Version, kind: str, pk: int) -> list[Discussion]:
+    """The discussions about one result of a version, itself seen by the actor, newest first."""
+    rows = _of_model(actor, version.model).filter(version=version)
+    rows = rows.filter(evidence_kind=kind, evidence_id=pk).order_by("-number")
+    return list(rows[:MOST_ABOUT])
+
+
+def open_counts(actor: Actor, of: RegisteredModel, version: Version | None = None) -> OpenCounts:
+    """What the pages of a model, itself seen by the actor, say of open discussions."""
+    rows = _of_model(actor, of).filter(status=Discussion.Status.OPEN).order_by()
+    counted = rows.aggregate(model=Count("pk"), version=Count("pk", filter=Q(version=version)))
+    return OpenCounts(counted["model"], counted["version"] if version else 0)
+
+
+def discussion(actor: Actor, of: RegisteredModel, number: int) -> Discussion:
+    """A discussion of a model, itself seen by the actor, by its number; raises NotFound."""
+    row = discussions(actor, of).filter(number=number).first()
+    if row is None:
+        raise problems.NotFound(
+            f"Discussion {number} of {of.ref} not found. Check the number; it may concern a "
+            "version that you cannot see."
+        )
+    return row
+
+
+def comments(of: Discussion) -> QuerySet[Comment]:
+    """The comments of a discussion, itself seen by the actor, in their order."""
+    rows = Comment.objects.filter(discussion=of).select_related("author", "hidden_by")
+    return rows.order_by("number")
+
+
+def comment(of: Discussion, number: int) -> Comment:
+    """A comment of a discussion, itself seen by the actor; raises NotFound."""
+    row = comments(of).filter(number=number).first()
+    if row is None:
+        raise problems.NotFound(f"{of} has no comment {number}.")
+    return row
+
+
+def may_moderate(actor: Actor, of: RegisteredModel) -> bool:
+    """Whether the actor may close discussions of others and hide comments."""
+    return can(actor, "discussion.moderate", of)
+
+
+def may_write(actor: Actor, of: RegisteredModel) -> bool:
+    """Whether the actor, who sees the model, may open discussions of it and comment."""
+    return (
+        actor.is_authenticated and has_scope(actor, "write") and not is_bound_elsewhere(actor, of)
+    )
+
+
+def may_edit(actor: Actor, of: Discussion | Comment) -> bool:
+    """Whether the actor wrote this, and so may change its words."""
+    return actor.is_authenticated and of.author_id == actor.pk
+
+
+def _of_model(actor: Actor, of: RegisteredModel) -> QuerySet[Discussion]:
+    """The same as ``visible_to`` of one model, itself seen by the actor, in one statement."""
+    rows = Discussion.objects.filter(model=of)
+    released = Q(version=None) | Q(version__state__in=Version.VISIBLE)
+    if not actor.is_authenticated or is_bound_elsewhere(actor, of):
+        return rows.filter(released)
+    if actor.is_admin:
+        return rows
+    writing = actor.memberships.exclude(role=Membership.Role.READER)
+    return rows.filter(released | Exists(writing.filter(namespace=of.namespace_id)))
