@@ -16,6 +16,6 @@ def of(actor: Actor, version: Version, kind: str, pk: int, *, node: str = "") ->
     """The context of ``discussions/discussed.html`` for one result of a version."""
     about = {"version": version.number, "evidence": f"{kind}/{pk}", "node": node}
     return {
-        "discussed": selectors.about(actor, version, kind, pk),
+        "discussed": selectors.about(actor, version, kind, [pk]).get(pk, []),
         "discussed_query": addresses.join("", about),
     }

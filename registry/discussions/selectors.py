@@ -16,12 +16,14 @@ from registry.core.permissions import can, has_scope, is_bound_elsewhere
 from registry.models import Comment, Discussion, Membership, Version
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
     from registry.models import RegisteredModel
 
-# How many discussions the page of a result names.
+# How many discussions the page of a result names for each.
 MOST_ABOUT = 20
 _WITH = ("model__namespace", "version", "author", "closed_by")
 
@@ -53,11 +55,16 @@ def discussions(
     return rows.order_by("-number")
 
 
-def about(actor: Actor, version: Version, kind: str, pk: int) -> list[Discussion]:
-    """The discussions about one result of a version, itself seen by the actor, newest first."""
+def about(
+    actor: Actor, version: Version, kind: str, pks: Collection[int]
+) -> dict[int, list[Discussion]]:
+    """The discussions about results of a version, itself seen by the actor, newest first."""
     rows = _of_model(actor, version.model).filter(version=version)
-    rows = rows.filter(evidence_kind=kind, evidence_id=pk).order_by("-number")
-    return list(rows[:MOST_ABOUT])
+    rows = rows.filter(evidence_kind=kind, evidence_id__in=pks).order_by("-number")
+    by_result: dict[int, list[Discussion]] = {}
+    for row in rows[: MOST_ABOUT * len(pks)] if pks else ():
+        by_result.setdefault(row.evidence_id or 0, []).append(row)
+    return by_result
 
 
 def open_counts(actor: Actor, of: RegisteredModel, version: Version | None = None) -> OpenCounts:

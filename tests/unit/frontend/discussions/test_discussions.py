@@ -10,7 +10,8 @@ from django.test import Client
 
 from registry.discussions import selectors, services
 from registry.models import Comment, Discussion, Membership
-from tests import factories, proven, timed
+from runners.evaluations import scheduling
+from tests import evaluated, factories, proven, timed
 from tests.shared import fresh, rows
 
 pytestmark = pytest.mark.django_db
@@ -262,6 +263,19 @@ def test_results_lead_to_a_form_about_them_and_to_their_discussions(hub, graphs)
     measured.delete()
     assert "no longer stored" in text(Client().get(f"{PLACE}/{number}"))
     assert "About the result" not in text(signed_in(bob).get(f"{PLACE}/new?evidence=x/1&version=1"))
+
+
+def test_a_measured_accuracy_leads_to_a_form_and_to_its_discussions(hub, graphs):
+    ada, bob, _, model, version = hub
+    evaluated.stones(ada)
+    evaluated.end(scheduling.request(ada, version=version, dataset="stones", split="test"))
+    pk = version.variants.get().evaluations.get().pk
+    place = f"{PLACE}/new?version=1&evidence=evaluation/{pk}"
+    assert place in text(Client().get("/models/ada/net"))
+    assert "accuracy 0.8 on stones, test" in text(signed_in(bob).get(place))
+    begin(bob, model, version=version, result=("evaluation", pk))
+    assert re.search(rf'href="{PLACE}/1">#1<', text(Client().get("/models/ada/net")))
+    assert 'href="/models/ada/net/v/1#accuracy"' in text(Client().get(f"{PLACE}/1"))
 
 
 def test_comments_come_in_pages(hub, monkeypatch):

@@ -233,8 +233,8 @@ def test_a_discussion_is_about_a_result_of_its_version(hub):
     second = begin(bob, model, version=version, result=("conformance", result.pk))
     assert "ms on onnxruntime" in evidence.title(first)
     assert "Bundled: Passed on onnxruntime" in evidence.title(second)
-    assert selectors.about(GUEST, version, "conformance", result.pk) == [second]
-    assert selectors.about(GUEST, version, "benchmark", result.pk + 1_000) == []
+    assert selectors.about(GUEST, version, "conformance", [result.pk]) == {result.pk: [second]}
+    assert selectors.about(GUEST, version, "benchmark", [result.pk + 1_000]) == {}
     for kind in ("benchmark", "conformance", "evaluation"):
         with pytest.raises(problems.NotFound):
             begin(bob, model, version=version, result=(kind, 999_999))
