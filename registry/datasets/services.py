@@ -228,7 +228,7 @@ def find_excess(
     stored = Blob.objects.filter(pk__in=set(files.values()).difference(missing))
     adding = sum(size for _, size in coming.values())
     try:
-        quotas.check(user, namespace, adding + selectors.bytes_to_add(namespace, stored))
+        quotas.check(user, namespace, adding, stored=selectors.bytes_to_add(namespace, stored))
     except problems.QuotaExceeded as fault:
         yield fault
 

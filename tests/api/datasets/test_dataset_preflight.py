@@ -83,11 +83,28 @@ def test_every_problem_in_one_answer(ada, api, settings):
     assert rows() == before
 
 
-def test_only_so_many_problems(ada, api):
+def test_only_so_many_files_are_named(ada, api, settings):
+    settings.HUB_LIMITS_FILE_BYTES = 7
+    Namespace.objects.filter(slug="ada").update(quota_bytes=7)
     files = {f"../{at}": NEW for at in range(100)}
-    answer = api(ada).post(ADDRESS, body(files=files, splits=[]))
+    files |= {f"{at}": f"sha256:{at:064}" for at in range(100)}
+    answer = api(ada).post(ADDRESS, body(files=files, splits={}, sizes=dict.fromkeys(files, 8)))
     problem(answer, 422, "path-invalid")
-    assert len(pointers(answer)) == 20
+    assert len(pointers(answer)) == 20 + 1 + 20
+    assert "exceed the quota" in answer.json()["errors"][-1]["detail"]
+
+
+def test_what_was_sent_already_is_counted_once(ada, api, settings):
+    settings.HUB_LIMITS_USER_BYTES = 100
+    Namespace.objects.filter(slug="ada").update(quota_bytes=100)
+    mine = api(ada)
+    digest = mine.upload(b"x" * 60)["Hub-Blob"]
+    content = body(files={"test.csv": digest}, sizes={"test.csv": 60})
+    assert mine.post(ADDRESS, content).status_code == 200
+    content = body(files={"test.csv": digest, "more": NEW}, sizes={"test.csv": 60, "more": 40})
+    assert mine.post(ADDRESS, content).status_code == 200
+    content["sizes"]["more"] = 41
+    problem(mine.post(ADDRESS, content), 413, "quota-exceeded")
 
 
 @pytest.mark.parametrize(
