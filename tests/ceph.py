@@ -28,8 +28,8 @@ KEY, SECRET = "hub-test-key", "hub-test-secret"
 BUCKET = "models"
 START_SECONDS = 120
 
-# One daemon of each kind, one copy of each object, and no warnings about that. One monitor alone has
-# nobody to wait for: with the default of a second for each change, starting takes half as long
+# One daemon of each kind, one copy of each object, and no warnings about that. One monitor alone
+# has nobody to wait for: with the default of a second for each change, starting takes half as long
 # again.
 CONFIGURATION = r"""
 [global]

@@ -1,13 +1,14 @@
 """Data sets of a hub from this machine: publish and download versions, read and list entries.
 
-A version is published in one step, after its files were uploaded: nothing is visible before.
+A version, and with the first one its entry, is published in one step after its files were uploaded.
+Nothing is visible before.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from http import HTTPStatus
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -18,7 +19,7 @@ from hub.protocol import problems
 from hub.protocol import splits as protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from hub.client.cache import RemoteFile
     from hub.client.hub import Hub
@@ -45,9 +46,10 @@ def push(
 
     `splits` are a list as docs/datasets.md describes it, or a YAML or JSON file with one; without
     it a splits.yaml or splits.json in the folder is read. What a version holds already is that
-    version. With a `namespace`, an entry that is missing is made there. Before a file is sent,
-    raise `NotFound` for an entry that is missing, `InvalidRequest` for splits that do not fit the
-    files, `PathInvalid`, `NotAllowed`, `TooLarge` and `QuotaExceeded`.
+    version. With a `namespace`, an entry that is missing is made there together with the version.
+    Before a file is sent, raise `NotFound` for an entry that is missing, `InvalidRequest` for
+    splits that do not fit the files, `InvalidName`, `PathInvalid`, `NotAllowed`, `StateConflict`,
+    `TooLarge` and `QuotaExceeded`; `errors` names all of the reasons.
     """
     from hub.client import local_files  # noqa: PLC0415  (each verb imports what it needs)
 
@@ -55,36 +57,34 @@ def push(
     selected = local_files.contents(Path(path), follow_links=follow_links)
     document = _take_splits(splits, selected, follow_links=follow_links)
     protocol.parse(document, frozenset(selected))
-    _open_entry(hub, name, namespace, progress=progress)
     files = local_files.measure(selected, progress=progress)
     content = {
+        "namespace": namespace or "",
         "files": {file.path: f"sha256:{file.sha256}" for file in files},
         "splits": document,
         "message": message,
         "sizes": {file.path: file.size for file in files},
     }
-    try:
-        version, is_new = _publish(hub, name, content)
-    except problems.BlobUnknown as error:
-        missing = error.extensions.get("missing")
-        sent = _send(
-            hub, name, files, missing if isinstance(missing, list) else None, progress=progress
-        )
-        version, is_new = _publish(hub, name, content)
-    else:
-        sent = []
-    if is_new or sent:
-        digests = {file.sha256 for file in files}
-        say(
-            f"{name}: {counting.plural(len(sent), 'file')} sent "
-            f"({counting.size(sum(file.size for file in sent))}), "
-            f"{len(digests) - len(sent)} already on the hub, {len(files) - len(digests)} copied",
-            is_shown=progress,
-        )
-    else:
-        say(f"{name}: identical to version {version['number']}, so nothing was sent",
+    address = _address(name)
+    checked = _preflight(hub, address, content)
+    if checked.identical_to is not None:
+        say(f"{name}: identical to version {checked.identical_to}, so nothing was sent",
             is_shown=progress)  # fmt: skip
-    return version
+        return dict(hub.transport.get(f"{address}/versions/{checked.identical_to}"))
+    sent = _send(hub, name, files, checked.missing, progress=progress)
+    # The same content is the same version, so a second request does no harm.
+    path = f"{address}/versions"
+    answer = hub.transport.request("POST", path, content=content, repeatable=True)
+    if checked.creates:
+        say(f"{name}: created", is_shown=progress)
+    digests = {file.sha256 for file in files}
+    say(
+        f"{name}: {counting.plural(len(sent), 'file')} sent "
+        f"({counting.size(sum(file.size for file in sent))}), "
+        f"{len(digests) - len(sent)} already on the hub, {len(files) - len(digests)} copied",
+        is_shown=progress,
+    )
+    return dict(answer.json())
 
 
 def read(hub: Hub, name: str) -> dict[str, Any]:
@@ -218,40 +218,45 @@ def _unreadable(name: str, error: Exception) -> problems.InvalidRequest:
     return problems.InvalidRequest(f"The splits {name} cannot be read: {error}")
 
 
-def _open_entry(hub: Hub, name: str, namespace: str | None, *, progress: bool | None) -> None:
-    """See that the entry exists; make it where a namespace is given."""
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What a push would do: make the entry, send the files of ``missing`` paths, or nothing."""
+
+    creates: bool
+    missing: frozenset[str]
+    identical_to: int | None
+
+
+def _preflight(hub: Hub, address: str, content: dict[str, Any]) -> Preflight:
+    """Ask what a push would do; nothing is stored. Raise what it would run into."""
     try:
-        hub.transport.get(_address(name))
+        answer = hub.transport.request(
+            "POST", f"{address}/preflight", content=content, repeatable=True
+        ).json()
     except problems.NotFound as error:
-        if namespace is None:
+        if not content["namespace"]:
             error.add_note("Pass a namespace (hub dataset push --namespace) to create the entry.")
-            raise
-        content = {"namespace": namespace, "slug": name}
-        hub.transport.request("POST", ADDRESS, content=content)
-        say(f"{name}: created", is_shown=progress)
-
-
-def _publish(hub: Hub, name: str, content: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """The version with this content, and whether it is new; the hub checks all before it asks."""
-    # The same content is the same version, so a second request does no harm.
-    answer = hub.transport.request(
-        "POST", f"{_address(name)}/versions", content=content, repeatable=True
-    )
-    return dict(answer.json()), answer.status == HTTPStatus.CREATED
+        raise
+    try:
+        number = answer["identical_to"]
+        return Preflight(
+            creates=bool(answer["creates"]),
+            missing=frozenset(answer["missing"]),
+            identical_to=None if number is None else int(number),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise problems.Unreachable(
+            f"The hub's response is incomplete ({error!r}). Is HUB_URL the address of a model hub?"
+        ) from None
 
 
 def _send(
-    hub: Hub, name: str, files: list[LocalFile], missing: list[Any] | None, *, progress: bool | None
+    hub: Hub, name: str, files: list[LocalFile], missing: Container[str], *, progress: bool | None
 ) -> list[LocalFile]:
-    """Upload the files that the hub misses, each content once; all of them where it names none.
-
-    Returns those that were sent.
-    """
+    """Upload the files of these paths, each content once; return those that were sent."""
     from hub.client.upload import Upload  # noqa: PLC0415
 
-    by_digest = {
-        file.sha256: file for file in files if missing is None or f"sha256:{file.sha256}" in missing
-    }
+    by_digest = {file.sha256: file for file in files if file.path in missing}
     total = sum(file.size for file in by_digest.values())
     with Bar(name, total, files=len(by_digest), is_shown=progress) as bar:
         for file in by_digest.values():

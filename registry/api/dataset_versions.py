@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import splits
@@ -16,13 +17,12 @@ from registry.api.addresses import api_url
 from registry.api.inputs import FilesParser, Input, parse
 from registry.api.parameters import PAGED, asks
 from registry.api.serializers import Digest
-from registry.datasets import selectors, services
+from registry.datasets import preflight, selectors, services
 from registry.models import DatasetFile, DatasetVersion
 
 if TYPE_CHECKING:
     from django.http import HttpResponseBase
     from rest_framework.request import Request
-    from rest_framework.response import Response
 
 
 class SplitInputOutput(serializers.Serializer[Any]):
@@ -118,6 +118,12 @@ class SplitsField(serializers.JSONField):
 class DatasetVersionInput(Input):
     """A new version of a data set."""
 
+    namespace = serializers.CharField(
+        max_length=96,
+        allow_blank=True,
+        default="",
+        help_text="namespace in which a missing data set is made together with its first version",
+    )
     files = serializers.DictField(
         child=serializers.CharField(max_length=71),
         help_text="path of each file -> `sha256:<hex>` of its bytes, uploaded before",
@@ -166,14 +172,46 @@ class DatasetVersionList(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Publish a version from uploaded files. Returns 200 if an equal version exists."""
-        version, is_new = services.publish_version(
-            request.user,
-            dataset=selectors.dataset(slug),
-            **parse(DatasetVersionInput, request.data),
+        version, is_new = services.publish(
+            request.user, slug=slug, **parse(DatasetVersionInput, request.data)
         )
         response = etags.respond(request, version_data(version), status=201 if is_new else 200)
         response["Location"] = version_url(version)
         return response
+
+
+class DatasetPreflightOutput(serializers.Serializer[Any]):
+    """The effects of publishing a version."""
+
+    creates = serializers.BooleanField(help_text="whether the data set does not exist yet")
+    missing = serializers.ListField(
+        child=serializers.CharField(), help_text="paths whose content the hub needs"
+    )
+    missing_bytes = serializers.IntegerField(help_text="size of that content; equal files once")
+    identical_to = serializers.IntegerField(
+        allow_null=True, help_text="number of the version that has the same files and splits"
+    )
+
+
+class DatasetPreflight(APIView):
+    """A version that is not published."""
+
+    parser_classes = [FilesParser]
+
+    @extend_schema(
+        operation_id="datasets_preflight",
+        request=DatasetVersionInput,
+        responses=DatasetPreflightOutput,
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Check names, permissions, files, splits and quota of a version. Nothing is stored.
+
+        A refusal is the first problem; its `errors` are those of all problems.
+        """
+        body = parse(DatasetVersionInput, request.data)
+        checked = preflight.check(request.user, slug=slug, **body)
+        headers = {"Cache-Control": "no-store"}
+        return Response(DatasetPreflightOutput(checked).data, headers=headers)
 
 
 class DatasetVersionDetail(APIView):

@@ -72,6 +72,8 @@ urlpatterns = [
         f"{DATASET}/versions/<number:number>/files/<path:path>",
         dataset_versions.DatasetFileDetail.as_view(),
     ),
+    # Any text, so that the answer says why a name cannot be used.
+    path("datasets/<path:slug>/preflight", dataset_versions.DatasetPreflight.as_view()),
     path("collections", collections.CollectionList.as_view()),
     path(COLLECTION, collections.CollectionDetail.as_view()),
     path(f"{COLLECTION}/models", collections.CollectionModelList.as_view()),

@@ -21,10 +21,11 @@ from registry.core.permissions import require
 from registry.datasets import selectors
 from registry.models import Blob, Dataset, DatasetFile, DatasetVersion
 from registry.models.datasets import DATASET_SLUG, WEB_ADDRESS, PersonalData
+from registry.people import selectors as people_selectors
 from registry.storage.services import blobs, quotas, uploads
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from registry.core.permissions import Actor
     from registry.models import Namespace, User
@@ -54,14 +55,7 @@ def create(actor: Actor, *, namespace: Namespace, slug: str, **described: Any) -
     ``described`` are fields of EDITABLE; without a title the slug is the title.
     """
     require(actor, "dataset.create", namespace)
-    if not re.fullmatch(DATASET_SLUG, slug):
-        raise problems.InvalidName.at(
-            "/slug",
-            f"The name {slug[:120]!r} cannot be used. Use 1 to 96 lower-case letters, digits, '_' "
-            "or '-', starting and ending with a letter or digit.",
-        )
-    if slug in RESERVED:
-        raise problems.NameReserved.at("/slug", f"{slug!r} is reserved for an address of the hub.")
+    check_slug(slug)
     if Dataset.objects.filter(slug=slug).exists():
         raise problems.NameTaken.at(
             "/slug", f"Data set {slug} already exists. Edit it, or choose another name."
@@ -70,6 +64,18 @@ def create(actor: Actor, *, namespace: Namespace, slug: str, **described: Any) -
     _describe(dataset, described)
     events.record("dataset.created", dataset, actor=actor, namespace=namespace.slug)
     return dataset
+
+
+def check_slug(slug: str) -> None:
+    """Raise InvalidName or NameReserved for a name that no new entry can have."""
+    if not re.fullmatch(DATASET_SLUG, slug):
+        raise problems.InvalidName.at(
+            "/slug",
+            f"The name {slug[:120]!r} cannot be used. Use 1 to 96 lower-case letters, digits, '_' "
+            "or '-', starting and ending with a letter or digit.",
+        )
+    if slug in RESERVED:
+        raise problems.NameReserved.at("/slug", f"{slug!r} is reserved for an address of the hub.")
 
 
 @transaction.atomic
@@ -111,6 +117,29 @@ def restore(actor: Actor, *, dataset: Dataset) -> Dataset:
 
 
 @transaction.atomic
+def publish(
+    actor: Actor, *, slug: str, namespace: str = "", **content: Any
+) -> tuple[DatasetVersion, bool]:
+    """Publish a version of the data set of that name; a missing one is made with it.
+
+    The entry is made in ``namespace`` and in the same transaction, so a refusal leaves none.
+    ``content`` is that of ``publish_version``. Raises NotFound without a namespace, and what
+    ``create`` and ``publish_version`` do.
+    """
+    try:
+        dataset = selectors.dataset(slug)
+    except problems.NotFound:
+        if not namespace:
+            raise
+        owner = people_selectors.namespace(namespace)
+        try:
+            dataset = create(actor, namespace=owner, slug=slug)
+        except problems.NameTaken:  # by another push, just now
+            dataset = selectors.dataset(slug)
+    return publish_version(actor, dataset=dataset, **content)
+
+
+@transaction.atomic
 def publish_version(
     actor: Actor,
     *,
@@ -129,21 +158,21 @@ def publish_version(
     TooLarge, QuotaExceeded, StateConflict.
     """
     user = require(actor, "dataset.edit", dataset.namespace)
-    sha256s = _check_files(files)
+    sha256s, faults = parse_files(files)
+    if faults:
+        raise faults[0]
     parsed = parse_splits(splits, frozenset(files))
     digest = manifests.dataset_digest(sha256s, parsed)
     dataset = _lock(dataset)
-    if dataset.withdrawn_at is not None:
-        raise problems.StateConflict(
-            f"The data set {dataset.slug} is withdrawn. Restore it before you publish a version."
-        )
+    check_state(dataset)
     if same := dataset.versions.filter(sha256=digest).first():
         return same, False
     namespace = quotas.lock(dataset.namespace)
     named = set(sha256s.values())
     missing = selectors.missing(actor, named)
     if missing and sizes:
-        _expect_room(user, namespace, files=sha256s, missing=missing, sizes=sizes)
+        for fault in find_excess(user, namespace, files=sha256s, missing=missing, sizes=sizes):
+            raise fault
     selectors.expect_linkable(missing)
     held = blobs.hold(named)
     quotas.expect(namespace, adding=selectors.bytes_to_add(namespace, held.values()))
@@ -168,53 +197,70 @@ def publish_version(
     return version, True
 
 
-def _expect_room(
+def check_state(dataset: Dataset) -> None:
+    """Raise StateConflict for a data set that takes no versions."""
+    if dataset.withdrawn_at is not None:
+        raise problems.StateConflict(
+            f"The data set {dataset.slug} is withdrawn. Restore it before you publish a version."
+        )
+
+
+def find_excess(
     user: User,
     namespace: Namespace,
     *,
     files: Mapping[str, str],
     missing: Collection[str],
     sizes: Mapping[str, int],
-) -> None:
-    """Raise TooLarge or QuotaExceeded where the files that are yet to be sent cannot be."""
+) -> Iterator[problems.Problem]:
+    """Yield TooLarge and QuotaExceeded where the files that are yet to be sent cannot be.
+
+    ``files`` are paths with the hex digits of their digests.
+    """
     coming = {
         sha256: (path, sizes.get(path, 0)) for path, sha256 in files.items() if sha256 in missing
     }
     for path, size in coming.values():
-        uploads.expect_length(path, size)
+        try:
+            uploads.expect_length(path, size)
+        except problems.TooLarge as fault:
+            yield fault
     stored = Blob.objects.filter(pk__in=set(files.values()).difference(missing))
     adding = sum(size for _, size in coming.values())
-    quotas.check(user, namespace, adding + selectors.bytes_to_add(namespace, stored))
+    try:
+        quotas.check(user, namespace, adding, stored=selectors.bytes_to_add(namespace, stored))
+    except problems.QuotaExceeded as fault:
+        yield fault
 
 
-def _check_files(files: Mapping[str, str]) -> dict[str, str]:
-    """The paths with the hex digits of their digests; raises InvalidRequest, PathInvalid."""
-    if not files:
-        raise problems.InvalidRequest.at("/files", "A version needs at least one file.")
-    most = settings.HUB_LIMITS_FILES
-    if len(files) > most:
-        raise problems.InvalidRequest.at(
-            "/files", f"A version may hold at most {most:,} files. Pack small files together."
-        )
-    paths = {refs.check_path(path) for path in files}
-    for path in paths:
-        if clash := paths.intersection(_parents(path)):
-            raise problems.PathInvalid(
-                f"{path} and {min(clash)} cannot both exist: one is a folder."
-            )
+def parse_files(files: Mapping[str, str]) -> tuple[dict[str, str], list[problems.Problem]]:
+    """The paths with the hex digits of their digests, and every InvalidRequest or PathInvalid."""
     sha256s = {}
+    faults: list[problems.Problem] = []
+    most = settings.HUB_LIMITS_FILES
+    if not files:
+        detail = "A version needs at least one file."
+        faults.append(problems.InvalidRequest.at("/files", detail))
+    elif len(files) > most:
+        detail = f"A version may hold at most {most:,} files. Pack small files together."
+        faults.append(problems.InvalidRequest.at("/files", detail))
     for path, digest in files.items():
+        place = "/files/" + path.replace("~", "~0").replace("/", "~1")
         try:
+            _check_path(path, files)
             sha256s[path] = digests.parse(digest)
-        except problems.InvalidRequest as error:
-            place = path.replace("~", "~0").replace("/", "~1")
-            raise problems.InvalidRequest.at(f"/files/{place}", error.detail) from error
-    return sha256s
+        except (problems.PathInvalid, problems.InvalidRequest) as fault:
+            faults.append(type(fault).at(place, fault.detail))
+    return sha256s, faults
 
 
-def _parents(path: str) -> Iterable[str]:
+def _check_path(path: str, files: Collection[str]) -> None:
+    """Raise PathInvalid for what is no path, or one below another file."""
+    refs.check_path(path)
     parts = path.split("/")
-    return ("/".join(parts[:count]) for count in range(1, len(parts)))
+    for count in range(1, len(parts)):
+        if (parent := "/".join(parts[:count])) in files:
+            raise problems.PathInvalid(f"{path} and {parent} cannot both exist: one is a folder.")
 
 
 def _lock(dataset: Dataset) -> Dataset:

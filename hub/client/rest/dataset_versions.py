@@ -99,6 +99,10 @@ class DatasetVersionsGroup(Group):
         files: Annotated[
             Mapping[str, str], "path of each file -> sha256:<hex> of its bytes, uploaded before"
         ],
+        namespace: Annotated[
+            str | None,
+            "namespace in which a missing data set is made together with its first version",
+        ] = None,
         splits: Sequence[Mapping[str, Any]] | None = None,
         message: str | None = None,
         sizes: Annotated[
@@ -111,7 +115,15 @@ class DatasetVersionsGroup(Group):
             DatasetVersion,
             "POST",
             f"datasets/{part(slug)}/versions",
-            content=json_of({"files": files, "splits": splits, "message": message, "sizes": sizes}),
+            content=json_of(
+                {
+                    "namespace": namespace,
+                    "files": files,
+                    "splits": splits,
+                    "message": message,
+                    "sizes": sizes,
+                }
+            ),
         )
 
     def croissant(self, slug: str, number: int) -> str:

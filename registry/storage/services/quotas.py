@@ -97,10 +97,14 @@ def expect(namespace: Namespace, own: int = 0, *, adding: int = 0) -> None:
     _fits(of_namespace(lock(namespace)), f"The namespace {namespace.slug}", own, adding)
 
 
-def check(user: User, namespace: Namespace, adding: int) -> None:
-    """Raise QuotaExceeded where bytes that a user is about to send cannot fit; locks nothing."""
-    _fits(of_namespace(namespace), f"The namespace {namespace.slug}", 0, adding)
-    _fits(of_user(user), "Your uploads that are not in a version yet", 0, adding)
+def check(user: User, namespace: Namespace, adding: int, *, stored: int = 0) -> None:
+    """Raise QuotaExceeded where bytes that a user is about to send cannot fit; locks nothing.
+
+    ``stored`` bytes are sent already, and will count for the namespace as well.
+    """
+    _fits(of_namespace(namespace), f"The namespace {namespace.slug}", 0, adding + stored)
+    if adding:
+        _fits(of_user(user), "Your uploads that are not in a version yet", 0, adding)
 
 
 def expect_chunks(namespace: Namespace, size: int) -> None:

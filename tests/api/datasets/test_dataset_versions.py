@@ -7,7 +7,10 @@ import hashlib
 import pytest
 from django.db import IntegrityError, transaction
 
+from hub.protocol import problems
+from registry.datasets import selectors
 from registry.models import (
+    Dataset,
     DatasetFile,
     DatasetVersion,
     Event,
@@ -307,3 +310,47 @@ def test_the_database_lets_no_version_change(ada, stones, change):
 def test_a_reader_of_the_namespace_publishes_nothing(ada, bob, api, stones):
     Membership.objects.create(namespace=stones.namespace, user=bob, role=Membership.Role.READER)
     assert publish(api(bob)).status_code == 403
+
+
+def test_a_first_version_brings_its_entry(ada, bob, api):
+    mine = api(ada)
+    made = publish(mine, namespace="ada")
+    assert made.status_code == 201, made.content
+    assert publish(mine, namespace="ada").status_code == 200
+    assert api().get("datasets/stones").json()["namespace"] == "ada"
+    verbs = Event.objects.filter(verb__startswith="dataset.").values_list("verb", flat=True)
+    assert list(verbs.order_by("pk")) == ["dataset.created", "dataset.published"]
+    # One that exists stays where it is.
+    factories.namespace(ada, "lab")
+    assert publish(mine, b"more\n", namespace="lab", splits=()).json()["number"] == 2
+    assert api().get("datasets/stones").json()["namespace"] == "ada"
+    assert publish(api(bob), namespace="bob").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({}, 404),
+        ({"namespace": "nowhere"}, 404),
+        ({"namespace": "bob"}, 403),
+        ({"namespace": "ada", "files": {"test.csv": f"sha256:{'0' * 64}"}}, 422),
+        ({"namespace": "ada", "splits": {}}, 400),
+    ],
+)
+def test_a_refused_first_version_brings_none(ada, bob, api, changes, status):
+    answer = publish(api(ada), **changes)
+    assert answer.status_code == status, answer.content
+    assert not Dataset.objects.exists()
+    assert not Event.objects.filter(verb__startswith="dataset.").exists()
+
+
+def test_an_entry_that_another_push_makes_meanwhile_gets_the_version(ada, api, monkeypatch):
+    find = selectors.dataset
+
+    def find_late(slug):
+        monkeypatch.setattr(selectors, "dataset", find)
+        factories.dataset(ada, slug)
+        raise problems.NotFound
+
+    monkeypatch.setattr(selectors, "dataset", find_late)
+    assert publish(api(ada), namespace="ada").json()["number"] == 1

@@ -257,6 +257,7 @@ class _Handler(BaseHTTPRequestHandler):
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/evaluations", self._evaluations),
             (r"/api/v1/datasets", self._datasets),
             (r"/api/v1/datasets/([\w-]+)", self._dataset),
+            (r"/api/v1/datasets/([\w-]+)/preflight", self._dataset_preflight),
             (r"/api/v1/datasets/([\w-]+)/versions", self._dataset_versions),
             (r"/api/v1/datasets/([\w-]+)/versions/(\d+)", self._dataset_version),
             (r"/api/v1/jobs/([\w-]+)", self._job),
@@ -401,23 +402,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._json({"items": self.hub.evaluations, "next": None})
 
-    def _datasets(self, query, body) -> None:
-        if self.command == "POST":
-            given = json.loads(body)
-            entry = {
-                "title": given["slug"],
-                "license": "",
-                "iri": "",
-                "personal_data": "unknown",
-                "withdrawn_at": None,
-                "reason": "",
-                "url": "http://public.example/d",
-                **given,
-            }
-            self.hub.datasets[given["slug"]] = entry
-            self.hub.dataset_versions[given["slug"]] = []
-            self._json(entry, 201)
-            return
+    def _datasets(self, query, **_) -> None:
         names = sorted(name for name in self.hub.datasets if query.get("q", [""])[0] in name)
         names = [name for name in names if name > query.get("cursor", [""])[0]]
         limit = int(query["limit"][0])
@@ -431,24 +416,52 @@ class _Handler(BaseHTTPRequestHandler):
             raise problems.NotFound(f"There is no data set {slug}.")
         self._json(self.hub.datasets[slug])
 
+    def _dataset_preflight(self, slug: str, body, **_) -> None:
+        given = json.loads(body)
+        if slug not in self.hub.datasets and not given["namespace"]:
+            raise problems.NotFound(f"There is no data set {slug}.")
+        _, sha256, missing = self._dataset_content(given)
+        versions = self.hub.dataset_versions.get(slug, [])
+        self._json(
+            {
+                "creates": slug not in self.hub.datasets,
+                "missing": [path for path, digest in given["files"].items() if digest in missing],
+                "missing_bytes": 0,
+                "identical_to": next(
+                    (one["number"] for one in versions if one["sha256"] == sha256), None
+                ),
+            }
+        )
+
+    def _dataset_content(self, given):
+        """The splits of a version that is sent, its digest, and the digests that are missing."""
+        digests = {path: digest.removeprefix("sha256:") for path, digest in given["files"].items()}
+        if sum(given["sizes"].values()) > self.hub.quota_bytes:
+            raise problems.QuotaExceeded("The namespace ada exceeds its quota.")
+        parsed = splits.parse(given["splits"], frozenset(digests))
+        missing = {f"sha256:{one}" for one in {*digests.values()} - self.hub.linkable}
+        return parsed, f"sha256:{manifests.dataset_digest(digests, parsed)}", missing
+
     def _dataset_versions(self, slug: str, body, **_) -> None:
-        versions = self.hub.dataset_versions[slug]
+        versions = self.hub.dataset_versions.get(slug, [])
         if self.command == "GET":
             self._json({"items": versions[::-1], "next": None})
             return
         given = json.loads(body)
-        digests = {path: digest.removeprefix("sha256:") for path, digest in given["files"].items()}
-        missing = sorted({*digests.values()} - self.hub.linkable)
-        if sum(given["sizes"].values()) > self.hub.quota_bytes:
-            raise problems.QuotaExceeded("The namespace ada exceeds its quota.")
+        parsed, sha256, missing = self._dataset_content(given)
         if missing:
-            names = [f"sha256:{sha256}" for sha256 in missing]
-            raise problems.BlobUnknown("You have not uploaded all of them.", missing=names)
-        parsed = splits.parse(given["splits"], frozenset(digests))
-        sha256 = f"sha256:{manifests.dataset_digest(digests, parsed)}"
+            raise problems.BlobUnknown("You have not uploaded all of them.")
+        if slug not in self.hub.datasets:
+            self.hub.datasets[slug] = {
+                "slug": slug, "namespace": given["namespace"], "title": slug, "license": "",
+                "iri": "", "personal_data": "unknown", "withdrawn_at": None, "reason": "",
+                "url": "http://public.example/d",
+            }  # fmt: skip
+            self.hub.dataset_versions[slug] = versions
         if same := [one for one in versions if one["sha256"] == sha256]:
             self._json(same[0])
             return
+        digests = {path: digest.removeprefix("sha256:") for path, digest in given["files"].items()}
         files = [self.hub.file(path, digest) for path, digest in sorted(digests.items())]
         version = {
             "number": len(versions) + 1, "sha256": sha256, "message": given["message"],

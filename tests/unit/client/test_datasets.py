@@ -132,6 +132,14 @@ def test_an_entry_is_made_only_where_a_namespace_is_given(fake, folder, capsys):
     assert fake.datasets == {}
 
 
+@pytest.mark.parametrize("content", [b"[]", b"{}", b'{"creates": true, "missing": 3}'])
+def test_an_answer_that_is_no_preflight(fake, folder, content):
+    fake.answers.append((200, {"Content-Type": "application/json"}, content))
+    with pytest.raises(problems.Unreachable, match="incomplete"):
+        hub.push_dataset("stones", folder, namespace="ada")
+    assert fake.count("POST", "/uploads") == 0
+
+
 def test_a_link_out_of_the_folder_is_not_followed(fake, folder, tmp_path):
     (tmp_path / "secret.csv").write_text("secret")
     (folder / "link.csv").symlink_to(tmp_path / "secret.csv")
