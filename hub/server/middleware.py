@@ -87,6 +87,10 @@ class ProblemMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            parameters.expect_storable(request)
+        except problems.Problem as problem:
+            return show(request, problem)
         return self._get_response(request)
 
     def process_view(

@@ -375,14 +375,14 @@ def _passes(places: Places, values: tuple[str, ...]) -> list[str]:
     for value in values:
         ran = f"earl:subject ?version ; hub:runtime {literal(value)} ; earl:result/earl:outcome"
         tests = ", ".join(f"<{places.test(value, check)}>" for check in ("bundled", "reference"))
-        compared = f"{{ ?test earl:test ?compared ; {ran} %s . FILTER(?compared IN ({tests})) }}"
+        passed, unjudged = (
+            f"{{ ?test earl:test ?compared ; {ran} earl:{outcome} . FILTER(?compared IN ({tests})) }}"
+            for outcome in ("passed", "cantTell")
+        )
         lines += [
             f"FILTER EXISTS {{ ?test {ran} earl:passed }}",
             f"FILTER NOT EXISTS {{ ?test {ran} earl:failed }}",
-            (
-                f"FILTER(EXISTS {compared % 'earl:passed'} || "
-                f"NOT EXISTS {compared % 'earl:cantTell'})"
-            ),
+            f"FILTER(EXISTS {passed} || NOT EXISTS {unjudged})",
         ]
     return lines
 

@@ -78,6 +78,21 @@ def expect(request: HttpRequest, view: Callable[..., Any]) -> None:
         check(request.GET, accepted)
 
 
+def expect_storable(request: HttpRequest) -> None:
+    """Raise NotFound or InvalidRequest for an address with a null character.
+
+    PostgreSQL takes none in a text, not even to look for it.
+    """
+    if "\0" in request.path:
+        raise problems.NotFound("There is nothing at this address, which has a null character.")
+    if "%00" in request.META["QUERY_STRING"]:
+        for name, values in request.GET.lists():
+            if "\0" in name or any("\0" in value for value in values):
+                raise problems.InvalidRequest.at(
+                    f"/{name}", "Remove the null character (%00) from the address."
+                )
+
+
 def check(names: Iterable[str], accepted: frozenset[str]) -> None:
     """Raise InvalidRequest for names that are not known, with those that are near."""
     unknown = [name for name in names if name not in accepted]

@@ -33,9 +33,7 @@ _NOT_USED = (Version.State.DRAFT, Version.State.WITHDRAWN)
 
 def dataset(slug: str) -> Dataset:
     """The entry of that name, ignoring case; raises NotFound."""
-    rows = Dataset.objects.select_related("namespace").filter(slug=slug.lower())
-    # PostgreSQL takes no query with a null character.
-    entry = None if "\0" in slug else rows.first()
+    entry = Dataset.objects.select_related("namespace").filter(slug=slug.lower()).first()
     if entry is None:
         raise problems.NotFound(f"Data set {slug} not found. See /datasets for the list.")
     return entry
