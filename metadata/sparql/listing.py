@@ -376,7 +376,7 @@ def _passes(places: Places, values: tuple[str, ...]) -> list[str]:
         ran = f"earl:subject ?version ; hub:runtime {literal(value)} ; earl:result/earl:outcome"
         tests = ", ".join(f"<{places.test(value, check)}>" for check in ("bundled", "reference"))
         passed, unjudged = (
-            f"{{ ?test earl:test ?compared ; {ran} earl:{outcome} . FILTER(?compared IN ({tests})) }}"
+            f"{{ ?test earl:test ?one ; {ran} earl:{outcome} . FILTER(?one IN ({tests})) }}"
             for outcome in ("passed", "cantTell")
         )
         lines += [

@@ -48,8 +48,8 @@ def test_in_a_path(client, ada, text):
 def test_in_a_parameter(client, ada, value):
     version = factories.listed(ada)
     failed = set()
-    for path, view in addresses("net"):
-        path = path.replace("/net/net", f"/{version.model.ref}")
+    for address, view in addresses("net"):
+        path = address.replace("/net/net", f"/{version.model.ref}")
         for name in declared(view):
             answer = client.get(f"{path}?{name}={value}")
             if answer.status_code >= 500:
