@@ -100,9 +100,9 @@ def render(
         try:
             page = parsing.run(_markup, text, files, sorted(paths), name, short=short)
         except problems.TextTooCostly:
-            page = _as_text(text, name, "It takes too long to render.")
+            page = plain(text, name, "It takes too long to render.")
         except problems.Unavailable:
-            return mark_safe(_as_text(text, name, _BUSY))  # noqa: S308 - the text in it is escaped
+            return plain(text, name, _BUSY)
         page = page.replace(_COPY, _COPY_BUTTON.format(static("frontend/icons.svg")))
         _PAGES.put(key, page)
     return mark_safe(page)  # noqa: S308 - sanitised and re-escaped by _Page
@@ -117,7 +117,7 @@ def _markup(text: str, files: str, paths: list[str], name: str = "card") -> str:
     """What `render` gives, as plain text for the wire; in a child where it is long."""
     written, formulas = card_syntax.written(text)
     if _nests_too_deep(written):
-        return _as_text(text, name, "Its HTML is nested too deeply to render.")
+        return plain(text, name, "Its HTML is nested too deeply to render.")
     markup = nh3.clean(
         written,
         tags=_TAGS,
@@ -139,7 +139,7 @@ def _markup(text: str, files: str, paths: list[str], name: str = "card") -> str:
     return f"<details><summary>Contents</summary><ul>{listed}</ul></details>{''.join(page.out)}"
 
 
-def _as_text(text: str, name: str, reason: str) -> str:
+def plain(text: str, name: str, reason: str) -> SafeString:
     """A card that is not rendered, with one line that says why."""
     what = name.partition("-")[0]
     return format_html("<p>This {} is shown as plain text. {}</p><pre>{}</pre>", what, reason, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.contrib import messages
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 PAGE = 30
 COMMENTS = 50
+# How long a page renders comments that were not rendered before; the others are plain text.
+RENDER_SECONDS = 2.0
+_NOT_RENDERED = "Reload the page to have more of its long comments rendered."
 
 
 class CommentRow(NamedTuple):
@@ -113,10 +117,7 @@ def _show(request: HttpRequest, discussion: Discussion, form: Form) -> HttpRespo
             "discussion": discussion,
             "evidence_title": evidence.title(discussion),
             "evidence_url": evidence_path(discussion),
-            "rows": [
-                _row(actor, discussion, one, sees_hidden=may_moderate)
-                for one in comments[:COMMENTS]
-            ],
+            "rows": _rows(actor, discussion, comments[:COMMENTS], sees_hidden=may_moderate),
             "may_moderate": may_moderate,
             "may_write": selectors.may_write(actor, model),
             "may_edit": selectors.may_edit(actor, discussion),
@@ -128,20 +129,28 @@ def _show(request: HttpRequest, discussion: Discussion, form: Form) -> HttpRespo
     )
 
 
-def _row(
-    actor: Actor, discussion: Discussion, comment: Comment, *, sees_hidden: bool
-) -> CommentRow:
-    is_hidden = comment.hidden_at is not None
-    if is_hidden and not sees_hidden:
-        return CommentRow(comment, None, may_edit=False)
+def _rows(
+    actor: Actor, discussion: Discussion, comments: list[Comment], *, sees_hidden: bool
+) -> list[CommentRow]:
     # A relative link leads into the version that the discussion is about.
     files = (
         version_head.place(discussion.version, "version-file", "-")[:-1]
         if discussion.version
         else f"{_url('discussions', discussion.model)}/"
     )
-    body = markdown.render(comment.body, files, name=f"comment-{comment.number}")
-    return CommentRow(comment, body, selectors.may_edit(actor, comment) and not is_hidden)
+    until = time.monotonic() + RENDER_SECONDS
+    rows = []
+    for comment in comments:
+        is_hidden = comment.hidden_at is not None
+        body, name = None, f"comment-{comment.number}"
+        if not is_hidden or sees_hidden:
+            if time.monotonic() < until:
+                body = markdown.render(comment.body, files, name=name)
+            else:
+                body = markdown.plain(comment.body, name, _NOT_RENDERED)
+        may_edit = selectors.may_edit(actor, comment) and not is_hidden
+        rows.append(CommentRow(comment, body, may_edit))
+    return rows
 
 
 @accepts("version", "evidence", "node")

@@ -295,6 +295,19 @@ def test_comments_come_in_pages(hub, monkeypatch):
     assert added["Location"] == f"{PLACE}/1?after=2#comment-4"
 
 
+def test_a_page_renders_long_comments_for_a_while_and_says_so(hub, monkeypatch):
+    from frontend.pages.discussions import views
+
+    _, bob, _, model, _ = hub
+    discussion = begin(bob, model)
+    services.comment(bob, discussion=discussion, body="**Bold** <b>too</b>")
+    assert "<strong>Bold</strong>" in text(Client().get(f"{PLACE}/1"))
+    monkeypatch.setattr(views, "RENDER_SECONDS", 0.0)
+    page = Client().get(f"{PLACE}/1").content.decode()
+    assert "<pre>**Bold** &lt;b&gt;too&lt;/b&gt;</pre>" in page
+    assert page.count("Reload the page to have more") == 2
+
+
 def test_the_feed_has_what_everybody_sees(hub, settings):
     ada, bob, _, model, version = hub
     begin(bob, model, "First & <last>", version=version)
