@@ -145,7 +145,7 @@ def _measured(
             value=claimed - less,
             low=claimed - less - Decimal("0.01"),
             high=claimed - less + Decimal("0.01"),
-            dataset=_slug(result["dataset"]["type"]),
+            dataset=entry_slug(result["dataset"]["type"]),
             dataset_version=1,
             split="test",
             rows=1000,
@@ -196,7 +196,7 @@ def _result(chance: random.Random) -> dict[str, Any]:
     }
 
 
-def _slug(dataset: str) -> str:
+def entry_slug(dataset: str) -> str:
     return f"set-{dataset.rpartition('/')[2]}"
 
 
@@ -205,7 +205,7 @@ def _entries(card: dict[str, Any]) -> tuple[facts.EntryFacts, ...]:
     if "model-index" not in card:
         return ()
     dataset = card["model-index"][0]["results"][0]["dataset"]["type"]
-    return (facts.EntryFacts(_slug(dataset), (dataset,)),)
+    return (facts.EntryFacts(entry_slug(dataset), (dataset,)),)
 
 
 def _dataset(number: int) -> str:
