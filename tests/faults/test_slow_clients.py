@@ -20,7 +20,7 @@ IDLE = min(10_000, resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 1_000)
 @pytest.fixture(scope="module")
 def large(hub):
     """The path of a file that no socket's buffers hold."""
-    content = b"\x08" + os.urandom(2**25)  # a first byte that is no other format's
+    content = b"\x08" + os.urandom(2**25 - 1)  # a first byte that is no other format's
     return f"/api/v1/{hub.draft('large', content)}/files/model.onnx"
 
 
