@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 NO_PULL_REQUESTS = (
     "This hub has no pull requests. To propose a change, commit to a branch: create_branch, then "
-    "upload with revision=<branch>; tell of it in a discussion."
+    "upload with revision=<branch>. Describe it in a discussion."
 )
 PAGE = 50
 _ID = re.compile(r"[0-9a-f]{24}")
