@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
@@ -131,7 +132,9 @@ def test_a_place_that_is_left_goes_to_who_waits():
     assert entered.is_set()
 
 
-def test_time_is_counted_by_client(settings):
+def test_time_is_counted_by_client_and_minute(settings, monkeypatch):
+    clock = SimpleNamespace(time=lambda: 1_000_000_050.0)
+    monkeypatch.setattr(limits, "time", clock)
     settings.HUB_SPARQL_MINUTE_SECONDS = 5
     limits.charge("a", 3)
     assert limits.spent("a") == pytest.approx(3)
@@ -140,7 +143,10 @@ def test_time_is_counted_by_client(settings):
     limits.charge("a", 3)
     with pytest.raises(problems.Throttled) as refused:
         limits.spent("a")
-    assert 0 < refused.value.extensions["retry_after"] <= 60
+    seconds = refused.value.extensions["retry_after"]
+    assert 0 < seconds <= 60
+    monkeypatch.setattr(clock, "time", lambda: 1_000_000_050.0 + seconds)
+    assert limits.spent("a") == 0
 
 
 @pytest.fixture
