@@ -42,7 +42,7 @@ TASKS = ["image-classification", "object-detection", "text-generation", "fill-ma
 LICENSES = ["apache-2.0", "mit", "bsd-3-clause", "cc-by-4.0"]
 # How many of all models a search finds: most, a fortieth, one in two hundred.
 SEARCHES = {"search, common": "medical", "search, usual": "word400", "search, rare": "word2000"}
-# Parts of names and summaries: a tenth of them have the first, one the second, none the others.
+# Parts of names and summaries: a tenth of them have the first, a few the second, none the others.
 PARTS = {
     "part, common": "resnet",
     "part, rare": "-1234",

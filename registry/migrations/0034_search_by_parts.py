@@ -4,6 +4,8 @@ Without them a text that hardly any model has is looked for in every row. A data
 `pg_trgm`, or whose user may not create it, goes without two of them: lists are the same, but slow.
 """
 
+import sys
+
 from django.db import migrations
 
 TABLE = "registry_searchdocument"
@@ -42,7 +44,8 @@ def create(apps, schema_editor):
         cursor.execute(HAS_TRIGRAMS)
         has_trigrams = cursor.fetchone()[0]
     if not has_trigrams:
-        print(" without pg_trgm, see docs/operate.md, PostgreSQL", end="")  # noqa: T201
+        text = "PostgreSQL has no pg_trgm for this role: see docs/operate.md, PostgreSQL"
+        print(text, file=sys.stderr)  # noqa: T201
         return
     for name, expression in TRIGRAMS.items():
         execute(f"CREATE INDEX {name} ON {TABLE} USING gin (({expression}) gin_trgm_ops)")

@@ -5,9 +5,11 @@ import os
 import subprocess
 import sys
 import uuid
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psycopg2
 import pytest
 
 from tests.integration.conftest import execute
@@ -121,3 +123,24 @@ def test_the_squashed_migrations_make_the_schema_that_every_step_makes(addresses
     assert squashed["schema"] == steps["schema"]
     assert squashed["migrations"][0] < steps["migrations"][0]
     assert steps["migrations"][1] == 0, "an older database has nothing left to do"
+
+
+def test_a_role_that_may_create_no_extension_goes_without_trigrams(tmp_path):
+    url = os.environ.get("TEST_DATABASE_URL")
+    if not url:
+        pytest.skip("TEST_DATABASE_URL names no PostgreSQL server")
+    name = f"hub_{uuid.uuid4().hex[:12]}"
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    execute(url, f"CREATE ROLE {name} LOGIN")
+    execute(url, f"CREATE DATABASE {name}")
+    owned = urlsplit(url)._replace(path=f"/{name}").geturl()
+    try:
+        with closing(psycopg2.connect(owned)) as connection, connection, connection.cursor() as run:
+            run.execute(f"GRANT ALL ON SCHEMA public TO {name}")
+        schema = migrated(f"postgres://{name}@{host}/{name}", tmp_path, "squashed")["schema"]
+    finally:
+        execute(url, f"DROP DATABASE {name} WITH (FORCE)")
+        execute(url, f"DROP ROLE {name}")
+    indexes = " ".join(definition for (definition,) in schema["indexes"])
+    assert "search_short_part" in indexes
+    assert "search_part_of_title" not in indexes
