@@ -88,6 +88,8 @@ def _try(provider: str) -> str:
     raw, inputs, expected = _model()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    # One thread for each processor would be more than a child may have on a large machine.
+    options.intra_op_num_threads = 1
     if devices.is_gpu(provider) and hasattr(onnxruntime, "preload_dlls"):
         onnxruntime.preload_dlls()
     if provider != CPU:

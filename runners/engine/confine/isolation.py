@@ -29,10 +29,13 @@ HOSTNAME = "sandbox"
 _PYTHON_PATHS = ("stdlib", "platstdlib", "purelib", "platlib")
 _PLAIN_DEVICES = (Path("/dev/null"), Path("/dev/urandom"))
 _OPEN_WITH_DEVICES = 1024
+# What a driver's library asks about the machine before it opens a device.
 _DRIVERS = (
-    *(Path("/proc/driver/nvidia"), Path("/proc/devices"), Path("/sys/module/nvidia")),
-    *(Path("/sys/bus/pci/devices"), Path("/sys/devices/pci0000:00")),
+    *(Path("/proc/driver/nvidia"), Path("/proc/devices"), Path("/proc/sys/vm/mmap_min_addr")),
+    *(Path("/sys/module/nvidia"), Path("/sys/module/nvidia_uvm"), Path("/sys/bus/pci/devices")),
+    *(Path("/sys/devices/system/node"), Path("/sys/devices/system/memory/block_size_bytes")),
 )
+_SYSTEM_DEVICES = Path("/sys/devices")
 _CUDA = Path("/usr/local/cuda")
 # What a large model may take beyond the plain limits, so that they can stay small.
 _CPU_SECONDS_PER_GIB = 20
@@ -101,7 +104,7 @@ def with_devices(confinement: Confinement, devices: tuple[Path, ...]) -> Confine
     return replace(
         confinement,
         devices=devices,
-        readable=(*confinement.readable, *_DRIVERS),
+        readable=(*confinement.readable, *_DRIVERS, *sorted(_SYSTEM_DEVICES.glob("pci*"))),
         libraries=(_CUDA, *(Path(folder) for folder in folders if folder.startswith("/"))),
         limits=replace(confinement.limits, open_files=_OPEN_WITH_DEVICES),
     )
@@ -137,7 +140,7 @@ def apply(confinement: Confinement, parent: int) -> None:
             *mounts.places(confinement.writable, mounts.SCRATCH),
             *mounts.places(confinement.devices, mounts.DEVICE),
         )
-        mounts.apply(visible, owner)
+        mounts.apply(visible, owner, has_devices=bool(confinement.devices))
     os.chdir(confinement.folder)
     kernel.drop_capabilities()
     # A change of credentials clears this wish, so it comes after them.
@@ -148,7 +151,7 @@ def apply(confinement: Confinement, parent: int) -> None:
         readable = (*libraries, *_PLAIN_DEVICES, *confinement.readable)
         landlock.apply(readable, confinement.writable, confinement.devices)
     if SECCOMP in confinement.layers:
-        seccomp.apply()
+        seccomp.apply(has_devices=bool(confinement.devices))
 
 
 def _enter_namespaces(layers: frozenset[str]) -> bool:

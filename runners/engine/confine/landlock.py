@@ -10,13 +10,13 @@ import ctypes
 import os
 import stat
 import struct
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runners.engine.confine import kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Collection, Iterable
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_QUERY = 1
@@ -30,6 +30,9 @@ _READ = _READ_FILE | _READ_DIR
 _WRITE = _READ | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
 _ON_FILES = _READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
 _DEVICE = _READ_FILE | _WRITE_FILE | _IOCTL_DEV
+# What CUDA does with files of its own process, and ends where it may not: it names its threads
+# (nothing else in their folders can be read), and looks for addresses that are free.
+_OWN = {"/proc/self/task": _WRITE_FILE | _TRUNCATE, "/proc/self/maps": _READ_FILE}
 
 # How many rights each version of the interface knows: 13 at first, then REFER, TRUNCATE, IOCTL_DEV.
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
@@ -43,7 +46,9 @@ def version() -> int:
     return kernel.syscall(_CREATE_RULESET, None, 0, _VERSION_QUERY)
 
 
-def apply(readable: Iterable[Path], writable: Iterable[Path], devices: Iterable[Path] = ()) -> None:
+def apply(
+    readable: Iterable[Path], writable: Iterable[Path], devices: Collection[Path] = ()
+) -> None:
     """Confine this process for good; needs `no_new_privileges` first. Raises OSError.
 
     Paths that do not exist are passed over: naming one grants nothing.
@@ -64,6 +69,10 @@ def apply(readable: Iterable[Path], writable: Iterable[Path], devices: Iterable[
             _allow(ruleset, path, _WRITE & rights)
         for path in devices:
             _allow(ruleset, path, _DEVICE & rights)
+        for own, allowed in _OWN.items() if devices else ():
+            # The rule holds while the kernel remembers the file: this handle is never closed.
+            os.open(own, os.O_PATH | os.O_CLOEXEC)
+            _allow(ruleset, Path(own), allowed & rights)
         kernel.syscall(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)

@@ -50,14 +50,22 @@ def places(paths: Iterable[Path], attributes: int) -> tuple[Place, ...]:
     return tuple(place for place in followed if place is not None and place.real != "/")
 
 
-def apply(visible: Iterable[Place], owner: tuple[int, int]) -> None:
+def apply(visible: Iterable[Place], owner: tuple[int, int], *, has_devices: bool = False) -> None:
     """Replace the root by one that holds these places alone.
 
     Needs new user and mount namespaces; ``owner`` are the user and group before they were entered.
     Of two attributes for one place the last counts. Raises OSError.
     """
     # ONNX Runtime asks where an open file lies; of /proc there is nothing else of any process.
-    every = (*visible, Place("/proc/self/fd", True, DATA))
+    every = [*visible, Place("/proc/self/fd", True, DATA)]
+    if has_devices:
+        # CUDA names its threads, looks for addresses that are free, and asks for its namespace by
+        # the number of its process.
+        every += [
+            Place("/proc/self/task", True, SCRATCH),
+            Place("/proc/self/maps", False, DATA),
+            Place(f"/proc/{os.getpid()}/ns", True, DATA),
+        ]
     _map_user(*owner)
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     # Any folder will do: once the root has moved, it is seen again beneath the old one.

@@ -86,6 +86,10 @@ _CLONE3 = (435, 435)
 _SIGNAL_SELF = ((62, 129), (234, 131))  # kill, tgkill: abort() needs the second
 _PRLIMIT = (302, 261)
 _PRCTL = (157, 167)
+# What CUDA does before it begins (traced on an H100, driver 580): it listens on a socket that only
+# a neighbour in the same network namespace could reach, and is told that the GPU failed otherwise.
+_LISTENING = frozenset({"socket", "bind", "listen"})
+_AF_UNIX = 1
 # Outliving the server, and hiding open files from it.
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 
@@ -98,10 +102,13 @@ def _refuse(code: int) -> bytes:
     return _line(_RETURN, _ERRNO | code)
 
 
-def program(family: str, process: int, refusal: int = errno.EPERM) -> bytes:
+def program(
+    family: str, process: int, refusal: int = errno.EPERM, *, has_devices: bool = False
+) -> bytes:
     """Compile the filter for one processor family and the process that will wear it.
 
     ``refusal`` is the error of a refused call; a test tells it from the kernel's own by another.
+    With devices a process may listen on a socket of the machine, and still connect to none.
     """
     column = _COLUMN[family]
     lines = [
@@ -125,9 +132,11 @@ def program(family: str, process: int, refusal: int = errno.EPERM) -> bytes:
         lines += _only_on(numbers[column], (process,), refusal)
     lines += _only_on(_PRLIMIT[column], (0, process), refusal)
     lines += _not_with(_PRCTL[column], (_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE), refusal)
-    for numbers_of in _DENIED.values():
+    if has_devices:
+        lines += _only_on(_DENIED["socket"][column] or 0, (_AF_UNIX,), refusal)
+    for name, numbers_of in _DENIED.items():
         number = numbers_of[column]
-        if number is not None:
+        if number is not None and not (has_devices and name in _LISTENING):
             lines += [_line(_EQUAL, number, 0, 1), _refuse(refusal)]
     lines.append(_line(_RETURN, _ALLOW))
     return b"".join(lines)
@@ -157,9 +166,9 @@ def _not_with(number: int, values: tuple[int, ...], refusal: int) -> list[bytes]
     ]
 
 
-def apply(refusal: int = errno.EPERM) -> None:
+def apply(refusal: int = errno.EPERM, *, has_devices: bool = False) -> None:
     """Put the filter on this process, for good; needs `no_new_privileges` first. Raises OSError."""
-    code = program(kernel.machine(), os.getpid(), refusal)
+    code = program(kernel.machine(), os.getpid(), refusal, has_devices=has_devices)
     instructions = ctypes.create_string_buffer(code, len(code))
     header = ctypes.create_string_buffer(
         struct.pack("<HxxxxxxQ", len(code) // 8, ctypes.addressof(instructions))

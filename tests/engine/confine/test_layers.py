@@ -13,6 +13,7 @@ import shutil
 import signal
 import socket
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -281,6 +282,74 @@ def test_libraries_of_an_accelerator_can_be_loaded(wearing, monkeypatch, tmp_pat
         return Path("/dev/zero").open("rb").read(2) == b"\0\0"
 
     assert wearing(task, "mounts", "landlock", devices=(Path("/dev/zero"),)) is True
+
+
+ALL = ("namespaces", "mounts", "landlock", "seccomp")
+
+
+def _name_a_thread():
+    """Name a thread from another one, as CUDA does: by its file, made where it is missing."""
+    go = threading.Event()
+    thread = threading.Thread(target=go.wait)
+    thread.start()
+    try:
+        Path(f"/proc/self/task/{thread.native_id}/comm").write_text("cuda-event")
+    finally:
+        go.set()
+        thread.join()
+
+
+def _listen():
+    """Listen on a name in the network namespace, as CUDA does."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+        server.bind(f"\0cuda-uvmfd-{Path(f'/proc/{os.getpid()}/ns/pid').stat().st_ino}")
+        server.listen(128)
+
+
+def _read_addresses():
+    assert "libc" in Path("/proc/self/maps").read_text()
+
+
+@pytest.mark.parametrize("layers", [*((name,) for name in ALL), ALL])
+def test_cuda_can_begin(wearing, layers):
+    """What `cudaSetDevice` does on an H100 (driver 580), and ends with failure 304 or 2 without."""
+
+    def task():
+        return [error_of(_name_a_thread), error_of(_listen), error_of(_read_addresses)]
+
+    assert wearing(task, *layers, devices=(Path("/dev/zero"),)) == ["allowed"] * 3
+
+
+def test_devices_open_no_other_door(wearing):
+    """What CUDA needs is not what a model could use: it talks to nobody and reads no memory."""
+
+    def task():
+        def connect(family, address):
+            with socket.socket(family, socket.SOCK_STREAM) as client:
+                client.connect(address)
+
+        def read(name):
+            return lambda: Path(f"/proc/self/task/{threading.get_native_id()}", name).read_bytes()
+
+        return {
+            "a name": error_of(lambda: connect(socket.AF_UNIX, "\0anybody")),
+            "the network": error_of(lambda: connect(socket.AF_INET, ("127.0.0.1", 9))),
+            "a pair": error_of(socket.socketpair),
+            **{name: error_of(read(name)) for name in ("environ", "mem", "maps")},
+        }
+
+    answers = wearing(task, *ALL, devices=(Path("/dev/zero"),))
+    assert answers == dict.fromkeys(("a name", "the network", "a pair"), "EPERM") | dict.fromkeys(
+        ("environ", "mem", "maps"), "EACCES"
+    )
+
+
+@pytest.mark.parametrize("layers", [("mounts",), ("landlock",), ("seccomp",)])
+def test_only_devices_open_what_cuda_needs(wearing, layers):
+    def task():
+        return [error_of(_name_a_thread), error_of(_listen), error_of(_read_addresses)]
+
+    assert wearing(task, *layers) != ["allowed"] * 3
 
 
 def _ctypes_file():

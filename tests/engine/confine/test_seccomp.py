@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import platform
 import struct
@@ -129,7 +130,7 @@ def test_the_kernel_refuses_each_call_by_the_filter(monkeypatch):
         return errors
 
     original = seccomp.apply
-    monkeypatch.setattr(seccomp, "apply", lambda: original(MARK))
+    monkeypatch.setattr(seccomp, "apply", functools.partial(original, MARK))
     ending = children.run(call_all, Confinement(kernel.offered(), LIMITS), children.Stop())
     assert ending.answer == dict.fromkeys(numbers, MARK)
 
@@ -159,7 +160,7 @@ def test_the_kernel_judges_arguments_by_the_filter(monkeypatch):
         ]
 
     original = seccomp.apply
-    monkeypatch.setattr(seccomp, "apply", lambda: original(MARK))
+    monkeypatch.setattr(seccomp, "apply", functools.partial(original, MARK))
     ending = children.run(call_all, Confinement(kernel.offered(), LIMITS), children.Stop())
     assert ending.answer == [MARK] * 5 + [errno.ENOSYS] * 2 + [0, 0]
 

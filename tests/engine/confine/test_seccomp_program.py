@@ -74,9 +74,9 @@ CLONE, CLONE3, CLONE_THREAD = (56, 220), (435, 435), 0x00010000
 READ, WRITE, EXIT_GROUP = (0, 63), (1, 64), (231, 94)
 
 
-def answer(family, number, argument=0, arch=None):
+def answer(family, number, argument=0, arch=None, *, has_devices=False):
     """What the filter answers, by running its instructions as the kernel does."""
-    code = seccomp.program(family, OWN)
+    code = seccomp.program(family, OWN, has_devices=has_devices)
     seen = {0: number, 4: ARCH[family] if arch is None else arch, 16: argument}
     at = value = 0
     while True:
@@ -104,6 +104,21 @@ def test_every_call_on_the_list_is_refused_and_no_other(family):
     assert counted == {REFUSED_CALLS[name][column] for name in refused}
     for numbers in (READ, WRITE, EXIT_GROUP):
         assert answer(family, numbers[column]) == ALLOWED
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_with_devices_only_listening_on_the_machine_is_added(family):
+    column = FAMILIES.index(family)
+    numbers = {name: REFUSED_CALLS[name][column] for name in ("socket", "bind", "listen")}
+    answers = {
+        number: (answer(family, number), answer(family, number, has_devices=True))
+        for number in range(451)
+    }
+    changed = {number for number, (before, after) in answers.items() if before != after}
+    assert changed == {numbers["bind"], numbers["listen"]}
+    for domain in range(46):
+        expected = ALLOWED if domain == 1 else REFUSED  # AF_UNIX
+        assert answer(family, numbers["socket"], domain, has_devices=True) == expected
 
 
 @pytest.mark.parametrize("family", FAMILIES)
