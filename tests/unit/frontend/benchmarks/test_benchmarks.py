@@ -153,7 +153,7 @@ def test_the_key_with_most_results_is_listed_whole_page_by_page(guest, ada, monk
     last = max(places)
     for number in (1, 2):
         timed.benchmark(versions[number], 1.0 + number, environment=places[last], deliver=False)
-    monkeypatch.setattr(views, "LISTED", 2)
+    monkeypatch.setattr(views, "PAGE", 2)
     page = guest.page("/benchmarks")
     assert re.findall(r'<tr data-item><td class="num">(\d+)<', page) == ["1", "2"]
     following = re.search(r'href="(\?[^"]*cursor=[^"]*)"', page)[1].replace("&amp;", "&")

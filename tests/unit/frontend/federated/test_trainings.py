@@ -235,7 +235,7 @@ def test_rounds_are_read_page_by_page_with_a_fixed_number_of_queries(
     with django_assert_max_num_queries(12):
         whole = text(Client().get(PAGE))
     assert "rounds/1" in whole
-    monkeypatch.setattr("frontend.pages.federated.views.LISTED", 1)
+    monkeypatch.setattr("frontend.pages.federated.views.PAGE", 1)
     first = text(Client().get(PAGE))
     assert 'rel="next"' in first
     assert "trainings/1/rounds/1" not in first
