@@ -132,13 +132,13 @@ class Log:
     def ask(self, kind: str, status: int, call: Callable[[], Answer]) -> Answer:
         from django.db import connection
 
-        counted = Rows()
+        rows = Rows()
         began = time.process_time()
-        with connection.execute_wrapper(counted):
+        with connection.execute_wrapper(rows):
             answer = call()
         self.seconds[kind][self.asked[kind]] = time.process_time() - began
         self.asked[kind] += 1
-        self.rows[kind] = max(self.rows[kind], counted.written)
+        self.rows[kind] = max(self.rows[kind], rows.written)
         assert answer.status == status, (kind, answer.status, answer.content[:300])
         return answer
 
@@ -155,7 +155,7 @@ def begin(rounds: dict[str, int]) -> tuple[str, str]:
     head, _ = safetensors.make_header([("w", "F32", (PARAMETERS,))])
     weights = head + np.zeros(PARAMETERS, "<f4").tobytes()
     ada = factories.user("ada")
-    version = factories.listed(ada, factories.model(ada))
+    version = factories.version(ada, factories.model(ada))
     made = trainings.create(ada, version=version, schedule=rounds)
     facts = {
         "layout": [part.to_json()],

@@ -111,15 +111,15 @@ def main() -> None:
     options.add_argument("--megabytes", type=int, default=1000)
     options.add_argument("--runs", type=int, default=3)
     options.add_argument("--tls", action="store_true")
-    chosen = options.parse_args()
+    arguments = options.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="hub-object-storage-"))
     # Two copies of each file, and what the cluster frees only later.
-    disk_bytes = (4 * chosen.runs * chosen.megabytes + 4_000) * 10**6
+    disk_bytes = (4 * arguments.runs * arguments.megabytes + 4_000) * 10**6
     cluster = ceph.Ceph(folder / "ceph", disk_bytes)
     hub: Hub | None = None
     try:
         cluster.start()
-        environment = cluster.tls_environment if chosen.tls else cluster.environment
+        environment = cluster.tls_environment if arguments.tls else cluster.environment
         os.environ.update(environment)
         os.environ["CURL_CA_BUNDLE"] = str(folder / "ceph" / "certificate.pem")
         from registry.storage.s3.bucket import Bucket
@@ -131,7 +131,7 @@ def main() -> None:
         hub = Hub(folder / "home", **environment, **storage)
         hub.call("POST", "models", {"namespace": "zoo", "name": "transferred"})
         hub.call("POST", "models/zoo/transferred/versions", {})
-        runs = [run(hub, bucket, folder, chosen.megabytes) for _ in range(chosen.runs)]
+        runs = [run(hub, bucket, folder, arguments.megabytes) for _ in range(arguments.runs)]
     finally:
         if hub is not None:
             hub.stop()

@@ -106,7 +106,7 @@ class Truth:
                 if _size(one) < 50_000_000
                 for measured in _measured(one, self._about["D"].rpartition("/")[2])
             ],
-            "models-by-licence": _counted(
+            "models-by-licence": _counts(
                 self._places.licence("".join(one.licenses)) for one in self._known
             ),
             "models-about-digits": [
@@ -189,7 +189,7 @@ def _cut(slug: str, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return rows[: 200 if slug == "trained-on-personal-data" else 50]
 
 
-def _counted(values: Iterator[str]) -> list[tuple[Any, ...]]:
+def _counts(values: Iterator[str]) -> list[tuple[Any, ...]]:
     counts: dict[str, int] = defaultdict(int)
     for value in values:
         counts[value] += 1
@@ -540,12 +540,12 @@ def ask_engines(
     table: dict[str, dict[str, str]],
 ) -> None:
     """Every engine by itself; ratios are to the first of them."""
-    quads, listed = folder / "all.nq", folder / "questions.json"
+    quads, questions = folder / "all.nq", folder / "questions.json"
     quads.write_text("".join(graphs.values()))
-    listed.write_text(json.dumps({one.slug: one.query for one in asked}))
+    questions.write_text(json.dumps({one.slug: one.query for one in asked}))
     base: dict[str, float] = {}
     for name in names:
-        itself, answers = measure_engine(name, quads, listed, 1 if name == "rdflib" else 5)
+        itself, answers = measure_engine(name, quads, questions, 1 if name == "rdflib" else 5)
         say(
             f"{name}: loaded in {itself['load_seconds']:.1f} s of processor time, "
             f"{itself['memory_mib']:.0f} MiB at most"

@@ -95,8 +95,8 @@ def attacks_table() -> str:
     for rule in of.rules:
         worst = [of.worst(rule, data, number) for data, number in cases]
         lines.append(f"| `{rule}` | {' | '.join(f'{row.accuracy:.3f}' for row in worst)} |")
-    listed = "; ".join(of.attacks)
-    return "\n".join([*lines, "", f"{attacks.limits()} The attacks: {listed}."])
+    names = "; ".join(of.attacks)
+    return "\n".join([*lines, "", f"{attacks.limits()} The attacks: {names}."])
 
 
 def commands_tables() -> str:

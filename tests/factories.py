@@ -135,7 +135,7 @@ def submitted(owner, of=None, contents=None, *, publish=True, **fields):
     return version
 
 
-def listed(owner, of=None, contents=None, *, facts=None, **fields):
+def version(owner, of=None, contents=None, *, facts=None, **fields):
     """A published version that lists know, without the jobs and deliveries that would make it."""
     from registry.catalogue import documents
     from registry.versions import lifecycle

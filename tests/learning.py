@@ -51,7 +51,7 @@ def base(value=0.0):
 
 def training(owner, version=None, **given):
     """An open training whose schema a worker has read."""
-    version = version or factories.listed(owner, factories.model(owner))
+    version = version or factories.version(owner, factories.model(owner))
     made = trainings.create(
         owner, version=version, schedule=SCHEDULE | given.pop("schedule", {}),
         **({"release_every": 0} | given),

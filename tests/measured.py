@@ -80,4 +80,4 @@ def _model(owner, name, **described):
 
 def _version(owner, model, content):
     claim = evaluated.card(("accuracy", 0.99))
-    return factories.listed(owner, model, {"model.onnx": content * 9}, card=claim)
+    return factories.version(owner, model, {"model.onnx": content * 9}, card=claim)

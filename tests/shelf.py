@@ -23,7 +23,7 @@ def publish(owner, name, facts=None, *, visibility="public", **fields):
 def again(owner, model, facts=None, **fields):
     """One more published version of it; a hub that runs may do some of the deliveries."""
     with transaction.atomic():
-        version = factories.listed(owner, model, facts=facts, card=card(**fields))
+        version = factories.version(owner, model, facts=facts, card=card(**fields))
     outbox.deliver()
     return version
 

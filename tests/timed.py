@@ -162,13 +162,13 @@ def record(sha256, median_ms=1.0, **more):
 
 def contributed(version, user, median_ms=1.0, *, variant="default", sweeps=(), **more):
     """A record that somebody may send of a variant: with a challenge, and inputs seeded by it."""
-    chosen = Variant.objects.select_related("entry").get(version=version, name=variant)
+    row = Variant.objects.select_related("entry").get(version=version, name=variant)
     nonce = challenges.issue(user, version=version).nonce
     # The measurement took a minute, so its challenge must be older than that.
     Challenge.objects.filter(pk=nonce).update(issued_at=F("issued_at") - timedelta(minutes=5))
     config = dict(more.pop("config", ())) | {"seed": form.seed_of(nonce)}
     told = {"challenge": nonce, "config": config} | more
-    return record(more.pop("sha256", chosen.entry.blob_id), median_ms, **told)
+    return record(more.pop("sha256", row.entry.blob_id), median_ms, **told)
 
 
 def report(told, *, seconds=600.0, outcome="passed", table=True):
@@ -208,9 +208,9 @@ def benchmark(version, median_ms=1.0, *, variant="default", deliver=True, **more
 
     Without deliveries nothing but the row is made: no graph, no document of a search.
     """
-    chosen = Variant.objects.select_related("entry").get(version=version, name=variant)
-    job = running(version, entry=chosen.entry.path)
-    told = record(chosen.entry.blob_id, median_ms, **more)
+    row = Variant.objects.select_related("entry").get(version=version, name=variant)
+    job = running(version, entry=row.entry.path)
+    told = record(row.entry.blob_id, median_ms, **more)
     found = record_checks.vetted(job, report(told))
     assert found.outcome == "passed", found.findings
     assert services.finish(job, found)

@@ -133,10 +133,10 @@ def _markup(text: str, files: str, paths: list[str], name: str = "card") -> str:
     contents = page.contents()
     if len(text) < _LONG or len(contents) < _LEAST_CONTENTS:
         return "".join(page.out)
-    listed = "".join(
+    entries = "".join(
         f'<li><a href="#{name}-{escape(anchor)}">{words}</a></li>' for anchor, words in contents
     )
-    return f"<details><summary>Contents</summary><ul>{listed}</ul></details>{''.join(page.out)}"
+    return f"<details><summary>Contents</summary><ul>{entries}</ul></details>{''.join(page.out)}"
 
 
 def plain(text: str, name: str, reason: str) -> SafeString:
@@ -190,7 +190,7 @@ class _Page(HTMLParser):
         self._paths = paths
         self._formulas = formulas
         self._blocks = 0
-        self._listed: list[tuple[int, str, str]] = []
+        self._outline: list[tuple[int, str, str]] = []
         self._levels: list[int] = []
         self._tables = 0
         self._anchors: set[str] = set()
@@ -247,10 +247,10 @@ class _Page(HTMLParser):
 
     def contents(self) -> list[tuple[str, str]]:
         """Anchor and words of the headings of the two highest levels that are no title."""
-        levels = sorted({level for level, _, _ in self._listed})
-        if levels and sum(level == levels[0] for level, _, _ in self._listed) == 1:
+        levels = sorted({level for level, _, _ in self._outline})
+        if levels and sum(level == levels[0] for level, _, _ in self._outline) == 1:
             levels = levels[1:]
-        rows = [(anchor, words) for level, anchor, words in self._listed if level in levels[:2]]
+        rows = [(anchor, words) for level, anchor, words in self._outline if level in levels[:2]]
         return rows[:_MOST_CONTENTS]
 
     @property
@@ -293,7 +293,7 @@ class _Page(HTMLParser):
         self._numbers[stem] = number
         words = re.sub(r"<[^>]*>", "", written).strip()
         if words:
-            self._listed.append((int(name[1]), anchor, words))
+            self._outline.append((int(name[1]), anchor, words))
         self._anchors.add(anchor)
         self.out[at] = f'<{name} id="{self._name}-{escape(anchor)}">'
         self.out.append(f"</{name}>")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Others that are shown; of as many more it is said that they are there.
 OTHERS = 12
-COUNTED = 100
+COUNT_CAP = 100
 _CLIPPED = 600
 _PARTS = (("gpu_kwh", "GPU"), ("cpu_kwh", "CPU"), ("ram_kwh", "memory"))
 
@@ -160,7 +160,7 @@ def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison
     return Comparison(
         bars=bars,
         more=max(0, len(others) - OTHERS),
-        many=len(others) > COUNTED,
+        many=len(others) > COUNT_CAP,
         sentence=_sentence(own, [row.carbon_kg or 0.0 for row in others]),
     )
 
@@ -168,7 +168,7 @@ def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison
 def _sentence(own: float | None, others: Sequence[float]) -> str:
     if not others:
         return "No other public model of this task declares its training carbon."
-    many = f"{COUNTED} or more" if len(others) > COUNTED else formatting.grouped(len(others))
+    many = f"{COUNT_CAP} or more" if len(others) > COUNT_CAP else formatting.grouped(len(others))
     words = f"{many} other public model{'s' if len(others) != 1 else ''} of this task"
     words += " declare training carbon" if len(others) != 1 else " declares training carbon"
     if own is None:
@@ -176,7 +176,7 @@ def _sentence(own: float | None, others: Sequence[float]) -> str:
     below = sum(other < own for other in others)
     if not below:
         return f"{words}; none declares less than this version."
-    above = "at least " if len(others) > COUNTED else ""
+    above = "at least " if len(others) > COUNT_CAP else ""
     return f"{words}; {above}{formatting.grouped(below)} of them declare less than this version."
 
 

@@ -159,13 +159,13 @@ def _timed(columns: Sequence[Column], rows: dict[int, list[Measurement]]) -> lis
         ]
         for column in columns
     ]  # fmt: skip
-    counted = Counter(key for results in mine for key in {row.comparability_key for row in results})
-    shared = min(counted, key=lambda key: (-counted[key], key)) if counted else ""
+    counts = Counter(key for results in mine for key in {row.comparability_key for row in results})
+    shared = min(counts, key=lambda key: (-counts[key], key)) if counts else ""
     done = []
     for column, results in zip(columns, mine, strict=True):
         same = [row for row in results if row.comparability_key == shared]
         best = benchmark_selectors.fastest(same or results)
-        done.append(replace(column, speed=best, is_comparable=bool(same) and counted[shared] > 1))
+        done.append(replace(column, speed=best, is_comparable=bool(same) and counts[shared] > 1))
     return done
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 LESS = "less"
 READ, MEASURED, DECLARED = "from the file", "measured", "declared"
-COUNTED, RECORDED = "counted", "recorded"
+BY_COUNT, RECORDED = "counted", "recorded"
 BY_CELL = "method per value"
 NOT_READ = "not read yet"
 NOT_COUNTED = "not counted"
@@ -96,14 +96,14 @@ def _size(column: Column) -> Fact:
 
 
 def _macs(column: Column) -> Fact:
-    return _counted(column, "macs", formatting.quantity)
+    return _figure(column, "macs", formatting.quantity)
 
 
 def _memory(column: Column) -> Fact:
-    return _counted(column, "memory_bytes", formatting.size)
+    return _figure(column, "memory_bytes", formatting.size)
 
 
-def _counted(column: Column, name: str, write: Callable[[int], str]) -> Fact:
+def _figure(column: Column, name: str, write: Callable[[int], str]) -> Fact:
     """A figure of the main variant that may not have been counted."""
     value = getattr(column.variant, name, None)
     if column.variant is not None and value is None:
@@ -112,7 +112,7 @@ def _counted(column: Column, name: str, write: Callable[[int], str]) -> Fact:
 
 
 def _parameters(column: Column) -> Fact:
-    return _counted(column, "parameters", formatting.quantity)
+    return _figure(column, "parameters", formatting.quantity)
 
 
 def _ops(column: Column) -> Fact:
@@ -154,7 +154,7 @@ def _carbon(column: Column) -> Fact:
 
 
 def _base(column: Column) -> Fact:
-    return _text(_listed(_names(column.version.card.get("base_model"))))
+    return _text(_name_list(_names(column.version.card.get("base_model"))))
 
 
 def _trained_on(column: Column) -> Fact:
@@ -164,12 +164,12 @@ def _trained_on(column: Column) -> Fact:
     # What both fields name stands there once, by its name.
     detailed_names = {str(row.get(key)) for row in rows for key in ("name", "iri", "doi", "url")}
     plain = [name for name in _names(card.get("datasets")) if name not in detailed_names]
-    return _text(_listed([*_names(detailed), *plain]))
+    return _text(_name_list([*_names(detailed), *plain]))
 
 
 def _personal(column: Column) -> Fact:
     statuses = searchable.personal_data(column.version)
-    return _text(_listed(words.PERSONAL.get(word, word) for word in sorted(statuses)))
+    return _text(_name_list(words.PERSONAL.get(word, word) for word in sorted(statuses)))
 
 
 def origin(column: Column) -> list[tuple[str, Fact, str]]:
@@ -191,7 +191,7 @@ def _names(value: object) -> list[str]:
     ]
 
 
-def _listed(names: Iterable[str]) -> str:
+def _name_list(names: Iterable[str]) -> str:
     """Each name once, and how many more there are of a long list."""
     unique = list(dict.fromkeys(name for name in names if name))
     more = len(unique) - NAMES_SHOWN
@@ -270,9 +270,9 @@ FACTS: dict[str, tuple[str, str, str, Callable[[Column], Fact]]] = {
     "accuracy": ("Accuracy", MEASURED, "", _accuracy),
     "energy": ("Energy of 1 000 inferences", BY_CELL, "", _energy),
     "running-carbon": ("Carbon of 1 000 inferences", BY_CELL, "", _running_carbon),
-    "size": ("Model and weights", COUNTED, LESS, _size),
-    "macs": ("Operations of a run (MACs)", COUNTED, LESS, _macs),
-    "memory": ("Weights and activations", COUNTED, LESS, _memory),
+    "size": ("Model and weights", BY_COUNT, LESS, _size),
+    "macs": ("Operations of a run (MACs)", BY_COUNT, LESS, _macs),
+    "memory": ("Weights and activations", BY_COUNT, LESS, _memory),
     "carbon": ("Carbon of training", DECLARED, LESS, _carbon),
     "far": ("Largest difference from source", MEASURED, "", _parity(lambda worst: worst.max_abs)),
     "top1": ("Same top-1 result as source", MEASURED, "", _parity(lambda worst: worst.top1)),
@@ -298,7 +298,7 @@ FACTS: dict[str, tuple[str, str, str, Callable[[Column], Fact]]] = {
     "personal": ("Personal data in training", DECLARED, "", _personal),
     "downloads": (
         "Downloads, all versions",
-        COUNTED,
+        BY_COUNT,
         "",
         lambda of: _count(of.version.model.downloads),
     ),

@@ -120,7 +120,7 @@ def tally_text(results: Iterable[ConformanceResult]) -> str:
     return ", ".join(parts)
 
 
-def chosen(
+def of_variant(
     version: Version, variant: Variant | None, matrices: Iterable[selectors.Matrix]
 ) -> Matrix | None:
     """The matrix of one variant in words; None for a draft, or where nothing has read the files."""

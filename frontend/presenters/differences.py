@@ -91,8 +91,8 @@ def read(
     counts = stored.mapping(facts.get("counts"))
     numbers = {name: stored.count(counts.get(name)) for name in ("added", "removed", "changed")}
     after = stored.count(counts.get("after"))
-    chosen = query.get("list", "")
-    names = [chosen] if chosen in LISTS else list(LISTS)
+    choice = query.get("list", "")
+    names = [choice] if choice in LISTS else list(LISTS)
     number = addresses.page(query.get("page", ""))
     return Difference(
         before=stored.count(counts.get("before")),
@@ -102,8 +102,8 @@ def read(
         sentence=_sentence(numbers),
         bars=(_band(facts.get("before")), _band(facts.get("after"))),
         lists=tuple(
-            _listed(
-                name, facts.get(name), numbers[name], parameters, number if chosen == name else 0
+            _node_list(
+                name, facts.get(name), numbers[name], parameters, number if choice == name else 0
             )
             for name in names
         ),
@@ -161,7 +161,7 @@ def _sentence(numbers: Mapping[str, int]) -> str:
     return ", ".join(parts) + "."
 
 
-def _listed(
+def _node_list(
     name: str, value: Any, count: int, parameters: Mapping[str, str], number: int
 ) -> NodeList:
     """A whole page of a list that was asked for, else the beginning of it."""

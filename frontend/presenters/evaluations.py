@@ -53,12 +53,12 @@ class Accuracy:
 def of(version: Version, variant: Variant | None) -> Accuracy:
     """The measured accuracy of a version; of variants other than ``variant`` one figure each."""
     overview = selectors.overview(version)
-    chosen = variant.pk if variant else None
-    own = [one for one in overview.measured if one.row.variant_id == chosen]
+    variant_id = variant.pk if variant else None
+    own = [one for one in overview.measured if one.row.variant_id == variant_id]
     firsts: dict[tuple[int, int, str], Measured] = {}
     for one in overview.measured:
         key = (one.row.variant_id, one.row.dataset_version_id, one.row.split)
-        if one.row.variant_id != chosen:
+        if one.row.variant_id != variant_id:
             firsts.setdefault(key, one)
     lines = tuple(_beside(one) for one in (*own, *firsts.values()))
     return Accuracy(lines, tuple(_lacking(one) for one in overview.unmeasured))

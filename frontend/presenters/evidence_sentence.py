@@ -136,7 +136,7 @@ def _runtimes(
         if verdict == ConformanceVerdict.PASSED and name != REFERENCE
     ]
     if passing:
-        yield Part("runs on", _listed(passing), "", page)
+        yield Part("runs on", _conjunction(passing), "", page)
     for name, verdict in judged.items():
         rows = by_runtime[name]
         title = f"{labels.runtime(name)} {rows[0].runtime_version}".strip()
@@ -241,7 +241,7 @@ def _under_way(version: Version, of: Evidence, own: Sequence[ConformanceResult])
         first = "version-conformance" if not own else "version-benchmarks"
         url = version_head.place(version, first)
         verb = "is" if len(words) == 1 else "are"
-        yield Part(f"{_listed(words)} {verb} queued or running:", "view progress", "", url, "")
+        yield Part(f"{_conjunction(words)} {verb} queued or running:", "view progress", "", url, "")
 
 
 def _about(version: Version, variant: Variant | None) -> Iterator[Part]:
@@ -256,6 +256,6 @@ def _choice(version: Version, own: Sequence[ConformanceResult]) -> str:
     return version_head.kept_choice(version, own[0].variant.name) if own else ""
 
 
-def _listed(words: Sequence[str]) -> str:
+def _conjunction(words: Sequence[str]) -> str:
     """A, B and C."""
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

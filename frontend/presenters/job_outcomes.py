@@ -91,15 +91,15 @@ def _variants(job: Job) -> list[Output]:
 
 def _results(job: Job) -> list[Output]:
     rows = Measurement.objects.filter(job=job).select_related("variant").order_by("ordinal")
-    listed = list(rows[: NAMED + 1])
+    results = list(rows[: NAMED + 1])
     if job.version is None:
         return []
     outputs = []
-    for row in listed[:NAMED]:
+    for row in results[:NAMED]:
         latency = measurements.latency(row.p50_ms) or row.status
         title = f"{latency} on {row.device_title}, batch {row.batch}"
         outputs.append(Output(title, version_head.place(job.version, "benchmark", row.pk)))
-    return [*outputs, Output("and more", place(job))] if len(listed) > NAMED else outputs
+    return [*outputs, Output("and more", place(job))] if len(results) > NAMED else outputs
 
 
 def _verdicts(job: Job) -> list[Output]:

@@ -106,15 +106,15 @@ def _has_energy(rows: Iterable[Line]) -> bool:
 
 def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0) -> Table:
     """Results as groups on one axis; ``left_out`` counts those that a selector left out already."""
-    listed: list[selectors.Group] = []
+    groups: list[selectors.Group] = []
     count = 0
     for group in selectors.groups(results):
         if count and count + len(group.rows) > most:
             break
-        listed.append(group)
+        groups.append(group)
         count += len(group.rows)
-    inputs = timelines.inputs_of(group.key for group in listed)
-    strips = latency_strips.together([row for group in listed for row in group.rows])
+    inputs = timelines.inputs_of(group.key for group in groups)
+    strips = latency_strips.together([row for group in groups for row in group.rows])
 
     def part(group: selectors.Group, rows: Sequence[Measurement]) -> Group:
         first, shapes = group.first, measurements.shapes(inputs.get(group.key, []))
@@ -131,11 +131,11 @@ def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0)
             by_throughput=first.is_by_throughput,
         )
 
-    verified = ((group, (*group.ranked, *group.unranked)) for group in listed)
+    verified = ((group, (*group.ranked, *group.unranked)) for group in groups)
     return Table(
         strips.head,
         tuple(part(group, rows) for group, rows in verified if rows),
-        tuple(part(group, group.unverified) for group in listed if group.unverified),
+        tuple(part(group, group.unverified) for group in groups if group.unverified),
         left_out + len(results) - count,
     )
 
@@ -145,7 +145,7 @@ def overview(results: Sequence[Measurement], variant: Variant | None) -> Overvie
 
     Different devices stand on it, each named; that is no ranking.
     """
-    listed = [
+    candidates = [
         row
         for row in results
         if variant is not None
@@ -154,13 +154,13 @@ def overview(results: Sequence[Measurement], variant: Variant | None) -> Overvie
         and row.scenario == "single_stream"
         and row.batch == 1
     ]
-    listed.sort(key=lambda row: (not row.is_trusted, not row.is_ranked, row.p50_ms or 0))
-    strips = latency_strips.together(listed[:OVERVIEW])
-    rows = tuple(Line(row, None, strips.drawings[row.pk]) for row in listed[:OVERVIEW])
+    candidates.sort(key=lambda row: (not row.is_trusted, not row.is_ranked, row.p50_ms or 0))
+    strips = latency_strips.together(candidates[:OVERVIEW])
+    rows = tuple(Line(row, None, strips.drawings[row.pk]) for row in candidates[:OVERVIEW])
     return Overview(strips.head, rows, len(results))
 
 
-def filters(results: Sequence[Measurement], chosen: Mapping[str, Any]) -> tuple[Filter, ...]:
+def filters(results: Sequence[Measurement], selection: Mapping[str, Any]) -> tuple[Filter, ...]:
     """The filters that tell these results apart, with what is chosen."""
     devices = {row.device: row.device_title for row in results}
     titles: dict[str, Callable[[str], str]] = {
@@ -169,26 +169,26 @@ def filters(results: Sequence[Measurement], chosen: Mapping[str, Any]) -> tuple[
         "scenario": lambda value: measurements.SCENARIOS.get(value, value),
     }
     available = selectors.choices(results)
-    listed = []
+    fields = []
     for name, title in FILTERS.items():
         values = [str(value) for value in available[name] if value not in ("", None)]
-        if len(values) > 1 or chosen.get(name):
+        if len(values) > 1 or selection.get(name):
             words = titles.get(name, str)
-            on = str(chosen.get(name) or "")
+            on = str(selection.get(name) or "")
             options = tuple((value, words(value), value == on) for value in values)
-            listed.append(Filter(name, title, options))
-    return tuple(listed)
+            fields.append(Filter(name, title, options))
+    return tuple(fields)
 
 
 def sentence(results: Sequence[Measurement]) -> str:
     """The results of a version in one sentence."""
     if not results:
         return ""
-    counted = Counter(row.status for row in results)
+    counts = Counter(row.status for row in results)
     best = selectors.fastest(results)
     words = formatting.plural(len(results), "result")
-    if counted["noisy"]:
-        words += f", {formatting.grouped(counted['noisy'])} of them noisy"
+    if counts["noisy"]:
+        words += f", {formatting.grouped(counts['noisy'])} of them noisy"
     if unverified := sum(not row.is_trusted for row in results):
         words += f", {formatting.grouped(unverified)} unverified"
     if best is None:

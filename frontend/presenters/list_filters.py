@@ -106,7 +106,7 @@ class Group:
     rest: tuple[Option, ...]
 
     @property
-    def chosen(self) -> int:
+    def choice_count(self) -> int:
         """How many values are chosen; "any" is no choice."""
         return sum(option.on and option.value != "" for option in (*self.first, *self.rest))
 
@@ -168,10 +168,10 @@ def sorts(query: Query, available: Sequence[speeds.Offer]) -> tuple[Option, ...]
 def measures(query: Query, available: Sequence[accuracies.Offer]) -> tuple[Option, ...]:
     """The metrics and data of the filter by accuracy, the chosen one among them."""
     first = next(iter(query.accuracy), None)
-    chosen = f"{first.metric}@{first.data}" if first else ""
-    options = [_measure(offer, chosen) for offer in available]
+    choice = f"{first.metric}@{first.data}" if first else ""
+    options = [_measure(offer, choice) for offer in available]
     if first and not any(option.on for option in options):
-        options.insert(0, Option(_choice(first), chosen.rstrip("@"), on=True))
+        options.insert(0, Option(_choice(first), choice.rstrip("@"), on=True))
     return tuple(options)
 
 
@@ -210,7 +210,7 @@ def parameters(query: Query, cursor: str = "", question: str = "") -> str:
     """What stands behind the question mark of such an address."""
     pairs = [("q", query.text)]
     for name in (*GROUPS, *MORE):
-        pairs += [(name, value) for value in _chosen(query, name)]
+        pairs += [(name, value) for value in _choices(query, name)]
     pairs += [(_parameter(limit), str(limit)) for limit in query.accuracy]
     pairs += list(query.setup._asdict().items())
     pairs += [
@@ -230,24 +230,24 @@ def feed(query: Query) -> str:
 
 def chips(query: Query) -> list[Chip]:
     """Every chosen value with the address that drops it."""
-    listed = [Chip("Text", query.text, _drop(query, "q", query.text), "q")] if query.text else []
+    all_chips = [Chip("Text", query.text, _drop(query, "q", query.text), "q")] if query.text else []
     for name, (title, words) in (GROUPS | MORE).items():
-        listed += [
+        all_chips += [
             Chip(title, words(value), _drop(query, name, value), name)
-            for value in _chosen(query, name)
+            for value in _choices(query, name)
         ]
     for limit in query.accuracy:
         rest = tuple(one for one in query.accuracy if one != limit)
         wider = _reordered(query, replace(query, accuracy=rest))
         amount = evaluations.amount(limit.metric, limit.value)
-        listed.append(Chip(_bounded(limit), amount, address(wider), "accuracy"))
-    return listed
+        all_chips.append(Chip(_bounded(limit), amount, address(wider), "accuracy"))
+    return all_chips
 
 
 def hidden_fields(query: Query) -> list[tuple[str, str]]:
     """Choices that no filter of the page shows: its form has to send them along."""
     hidden = [name for name in MORE if name != "max_p50"]
-    pairs = [(name, value) for name in hidden for value in _chosen(query, name)]
+    pairs = [(name, value) for name in hidden for value in _choices(query, name)]
     return [*pairs, *((_parameter(limit), str(limit)) for limit in query.accuracy[1:])]
 
 
@@ -257,23 +257,23 @@ def groups(
     available: dict[str, list[tuple[str, int]]],
 ) -> list[Group]:
     """The filters with their counts; a value stays visible where it would leave nothing."""
-    listed = []
+    all_groups = []
     for name, (title, words) in GROUPS.items():
         counts: dict[str, int | None] = dict(facets[name])
         if name == "opset_max":
             counts |= _at_most(facets[name])
-        chosen = {value.lower() for value in _chosen(query, name)}
+        choices = {value.lower() for value in _choices(query, name)}
         there = {value.lower() for value in counts}
-        for value in (*_chosen(query, name), *(value for value, _ in available[name])):
+        for value in (*_choices(query, name), *(value for value, _ in available[name])):
             if value.lower() not in there:
                 there.add(value.lower())
                 # A limit that no one offers leaves what the list shows, which nobody counted here.
-                counts[value] = None if name in _NUMBERS and value in chosen else 0
+                counts[value] = None if name in _NUMBERS and value in choices else 0
         options = [
             Option(
                 words(value),
                 value,
-                on=value.lower() in chosen,
+                on=value.lower() in choices,
                 count=count,
                 family=licences.family(value) if name == "license" else "",
             )
@@ -289,8 +289,10 @@ def groups(
             options = [Option("any", on=getattr(query, name) is None), *options]
         if options:
             kind = "radio" if name in _NUMBERS else "checkbox"
-            listed.append(Group(name, title, kind, tuple(options[:SHOWN]), tuple(options[SHOWN:])))
-    return listed
+            all_groups.append(
+                Group(name, title, kind, tuple(options[:SHOWN]), tuple(options[SHOWN:]))
+            )
+    return all_groups
 
 
 def latency_limit(query: Query) -> str:
@@ -319,17 +321,17 @@ def _milliseconds(text: str) -> float | None:
     return float(text) if text else None
 
 
-def _at_most(counted: list[tuple[str, int]]) -> dict[str, int]:
+def _at_most(counts: list[tuple[str, int]]) -> dict[str, int]:
     """Counts of "at most this opset", from counts of each opset, highest first."""
-    total = sum(many for _, many in counted)
+    total = sum(many for _, many in counts)
     sums: dict[str, int] = {}
-    for opset, many in counted:
+    for opset, many in counts:
         sums[opset] = total
         total -= many
     return sums
 
 
-def _chosen(query: Query, name: str) -> tuple[str, ...]:
+def _choices(query: Query, name: str) -> tuple[str, ...]:
     if name in _NUMBERS:
         bound = getattr(query, name)
         return () if bound is None else (str(bound),)
@@ -346,7 +348,7 @@ def _drop(query: Query, name: str, value: str) -> str:
         return address(replace(query, text=""))
     if name in _ONE:
         return address(without(query, name))
-    left = tuple(other for other in _chosen(query, name) if other != value)
+    left = tuple(other for other in _choices(query, name) if other != value)
     changed: dict[str, Any] = {name: left}
     return address(replace(query, **changed))
 
@@ -380,10 +382,10 @@ def _parameter(limit: Limit) -> str:
     return "max" if limit.is_maximum else "min"
 
 
-def _measure(offer: accuracies.Offer, chosen: str) -> Option:
+def _measure(offer: accuracies.Offer, choice: str) -> Option:
     limit = accuracy.Limit(offer.metric, 0, offer.dataset, None, offer.split)
     value = f"{limit.metric}@{limit.data}"
-    return Option(_choice(limit), value, on=value == chosen)
+    return Option(_choice(limit), value, on=value == choice)
 
 
 def _choice(limit: Limit) -> str:

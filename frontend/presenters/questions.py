@@ -40,12 +40,12 @@ def apply(data: QueryDict, available: Sequence[speeds.Offer]) -> QueryDict:
     reading = _read(text, available)
     if not reading.parts:
         return data
-    chosen = QueryDict(mutable=True)
+    parameters = QueryDict(mutable=True)
     for name, values in reading.beside({name: data.getlist(name) for name in data}).items():
-        chosen.setlist(name, values)
-    chosen["question"] = text
-    chosen.pop("cursor", None)
-    return chosen
+        parameters.setlist(name, values)
+    parameters["question"] = text
+    parameters.pop("cursor", None)
+    return parameters
 
 
 def of(

@@ -75,7 +75,7 @@ def terms(nquads: str, prefix: str) -> list[tuple[str, list[Term]]]:
     for iri, rows in sorted(about.items()):
         term = _term(iri, iri.removeprefix(prefix), rows)
         groups[term.kind].append(term)
-    return [(name, listed) for name, listed in groups.items() if listed]
+    return [(name, group) for name, group in groups.items() if group]
 
 
 def _term(iri: str, name: str, rows: list[pyoxigraph.Quad]) -> Term:

@@ -227,9 +227,9 @@ def _proof(upgraded: Variant) -> str:
     return proofs.WORDS[proofs.EARLIER] if proof is None else proof.brief
 
 
-def _variant(row: Variant, chosen: Variant | None) -> Option:
+def _variant(row: Variant, choice: Variant | None) -> Option:
     parts = (row.name, f"opset {row.opset}" if row.opset else "", row.precision.replace("none", ""))
-    on = chosen is not None and row.pk == chosen.pk
+    on = choice is not None and row.pk == choice.pk
     return Option(" · ".join(filter(None, parts)), row.name, on=on)
 
 
@@ -250,15 +250,15 @@ def page_of(version: Version, tab: str) -> str:
 def _pages(version: Version, tab: str, choice: str, counts: dict[str, int]) -> list[Option]:
     """Every page of a version, in the order of the tabs; ``family`` is the tab of a page."""
     model: RegisteredModel = version.model
-    listed = []
+    pages = []
     for name, (title, view, family) in TABS.items():
         if name in ("versions", "discussions"):
             url = reverse(view, args=[model.namespace.slug, model.name])
         else:
             url = place(version, view) + choice
         count = counts.get(name)
-        listed.append(Option(title, url=url, on=name == tab, count=count, family=family))
-    return listed
+        pages.append(Option(title, url=url, on=name == tab, count=count, family=family))
+    return pages
 
 
 def _tabs(pages: Iterable[Option]) -> tuple[Option, ...]:

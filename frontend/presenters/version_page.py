@@ -56,16 +56,16 @@ def context(
     """What the head of every page of a version needs; its variant is the one of the address."""
     model = version.model
     named = selectors.named_versions(request.user, model)
-    listed = list(named[:VERSIONS_SHOWN])
-    count = len(listed) if len(listed) < VERSIONS_SHOWN else named.count()
-    newest = selectors.latest_of(listed) or selectors.latest(request.user, model)
+    versions = list(named[:VERSIONS_SHOWN])
+    count = len(versions) if len(versions) < VERSIONS_SHOWN else named.count()
+    newest = selectors.latest_of(versions) or selectors.latest(request.user, model)
     variant = variant or version_head.chosen_variant(version, request.GET.get("variant", ""))
     discussing = discussions.open_counts(request.user, model, version)
     head = version_head.head(
         version,
         tab,
         # What is shown can be told in the list, however old it is.
-        listed if version in listed else [*listed, version],
+        versions if version in versions else [*versions, version],
         selectors.refs_of(request.user, model),
         newest.number if newest else None,
         variant,

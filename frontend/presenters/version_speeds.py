@@ -59,7 +59,7 @@ def batches(results: Sequence[Measurement]) -> list[Series]:
             setup = (row.variant.name, row.device_title, measurements.runtime_of(row), row.threads,
                      row.scenario, row.call_style)  # fmt: skip
             by_setup.setdefault(setup, {}).setdefault(row.batch, row)
-    listed = []
+    series = []
     for setup, by_batch in by_setup.items():
         if len(by_batch) > 1:
             ordered = [by_batch[batch] for batch in sorted(by_batch)]
@@ -76,8 +76,8 @@ def batches(results: Sequence[Measurement]) -> list[Series]:
                 for row in ordered
             )
             title = f"{setup[0]} on {setup[1]}, {setup[2]}"
-            listed.append(Series(title, charts.line(points), rows))
-    return listed[:_MOST_SERIES]
+            series.append(Series(title, charts.line(points), rows))
+    return series[:_MOST_SERIES]
 
 
 def _mark(row: Measurement) -> str:
@@ -87,7 +87,7 @@ def _mark(row: Measurement) -> str:
 def over_versions(actor: Actor, version: Version, results: Sequence[Measurement]) -> list[Series]:
     """p50 of each version under one key, for the keys of this version's first results."""
     keys = list(dict.fromkeys(row.comparability_key for row in results if row.is_ranked))
-    listed = []
+    series = []
     for key in keys[:_MOST_SERIES]:
         timeline = timelines.over_versions(actor, version.model, key)
         if len({row.variant.version.number for row in timeline}) < 2:
@@ -96,8 +96,8 @@ def over_versions(actor: Actor, version: Version, results: Sequence[Measurement]
         for row in timeline:
             row.variant.version.model = version.model
             by_variant.setdefault(row.variant.name, []).append(row)
-        listed += [_over_versions(name, rows) for name, rows in by_variant.items() if len(rows) > 1]
-    return listed[:_MOST_SERIES]
+        series += [_over_versions(name, rows) for name, rows in by_variant.items() if len(rows) > 1]
+    return series[:_MOST_SERIES]
 
 
 def _over_versions(variant: str, results: Sequence[Measurement]) -> Series:
@@ -143,10 +143,10 @@ def compared(row: Comparison) -> Comparing:
 
 def by_version(comparisons: Iterable[Comparison]) -> dict[int, Comparing]:
     """For each version its newest comparison with an earlier one; a slower one comes first."""
-    chosen: dict[int, Comparison] = {}
+    by_number: dict[int, Comparison] = {}
     for row in comparisons:
         number = row.candidate.version.number
-        if row.verdict == "slower" and chosen.get(number, row).verdict != "slower":
-            chosen[number] = row
-        chosen.setdefault(number, row)
-    return {number: compared(row) for number, row in chosen.items()}
+        if row.verdict == "slower" and by_number.get(number, row).verdict != "slower":
+            by_number[number] = row
+        by_number.setdefault(number, row)
+    return {number: compared(row) for number, row in by_number.items()}

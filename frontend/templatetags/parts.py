@@ -232,7 +232,7 @@ def swatch(category: str, family: str = "op") -> SafeString:
 @register.simple_tag
 def choices(group: Group, shown: Iterable[Option]) -> SafeString:
     """Fields of one filter; a template for each of a hundred takes as long as the rest."""
-    listed = list(shown)
+    options = list(shown)
     return format_html_join(
         "",
         '{}<label class="choice{}"><input type="{}" name="{}" value="{}"{}>'
@@ -252,7 +252,7 @@ def choices(group: Group, shown: Iterable[Option]) -> SafeString:
                 if one.count is None
                 else format_html("<small>{}</small>", formatting.grouped(one.count)),
             )
-            for before, one in zip(["", *(one.family for one in listed)], listed, strict=False)
+            for before, one in zip(["", *(one.family for one in options)], options, strict=False)
         ),
     )
 
@@ -295,7 +295,7 @@ def spaced(word: str) -> str:
 
 
 @register.filter
-def listed(text: str) -> list[str]:
+def split(text: str) -> list[str]:
     """Give the words between commas, for a template that hands on a few."""
     return text.split(",")
 

@@ -42,16 +42,16 @@ def filters(
         raise problems.InvalidRequest(f"Unknown limit {name!r}. Known: {names}.")
     values = {name: value for name, value in limits.items() if value is not None}
     measured = {name: _texts(value) for name, value in accuracy.items() if value}
-    chosen: dict[str, Any] = {"device": device or None, **measured}
+    parameters: dict[str, Any] = {"device": device or None, **measured}
     if device and "max_p50" not in values:
-        chosen["sort"] = "fastest"
+        parameters["sort"] = "fastest"
     elif not values and not measured:
-        chosen["sort"] = UNASKED_SORT
+        parameters["sort"] = UNASKED_SORT
     for name, value in values.items():
         field, units = LIMITS[name]
         amount = quantity(name, value, units)
-        chosen[field] = amount if field == "max_p50" else int(amount)
-    return chosen
+        parameters[field] = amount if field == "max_p50" else int(amount)
+    return parameters
 
 
 def quantity(name: str, value: str | float, units: dict[str, float]) -> float:

@@ -164,17 +164,17 @@ class Costs:
 
     def sizes(self, texts: Mapping[str, str]) -> dict[str, int]:
         """The usual sizes with those that are asked for, as texts; raises ValueError."""
-        chosen = self.usual_sizes
+        sizes = self.usual_sizes
         for name, text in texts.items():
-            if name not in chosen:
+            if name not in sizes:
                 names = ", ".join(self.symbols) or "none"
                 raise ValueError(f"{name!r} is no free dimension of this model ({names}).")
             if not text.isascii() or not text.isdigit() or len(text) > 10:
                 raise ValueError(f"The size of {name} must be a whole number.")
             if int(text) > LARGEST_SIZE:
                 raise ValueError(f"The size of {name} must be at most {LARGEST_SIZE:,}.")
-            chosen[name] = int(text)
-        return chosen
+            sizes[name] = int(text)
+        return sizes
 
     def activations(self, sizes: Mapping[str, int]) -> int | None:
         """Bytes of activations that a run needs at once; None where no moment is known."""

@@ -200,7 +200,7 @@ class Proof:
         if self.judges == (BY_SCHEMA,):
             return self.brief
         parts = [self.brief, self._coverage(), self._difference()]
-        parts.append(f"judged by {_listed([_JUDGES.get(one, one) for one in self.judges])}")
+        parts.append(f"judged by {_conjunction([_JUDGES.get(one, one) for one in self.judges])}")
         gaps = list(self.gaps[:_EXAMPLES])
         if len(self.gaps) > _EXAMPLES:
             gaps.append(f"and {len(self.gaps) - _EXAMPLES} more")
@@ -212,7 +212,7 @@ class Proof:
             "declared": self.declared,
             "generated": self.generated,
         }
-        words = _listed([f"{count} {word}" for word, count in counts.items() if count])
+        words = _conjunction([f"{count} {word}" for word, count in counts.items() if count])
         total = sum(counts.values())
         return f"{words or 'no'} {counting.noun(total, 'input')}"
 
@@ -343,5 +343,5 @@ def _figure(value: float) -> str:
     return f"{value:.2g}"
 
 
-def _listed(words: list[str]) -> str:
+def _conjunction(words: list[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

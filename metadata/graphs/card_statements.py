@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from metadata.rdf.graph import Graph
 
-LISTED = 200
+LONGEST_LIST = 200
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _DOI = re.compile(r"\b10\.[0-9]{4,9}/[^\s\"<>{}|\\^`,;]+")
 _ARXIV_ID = re.compile(r"[0-9]{4}\.[0-9]{4,5}(?:v[0-9]+)?")
@@ -60,7 +60,7 @@ def texts(value: Any) -> list[str]:
         str(item)
         for item in items
         if isinstance(item, str | int | float) and not isinstance(item, bool) and str(item).strip()
-    ][:LISTED]
+    ][:LONGEST_LIST]
 
 
 def _language(code: str) -> str:
@@ -74,7 +74,7 @@ def _creators(graph: Graph, version: str, card: dict[str, Any]) -> None:
     """People and organisations as parts of the version: their identity is not verified."""
     creators = card.get("creators")
     rows = creators if isinstance(creators, list) else [creators]
-    for index, row in enumerate(rows[:LISTED], start=1):
+    for index, row in enumerate(rows[:LONGEST_LIST], start=1):
         name, identity = _person(row)
         if name:
             node = f"{version}#creator-{index}"
@@ -158,7 +158,7 @@ def _papers(text: str) -> Iterator[str]:
 def _risks(graph: Graph, version: str, card: dict[str, Any]) -> None:
     risks = card.get("risks")
     plain = [{"description": text} for text in texts(risks)]
-    for index, row in enumerate([*stored.rows(risks), *plain][:LISTED], start=1):
+    for index, row in enumerate([*stored.rows(risks), *plain][:LONGEST_LIST], start=1):
         labels = [str(row[field]) for field in ("title", "description") if row.get(field)]
         if not labels:
             continue

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         VersionFacts,
     )
 
-LISTED = 200
+LONGEST_LIST = 200
 # Fields of a card that list data sets -> the terms that say what was done with them.
 _USES = {
     "training_data": "it6:trainedOn fair4ml:trainedOn",
@@ -214,7 +214,7 @@ def describe_uses(graph: Graph, version: str, card: dict[str, Any], names: Names
         rows = dataset_rows(card.get(field))
         if field == "datasets":
             rows = [row for row in rows if not detailed & set(_keys(row))]
-        for row in rows[:LISTED]:
+        for row in rows[:LONGEST_LIST]:
             _use(graph, version, predicates, row, general, names)
     has_training_data = any(
         dataset_rows(card.get(field)) for field in ("training_data", "datasets")
@@ -238,10 +238,10 @@ def result_names(result: dict[str, Any]) -> list[str]:
 def _named(card: dict[str, Any]) -> Iterator[list[str]]:
     """The names of each data set that a card names: the one that titles it first."""
     for field in _USES:
-        for row in dataset_rows(card.get(field))[:LISTED]:
+        for row in dataset_rows(card.get(field))[:LONGEST_LIST]:
             if names := _titles(row):
                 yield names
-    for result in itertools.islice(results(card), LISTED):
+    for result in itertools.islice(results(card), LONGEST_LIST):
         if names := result_names(result):
             yield names[:1]
 

@@ -13,7 +13,7 @@ from hub.protocol import stored
 from hub.protocol.vocabularies import SHARES, metric_name
 from metadata.graphs import datasets, metrics
 from metadata.graphs.benchmarks import describe_figure
-from metadata.graphs.datasets import LISTED
+from metadata.graphs.datasets import LONGEST_LIST
 from metadata.rdf.quads import count, decimal, foreign, link, moment, number, part, string, words
 from registry.cards import claims
 from registry.cards import metrics as reported_metrics
@@ -42,7 +42,7 @@ def describe_claims(
     graph: Graph, version: str, card: dict[str, Any], publisher: str, names: Names
 ) -> None:
     """Describe the results that a card reports, in `model-index` and in `eval_results`."""
-    for index, claim in enumerate(itertools.islice(claims.reported(card), LISTED), start=1):
+    for index, claim in enumerate(itertools.islice(claims.reported(card), LONGEST_LIST), start=1):
         amount = number(claim.value)
         if not claim.metric or amount is None:
             continue
@@ -66,7 +66,7 @@ def describe_claims(
 
 def reported(card: dict[str, Any]) -> Iterator[Reported]:
     """The shares that a card reports on data that it names; more is better with each of them."""
-    for claim in itertools.islice(claims.reported(card), LISTED):
+    for claim in itertools.islice(claims.reported(card), LONGEST_LIST):
         metric, value = metric_name(claim.metric), number(claim.value)
         dataset = datasets.dataset_of(claim.result)
         names = (dataset.get(key) for key in ("type", "id", "name"))

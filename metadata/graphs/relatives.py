@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 UP, DOWN = 6, 4
 # Nodes on either side, bases of one card, and versions of one descendant that are followed.
 MOST, BASES, TOGETHER = 60, 12, 20
-_MENTIONS, _LISTED, _MODELS = 300, 4000, 200
+_MENTIONS, _VERSIONS, _MODELS = 300, 4000, 200
 _COLUMNS = ("number", "card", "created_at", "state", "model__name", "model__namespace__slug")
 
 
@@ -329,7 +329,7 @@ def _numbers(models: set[int]) -> dict[int, list[tuple[int, datetime]]]:
     """Number and creation of each served version of some models, the newest first."""
     rows = Version.objects.filter(model__in=models, state__in=Version.SERVED).order_by("-number")
     numbers: dict[int, list[tuple[int, datetime]]] = {}
-    for model, number, at in rows.values_list("model", "number", "created_at")[:_LISTED]:
+    for model, number, at in rows.values_list("model", "number", "created_at")[:_VERSIONS]:
         numbers.setdefault(model, []).append((number, at))
     return numbers
 

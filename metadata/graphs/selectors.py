@@ -139,7 +139,7 @@ def _privacy(of: privacy.Statement) -> facts.PrivacyFacts | None:
 def _benchmarks(version: Version, main: Variant | None) -> Iterator[facts.BenchmarkFacts]:
     """The trusted results of benchmarks that count, in the order of their arrival."""
     rows = selectors.of_version(version)
-    listed = {speed.result for speed in speed_index.of_main(main)} if main and rows else set()
+    results = {speed.result for speed in speed_index.of_main(main)} if main and rows else set()
     for row in sorted(rows, key=lambda row: row.pk):
         if row.status in Measurement.PUBLIC and row.is_trusted:
             yield _fill(
@@ -151,7 +151,7 @@ def _benchmarks(version: Version, main: Variant | None) -> Iterator[facts.Benchm
                 environment=row.environment_id,
                 job=str(row.job_id or ""),
                 contributor=row.contributor.username if row.contributor else "",
-                is_listed=row.pk in listed,
+                is_listed=row.pk in results,
                 record=row.record_file.path if row.record_file else "",
                 samples=row.samples_file.path if row.samples_file else "",
             )

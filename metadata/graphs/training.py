@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems, refs, stored
 from hub.protocol.cards import Emissions
-from metadata.graphs.card_statements import LISTED, texts
+from metadata.graphs.card_statements import LONGEST_LIST, texts
 from metadata.rdf.quads import decimal, foreign, link, number, part, string, truth, whole, words
 from registry.cards import emissions, mentions, resolution
 
@@ -98,7 +98,7 @@ def _version_named(places: Places, text: str) -> str:
 
 
 def _settings(graph: Graph, version: str, step: str, hyperparameters: Any) -> None:
-    for name, value in itertools.islice(_flat("", hyperparameters), LISTED):
+    for name, value in itertools.islice(_flat("", hyperparameters), LONGEST_LIST):
         literal = _literal(value)
         if not literal or not name:
             continue

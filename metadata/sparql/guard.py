@@ -172,7 +172,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._open: list[str] = []
-        self._listed: list[int] = []
+        self._lengths: list[int] = []
         self._patterns = 0
         self._before = ""
         self.outside: set[str] = set()
@@ -238,9 +238,9 @@ class _Reader:
 
     def _count(self, token: Token) -> None:
         if token.kind == "open":
-            self._listed_one(token)
+            self._count_member(token)
             self._open.append(token.text)
-            self._listed.append(0)
+            self._lengths.append(0)
             if len(self._open) > DEEPEST:
                 raise _invalid(
                     self._text, token.at, f"Brackets are nested deeper than {DEEPEST} here."
@@ -248,15 +248,15 @@ class _Reader:
         elif token.kind == "close":
             if self._open:
                 self._open.pop()
-                self._listed.pop()
+                self._lengths.pop()
         elif token.kind == "mark":
             self._count_mark(token)
         else:
-            self._listed_one(token)
+            self._count_member(token)
 
     def _count_mark(self, token: Token) -> None:
-        if self._listed:
-            self._listed[-1] = 0
+        if self._lengths:
+            self._lengths[-1] = 0
         separates = token.text in ".;," and bool(self._open) and self._open[-1] != "("
         if separates or token.text in "/^":
             self._patterns += 1
@@ -268,11 +268,11 @@ class _Reader:
                 "which is too many to plan. Split the query; use VALUES for long lists.",
             )
 
-    def _listed_one(self, token: Token) -> None:
+    def _count_member(self, token: Token) -> None:
         """Terms side by side in round brackets are an RDF list, and each costs two patterns."""
         if self._open and self._open[-1] == "(":
-            self._listed[-1] += 1
-            if self._listed[-1] > LONGEST_LIST:
+            self._lengths[-1] += 1
+            if self._lengths[-1] > LONGEST_LIST:
                 raise _invalid(
                     self._text, token.at, f"This list has more than {LONGEST_LIST} members."
                 )

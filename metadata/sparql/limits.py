@@ -100,7 +100,7 @@ def spent(client: str) -> float:
 
     Raises Throttled where that is all it may have.
     """
-    seconds = _counted(client) / 1000
+    seconds = _milliseconds(client) / 1000
     if seconds >= settings.HUB_SPARQL_MINUTE_SECONDS:
         wait = _MINUTE - int(time.time()) % _MINUTE
         raise problems.Throttled(
@@ -128,7 +128,7 @@ def charge(client: str, seconds: float) -> None:
         log.warning("query_time_uncounted", error=type(error).__name__)
 
 
-def _counted(client: str) -> int:
+def _milliseconds(client: str) -> int:
     try:
         return int(cache.get(_key(client)) or 0)
     except RedisError as error:

@@ -46,21 +46,21 @@ def page(after: str = "", *, profile: str = "") -> CataloguePage:
     """The models after the IRI ``after`` (the first ones where it is empty), by IRI."""
     places = Places(settings.HUB_PUBLIC_URL)
     rows = list(_models().filter(iri__gt=graph_of(after) if after else "")[: PAGE + 1])
-    listed = rows[:PAGE]
+    entries = rows[:PAGE]
     graphs = [
         _as_dataset(places, iri.removesuffix(graph_of("")), text) if profile == DCAT_AP else text
-        for iri, text in texts.readable((row.iri, row.nquads) for row in listed)
+        for iri, text in texts.readable((row.iri, row.nquads) for row in entries)
     ]
     graph = Graph(places.catalogue, places)
     first = _address("", profile)
-    last = listed[-1].iri.removesuffix(graph_of("")) if listed else ""
+    last = entries[-1].iri.removesuffix(graph_of("")) if entries else ""
     following = _address(last, profile) if len(rows) > PAGE else ""
     here = places.home + _address(after, profile)
     _describe_page(graph, here, places.home + first, following)
     _describe_dump(graph)
     # What the hub says of itself, of tasks, tests and the like is on the first page alone.
     own = "" if after else texts.of(places.catalogue)
-    parts = [own, *graphs, *_named_in(listed), graph.text()]
+    parts = [own, *graphs, *_named_in(entries), graph.text()]
     lines = {line for text in parts for line in text.splitlines(keepends=True)}
     return CataloguePage("".join(sorted(lines)), first, following)
 

@@ -10,7 +10,7 @@ from rest_framework import serializers as fields
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from registry.api import etags, listed_models, pagination, queries, questions
+from registry.api import etags, model_lists, pagination, queries, questions
 from registry.api import serializers as shapes
 from registry.api.addresses import api_url
 from registry.api.inputs import parse
@@ -86,8 +86,8 @@ class ModelList(APIView):
     @extend_schema(
         operation_id="models_list",
         responses=pagination.paged(
-            listed_models.ListedModelOutput,
-            setup=listed_models.SetupOutput(
+            model_lists.ListedModelOutput,
+            setup=model_lists.SetupOutput(
                 required=False,
                 allow_null=True,
                 help_text="the setup in which the speeds were measured",
@@ -117,10 +117,10 @@ class ModelList(APIView):
         a prediction. If constraints are given, `fits` has each model's value for them.
         """
         data, reading = _read(request)
-        chosen: dict[str, Any] = {key: data[key] for key in PLAIN}
-        chosen |= {key: tuple(data[key]) for key in LISTS}
-        chosen["accuracy"] = accuracies.limits(*(data[key] for key in MEASURED))
-        query = Query(text=data["q"], **chosen)
+        choices: dict[str, Any] = {key: data[key] for key in PLAIN}
+        choices |= {key: tuple(data[key]) for key in LISTS}
+        choices["accuracy"] = accuracies.limits(*(data[key] for key in MEASURED))
+        query = Query(text=data["q"], **choices)
         query = replace(query, sort=data.get("sort") or query.default_sort)
         timed = query.sort == search.FASTEST or query.max_p50 is not None or any(query.setup)
         if timed:
@@ -136,7 +136,7 @@ class ModelList(APIView):
         )
         return pagination.answer(
             request,
-            listed_models.of(page.items, query, is_timed=timed),
+            model_lists.of(page.items, query, is_timed=timed),
             page.next,
             count=page.count,
             count_capped=page.capped,

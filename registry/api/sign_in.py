@@ -59,7 +59,7 @@ class CountingBackend(ModelBackend):
         """
         if request is None or username is None or password is None:
             return super().authenticate(request, username, password, **kwargs)
-        with _counted(_limits(request, username), address=address_of(request)) as attempt:
+        with _attempt(_limits(request, username), address=address_of(request)) as attempt:
             user = super().authenticate(request, username, password, **kwargs)
             attempt.succeeded = user is not None
             return user
@@ -71,7 +71,7 @@ def confirm(request: HttpRequest, user: User, password: str) -> bool:
     Counted by session, so that no one else can use up these tries.
     """
     who = f"session:{_digest(str(request.session.session_key))}"
-    with _counted(_own_limits(who), address=address_of(request)) as attempt:
+    with _attempt(_own_limits(who), address=address_of(request)) as attempt:
         attempt.succeeded = user.check_password(password)
         return attempt.succeeded
 
@@ -120,7 +120,7 @@ def _own_limits(who: str) -> list[rates.Limit]:
 
 
 @contextmanager
-def _counted(limits: Sequence[rates.Limit], *, address: str) -> Iterator[Attempt]:
+def _attempt(limits: Sequence[rates.Limit], *, address: str) -> Iterator[Attempt]:
     """Count a failure before the password is looked at, and take it back unless it was one."""
     try:
         counters = rates.reserve(limits)

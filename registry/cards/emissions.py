@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from registry.cards.values import chosen, mapping, number, text
+from registry.cards.values import mapping, number, one_of, text
 
 if TYPE_CHECKING:
     from hub.protocol.cards import Emissions
@@ -41,7 +41,7 @@ def carbon(notes: Notes, pointer: str, value: Any) -> None:
         parts: dict[str, Check] = {
             "emissions": _grams,
             "source": text,
-            "kind": chosen(KINDS, what="kind of figure"),
+            "kind": one_of(KINDS, what="kind of figure"),
             "training_type": text,
             "geographical_location": text,
             "hardware_used": text,

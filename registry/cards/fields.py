@@ -13,7 +13,7 @@ from hub.protocol import inputs
 from hub.protocol.vocabularies import TASKS
 from registry.cards import emissions, origins, results, values, vocabularies
 from registry.cards.findings import escaped
-from registry.cards.values import chosen, date, doi, licence, listed, mapping, text, usual, word
+from registry.cards.values import date, doi, licence, list_of, mapping, one_of, text, usual, word
 
 if TYPE_CHECKING:
     from registry.cards.findings import Notes
@@ -40,24 +40,24 @@ def _inputs(notes: Notes, pointer: str, value: Any) -> None:
     inputs.parse(value, notes, pointer)
 
 
-_texts = listed(text, expected="text or a list of texts")
+_texts = list_of(text, expected="text or a list of texts")
 _precision = usual(
     {*vocabularies.PRECISIONS, *vocabularies.OTHER_PRECISIONS}, what="type of weights"
 )
 FIELDS: dict[str, Check] = {
-    "license": listed(licence, expected="an SPDX id such as apache-2.0"),
+    "license": list_of(licence, expected="an SPDX id such as apache-2.0"),
     "license_name": text,
     "license_link": text,
     "library_name": text,
     "pipeline_tag": usual(TASKS, what="task"),
-    "tags": listed(word, expected="a list of words"),
-    "language": listed(values.language, expected="a language code or a list of them"),
-    "datasets": listed(text, expected="a list of data sets"),
-    "metrics": listed(word, expected="a list of metrics"),
+    "tags": list_of(word, expected="a list of words"),
+    "language": list_of(values.language, expected="a language code or a list of them"),
+    "datasets": list_of(text, expected="a list of data sets"),
+    "metrics": list_of(word, expected="a list of metrics"),
     "model-index": results.model_index,
-    "eval_results": listed(results.eval_result, expected="a list of results", alone=False),
-    "base_model": listed(word, expected="a model's name or a list of names"),
-    "base_model_relation": chosen(vocabularies.RELATIONS, what="relation to a base model"),
+    "eval_results": list_of(results.eval_result, expected="a list of results", alone=False),
+    "base_model": list_of(word, expected="a model's name or a list of names"),
+    "base_model_relation": one_of(vocabularies.RELATIONS, what="relation to a base model"),
     "new_version": text,
     "co2_eq_emissions": emissions.carbon,
     "summary": text,
@@ -66,7 +66,7 @@ FIELDS: dict[str, Check] = {
     "validated_on": origins.datasets,
     "tested_on": origins.datasets,
     "personal_data": origins.personal,
-    "precision": listed(_precision, expected="a type such as float32"),
+    "precision": list_of(_precision, expected="a type such as float32"),
     "inputs": _inputs,
     "preprocessing": _texts,
     "postprocessing": _texts,
@@ -78,7 +78,7 @@ FIELDS: dict[str, Check] = {
     "intended_use": _texts,
     "limitations": _texts,
     "bias": _texts,
-    "risks": listed(_risk, expected="a list of risks"),
+    "risks": list_of(_risk, expected="a list of risks"),
     "citation": _texts,
     "doi": doi,
     "date": date,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Severity = Literal["error", "warning"]
-LISTED = 100
+FINDINGS = 100
 GUESSES = 200
 
 
@@ -70,7 +70,7 @@ class Notes:
     def in_order(self) -> tuple[Finding, ...]:
         """By line, errors first on a line; at most 100."""
         rows = sorted(self.findings, key=lambda one: (one.line or 0, one.severity))
-        return tuple(rows[:LISTED])
+        return tuple(rows[:FINDINGS])
 
 
 def escaped(name: object) -> str:

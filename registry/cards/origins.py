@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol.cards import PERSONAL_DATA
 from registry.cards import values
 from registry.cards.values import (
-    chosen,
     date,
     doi,
     iri,
     licence,
-    listed,
+    list_of,
     mapping,
     number,
+    one_of,
     text,
     word,
 )
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _PERSONAL_PARTS: dict[str, Check] = {
-    "categories": listed(text, expected="a list of categories"),
+    "categories": list_of(text, expected="a list of categories"),
     "legal_basis": text,
     "note": text,
 }
@@ -39,7 +39,7 @@ def _status(notes: Notes, pointer: str, value: Any) -> None:
         )
         return
     # The meaning of another word is never guessed: it is about people.
-    status = chosen(PERSONAL_DATA, what="status of personal data", guess=False)
+    status = one_of(PERSONAL_DATA, what="status of personal data", guess=False)
     status(notes, pointer, value)
 
 
@@ -84,7 +84,7 @@ def person(notes: Notes, pointer: str, value: Any) -> None:
         )
 
 
-people = listed(person, expected="a list of people")
+people = list_of(person, expected="a list of people")
 _DATASET: dict[str, Check] = {
     "name": text,
     "iri": iri,
@@ -112,4 +112,4 @@ def dataset(notes: Notes, pointer: str, value: Any) -> None:
     mapping(_DATASET, expected=expected, needs=("name", "iri"))(notes, pointer, value)
 
 
-datasets = listed(dataset, expected="a list of data sets", alone=False)
+datasets = list_of(dataset, expected="a list of data sets", alone=False)

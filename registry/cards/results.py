@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from registry.cards import metrics, values
-from registry.cards.values import anything, chosen, date, iri, listed, mapping, text, word
+from registry.cards.values import anything, date, iri, list_of, mapping, one_of, text, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from registry.cards.values import Check
 
 
-_unit = chosen((*metrics.UNITS, "%", "per cent"), what="unit")
+_unit = one_of((*metrics.UNITS, "%", "per cent"), what="unit")
 
 
 def metric_value(notes: Notes, pointer: str, value: Any, name: str, unit: str = "") -> None:
@@ -148,14 +148,14 @@ def _evaluated_on(notes: Notes, pointer: str, value: Any) -> None:
 _RESULT: dict[str, Check] = {
     "task": mapping({"type": text, "name": text}, expected="a task with a type"),
     "dataset": _evaluated_on,
-    "metrics": listed(_measured, expected="a list of metrics", alone=False),
+    "metrics": list_of(_measured, expected="a list of metrics", alone=False),
     "source": mapping({"name": text, "url": iri}, expected="a source with name and url"),
 }
-model_index = listed(
+model_index = list_of(
     mapping(
         {
             "name": text,
-            "results": listed(
+            "results": list_of(
                 mapping(_RESULT, expected="a result with dataset and metrics"),
                 expected="a list of results",
                 alone=False,

@@ -56,7 +56,7 @@ def word(notes: Notes, pointer: str, value: Any) -> None:
         )
 
 
-def listed(check: Check, *, expected: str, alone: bool = True) -> Check:
+def list_of(check: Check, *, expected: str, alone: bool = True) -> Check:
     """A list of what ``check`` takes; ``alone`` allows one of them without the list."""
 
     def each(notes: Notes, pointer: str, value: Any) -> None:
@@ -111,7 +111,7 @@ def mapping(
     return inside
 
 
-def chosen(words: Collection[str], *, what: str, guess: bool = True) -> Check:
+def one_of(words: Collection[str], *, what: str, guess: bool = True) -> Check:
     """One of a few words; with ``guess`` the one that was probably meant is named."""
 
     def one(notes: Notes, pointer: str, value: Any) -> None:

@@ -168,20 +168,19 @@ def offers(actor: Actor) -> list[Offer]:
     Of public models the counts are of some time ago (`registry.core.public_counts`).
     """
     public, *own = selectors.documents_apart(actor)
-    counted: list[Offer] = public_counts.counted("counts:accuracies", lambda: _counted(public))
-    models = {offer[:3]: offer.models for offer in counted}
+    public_offers: list[Offer] = public_counts.get("counts:accuracies", lambda: _offers(public))
+    models = {offer[:3]: offer.models for offer in public_offers}
     for rows in own:
-        for offer in _counted(rows):
+        for offer in _offers(rows):
             models[offer[:3]] = models.get(offer[:3], 0) + offer.models
-    listed = (Offer(*key, many) for key, many in models.items())
-    return sorted(listed, key=_place)[:OFFERS]
+    return sorted((Offer(*key, many) for key, many in models.items()), key=_place)[:OFFERS]
 
 
-def _counted(rows: QuerySet[SearchDocument]) -> list[Offer]:
+def _offers(rows: QuerySet[SearchDocument]) -> list[Offer]:
     figures = DocumentAccuracy.objects.filter(document__in=rows.order_by().values("pk"))
     groups = figures.order_by().values_list("metric", "dataset", "split")
-    counted = [Offer(*row) for row in groups.annotate(models=Count("document"))]
-    return sorted(counted, key=_place)[:OFFERS]
+    counts = groups.annotate(models=Count("document"))
+    return sorted((Offer(*row) for row in counts), key=_place)[:OFFERS]
 
 
 def _place(offer: Offer) -> tuple[int, str, str, int]:

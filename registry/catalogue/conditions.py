@@ -50,13 +50,13 @@ def of(query: Query) -> Q:
     """Everything that the query asks for but its text."""
     tasks = [task for domain in query.domain for task in TASKS_OF.get(domain.lower(), ())]
     conditions = Q()
-    for column, chosen, values in (
+    for column, choices, values in (
         ("namespace_slug__in", query.namespace, query.namespace),
         ("task__in", query.task, query.task),
         ("task__in", query.domain, tuple(tasks)),
         ("precision__in", query.precision, query.precision),
     ):
-        if chosen:
+        if choices:
             conditions &= Q(**{column: values})
     if query.license:
         conditions &= _licensed(query.license)
@@ -105,9 +105,9 @@ def _has_facts(query: Query) -> Q:
     conditions = Q()
     for group in FACTS:
         values = getattr(query, group)
-        for chosen in [[value] for value in values] if group in CUMULATIVE else [values]:
-            if chosen:
-                facts = DocumentFact.objects.filter(group=group, value__in=chosen)
+        for choices in [[value] for value in values] if group in CUMULATIVE else [values]:
+            if choices:
+                facts = DocumentFact.objects.filter(group=group, value__in=choices)
                 conditions &= Q(pk__in=facts.values("document_id"))
     return conditions
 

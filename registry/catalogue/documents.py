@@ -128,9 +128,9 @@ def refresh(model_id: int) -> None:
     _keep_words(document, set(document.keywords))
     facts = searchable.facts_of(version, main) if version else set()
     _keep(document, facts)
-    counted = facets.pairs(document, facts)
-    if not DocumentFacets.objects.filter(document=document).update(pairs=counted):
-        DocumentFacets.objects.create(document=document, pairs=counted)
+    pairs = facets.pairs(document, facts)
+    if not DocumentFacets.objects.filter(document=document).update(pairs=pairs):
+        DocumentFacets.objects.create(document=document, pairs=pairs)
     speeds.keep(document, main)
     accuracies.keep(document, main)
 

@@ -84,14 +84,14 @@ def count(actor: Actor, query: Query) -> Facets:
     facets = Facets()
     for wider, groups in queries.items():
         if wider == Query():
-            counted, capped = _counted_everywhere(actor)
+            counts, capped = _counts_everywhere(actor)
         else:
-            counted, capped = _counted(conditions.matching(actor, wider), groups)
+            counts, capped = _counts(conditions.matching(actor, wider), groups)
         facets.capped |= capped
         for group in groups:
-            facets[group] = _listed(group, counted[group])
+            facets[group] = _values(group, counts[group])
             if GROUPS[group] not in ("", "keywords"):
-                facets.untold[group] = counted[group][""] + counted[group][None]
+                facets.untold[group] = counts[group][""] + counts[group][None]
     if any(facets.values()) or query.near or not full_text.is_nowhere(actor, query.text):
         return facets
     return count(actor, replace(query, near=True))
@@ -137,7 +137,7 @@ def of_documents(pks: Iterable[int], groups: Iterable[str]) -> dict[int, set[tup
 def totals(actor: Actor) -> dict[str, int]:
     """How many models are listed, their bytes, and the highest opset; public ones as kept."""
     public, *own = selectors.documents_apart(actor)
-    sums: dict[str, int] = public_counts.counted("counts:totals", lambda: _sums(public))
+    sums: dict[str, int] = public_counts.get("counts:totals", lambda: _sums(public))
     for rows in own:
         more = _sums(rows)
         sums = {
@@ -155,17 +155,17 @@ def _sums(rows: QuerySet[SearchDocument]) -> dict[str, int]:
     return {key: value or 0 for key, value in sums.items()}
 
 
-def _counted_everywhere(actor: Actor) -> tuple[dict[str, Counter[Any]], bool]:
+def _counts_everywhere(actor: Actor) -> tuple[dict[str, Counter[Any]], bool]:
     """What is public is counted for all who ask, and kept; what is the actor's own, at once."""
     public, *own = selectors.documents_apart(actor)
-    public_ones = public_counts.counted(
+    public_ones = public_counts.get(
         "counts:facets",
         lambda: {group: _all_of(public, group) for group in GROUPS},
     )
     if not own:
         return public_ones, False
-    counted, capped = _counted(own, list(GROUPS))
-    return {group: public_ones[group] + counted[group] for group in GROUPS}, capped
+    counts, capped = _counts(own, list(GROUPS))
+    return {group: public_ones[group] + counts[group] for group in GROUPS}, capped
 
 
 def _all_of(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
@@ -176,12 +176,12 @@ def _all_of(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
         return _bounded(rows, group)
     if column in ("", "keywords"):
         others = SearchDocument.objects.exclude(audience=EVERYBODY).values("pk")
-        listed: QuerySet[Any, Any] = (
+        values: QuerySet[Any, Any] = (
             DocumentKeyword.objects.values_list("word")
             if column
             else DocumentFact.objects.filter(group=group).values_list("value")
         )
-        pairs = listed.exclude(document__in=others).annotate(models=Count("document")).order_by()
+        pairs = values.exclude(document__in=others).annotate(models=Count("document")).order_by()
     elif group == "license":
         several = DocumentFact.objects.filter(
             group=group, document__in=rows.order_by().values("pk")
@@ -191,10 +191,10 @@ def _all_of(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
             alone.values_list(column).annotate(models=Count("pk")).order_by(),
             several.values_list("value").annotate(models=Count("document")).order_by(),
         )
-        counted: Counter[Any] = Counter()
+        counts: Counter[Any] = Counter()
         for value, models in pairs:
-            counted[value] += models
-        return counted
+            counts[value] += models
+        return counts
     else:
         pairs = rows.values_list(column).annotate(models=Count("pk")).order_by()
     return Counter(dict(pairs))
@@ -212,7 +212,7 @@ def _bounded(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
     return Counter({int(bound): models for bound, models in counts.items()} | {None: untold})
 
 
-def _counted(
+def _counts(
     parts: list[QuerySet[SearchDocument]], groups: list[str]
 ) -> tuple[dict[str, Counter[Any]], bool]:
     """Count the values of some groups in the first ``MATCHES`` rows.
@@ -232,22 +232,22 @@ def _counted(
 
 def _of_pairs(rows: Iterable[str | None], groups: list[str]) -> dict[str, Counter[Any]]:
     """Count the values of these groups in the pairs of documents."""
-    counted: dict[str, Counter[Any]] = {KEPT_AS.get(group, group): Counter() for group in groups}
+    counters: dict[str, Counter[Any]] = {KEPT_AS.get(group, group): Counter() for group in groups}
     every = chain.from_iterable(row.split(_BETWEEN) for row in rows if row)
     for pair, models in Counter(every).items():
         group, _, value = pair.partition(":")
-        if group not in counted:
+        if group not in counters:
             continue
         is_number = group in BOUNDS or group == "opset_max"
-        counted[group][(int(value) if value else None) if is_number else value] = models
-    for group in counted.keys() & BOUNDS.keys():
-        counts = counted[group]
+        counters[group][(int(value) if value else None) if is_number else value] = models
+    for group in counters.keys() & BOUNDS.keys():
+        counts = counters[group]
         within = {
             bound: sum(models for least, models in counts.items() if least and least <= bound)
             for bound in BOUNDS[group]
         }
-        counted[group] = Counter({None: counts[None]} | within)
-    return {group: counted[KEPT_AS.get(group, group)] for group in groups}
+        counters[group] = Counter({None: counts[None]} | within)
+    return {group: counters[KEPT_AS.get(group, group)] for group in groups}
 
 
 def _counter(group: str, column: Iterable[Any]) -> Counter[Any]:
@@ -260,11 +260,11 @@ def _counter(group: str, column: Iterable[Any]) -> Counter[Any]:
     return Counter({None: len(values) - len(numbers)} | within)
 
 
-def _listed(group: str, counted: Counter[Any]) -> list[tuple[str, int]]:
+def _values(group: str, counts: Counter[Any]) -> list[tuple[str, int]]:
     """The values that say something: opsets from the highest, others from the most frequent."""
     if group in BOUNDS:
-        return [(str(bound), counted[bound]) for bound in BOUNDS[group] if counted.total()]
-    pairs = [(value, count) for value, count in counted.items() if value not in ("", None)]
+        return [(str(bound), counts[bound]) for bound in BOUNDS[group] if counts.total()]
+    pairs = [(value, count) for value, count in counts.items() if value not in ("", None)]
     if group in ("opset", "opset_max"):
         return [(str(value), count) for value, count in sorted(pairs, reverse=True)]
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:VALUES]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Basis = Literal["measured", "predicted", "counted", "declared"]
 
 # Limit -> the value in what a list shows of the newest version, and its unit.
-_COUNTED = {
+_COUNTS = {
     "max_memory": ("memory_bytes", "B"),
     "max_macs": ("macs", "MAC"),
     "max_bytes": ("size", "B"),
@@ -58,7 +58,7 @@ class Fit:
 
 def are_asked(query: Query) -> bool:
     """Whether a query has a constraint for which models have a value to show."""
-    numbers = (getattr(query, name) for name in ("max_p50", *_COUNTED))
+    numbers = (getattr(query, name) for name in ("max_p50", *_COUNTS))
     return any(number is not None for number in numbers) or any(
         getattr(query, name) for name in ("accuracy", *_WORDS)
     )
@@ -81,15 +81,15 @@ def of(
 
 def _stated(query: Query, latest: Mapping[str, Any], task: str, licence: str) -> Iterator[Fit]:
     """What is counted from the file or declared by the card."""
-    for constraint, (name, unit) in _COUNTED.items():
+    for constraint, (name, unit) in _COUNTS.items():
         limit, value = getattr(query, constraint), latest.get(name)
         if limit is not None and value is not None:
             yield Fit(constraint, limit, value, unit, "counted")
     texts = (task, str(latest.get("precision") or ""), licence)
     for constraint, text in zip(_WORDS, texts, strict=True):
-        if (chosen := getattr(query, constraint)) and text:
+        if (choices := getattr(query, constraint)) and text:
             basis: Basis = "counted" if constraint == "precision" else "declared"
-            yield Fit(constraint, ", ".join(chosen), text, "", basis)
+            yield Fit(constraint, ", ".join(choices), text, "", basis)
 
 
 def _latency(limit: float, speed: DocumentSpeed | PredictedSpeed) -> Fit:

@@ -69,7 +69,7 @@ def _name_words() -> list[str]:
         every = {word for (title,) in titles.iterator() for word in words(title)}
         return sorted(word for word in every if not word.isdigit())
 
-    vocabulary: list[str] = public_counts.counted("counts:words", count)
+    vocabulary: list[str] = public_counts.get("counts:words", count)
     return vocabulary
 
 

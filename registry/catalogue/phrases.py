@@ -198,7 +198,7 @@ AFTER_MINIMA: Final = frozenset(
 # What a quantity is of, before or after its number.
 SUBJECTS: Final[dict[Phrase, str]] = {
     tuple(words.split()): subject
-    for subject, listed in {
+    for subject, names in {
         "size": "size, file size, files, file, download, download size, model size, disk, storage",
         "memory": "memory, ram, peak memory, memory use",
         "latency": "latency, median latency, p50, inference time, inference, per inference",
@@ -214,7 +214,7 @@ SUBJECTS: Final[dict[Phrase, str]] = {
         "mae": "mae",
         "r2": "r2",
     }.items()
-    for words in listed.split(", ")
+    for words in names.split(", ")
 }
 # Unit -> how many of the filter's own unit it has.
 BYTES: Final = {
@@ -268,8 +268,8 @@ SHARE: Final = {"%": 0.01, "percent": 0.01, "pct": 0.01}
 UNITS: Final = frozenset((*BYTES, *MILLISECONDS, *MACS, *MULTIPLES, *SHARE))
 
 
-def _words(listed: str) -> Iterator[Phrase]:
-    for words in listed.split(", "):
+def _words(names: str) -> Iterator[Phrase]:
+    for words in names.split(", "):
         yield tuple(words.split())
 
 
@@ -278,8 +278,8 @@ def _plural(phrase: Phrase) -> Phrase:
 
 
 def _named(parameter: str, table: Mapping[str, str]) -> Iterator[tuple[Phrase, Meaning]]:
-    for value, listed in table.items():
-        for phrase in _words(listed):
+    for value, names in table.items():
+        for phrase in _words(names):
             yield phrase, (parameter, value)
 
 
@@ -315,8 +315,8 @@ def _licences() -> Iterator[tuple[Phrase, Meaning]]:
         if value not in ("other", "unknown"):
             for word in _LICENCE_WORDS:
                 yield (value, word), ("license", value)
-    for value, listed in _LICENCE_NAMES.items():
-        for phrase in _words(listed):
+    for value, names in _LICENCE_NAMES.items():
+        for phrase in _words(names):
             yield phrase, ("license", value)
         for word in _LICENCE_WORDS:
             yield ("apache", word), ("license", value)

@@ -42,7 +42,7 @@ def _first_keys() -> list[int]:
     """The key of the first model of each page; of public ones alone, so no key tells of others."""
     place = Mod(Window(RowNumber(), order_by=F("pk").asc()) - 1, PAGE)
     rows = SearchDocument.objects.filter(audience=EVERYBODY).annotate(place=place).filter(place=0)
-    keys: list[int] = public_counts.counted(
+    keys: list[int] = public_counts.get(
         "counts:sitemap", lambda: list(rows.order_by("pk").values_list("pk", flat=True)) or None
     )
     return keys or []

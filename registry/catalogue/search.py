@@ -126,7 +126,7 @@ def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
     order = [pk for _, pk, _ in best]
     start = cursors.position(cursor, CANDIDATES)
     return Page(
-        items=_chosen(order[start : start + limit], columns),
+        items=_rows(order[start : start + limit], columns),
         next=cursors.encode([start + limit]) if start + limit < len(order) else None,
         count=min(len(candidates), COUNT_CAP),
         capped=len(candidates) > COUNT_CAP,
@@ -163,7 +163,7 @@ def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Seque
     if len(keys) > limit:
         value, pk = keys[limit - 1]
         following = cursors.encode([value if isinstance(value, float) else value.isoformat(), pk])
-    items = _chosen([pk for _, pk in keys[:limit]], columns)
+    items = _rows([pk for _, pk in keys[:limit]], columns)
     count = _count(parts, query) if cursor or following else len(items)
     return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)
 
@@ -183,7 +183,7 @@ def _most_accurate(
         keys += ordered.values_list(accuracies.BEST, "pk")[: limit + 1]
     keys.sort(reverse=down)
     following = cursors.encode(list(keys[limit - 1])) if len(keys) > limit else None
-    items = _chosen([pk for _, pk in keys[:limit]], columns)
+    items = _rows([pk for _, pk in keys[:limit]], columns)
     count = _count(parts, query) if cursor or following else len(items)
     return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)
 
@@ -218,7 +218,7 @@ def _measured(
     return sorted(keys)[:most]
 
 
-def _chosen(pks: Sequence[int], columns: Sequence[str]) -> list[Any]:
+def _rows(pks: Sequence[int], columns: Sequence[str]) -> list[Any]:
     """The rows of these documents, which the actor may see, in this order.
 
     Asked for the audience again, SQLite would walk all of it.
@@ -252,11 +252,11 @@ def _front(sort: str, limit: int) -> Prepared:
 def _count(parts: list[QuerySet[SearchDocument]], query: Query) -> int:
     """How many match, at most one above the cap; that all models are more is remembered."""
     everything = query.sort in ("updated", "downloads", FASTEST) and not _narrows(query)
-    if everything and public_counts.counted("counts:many", lambda: None):
+    if everything and public_counts.get("counts:many", lambda: None):
         return COUNT_CAP + 1
     counts = [rows.order_by()[: COUNT_CAP + 1].count() for rows in parts]
     if everything and counts[0] > COUNT_CAP:
-        public_counts.counted("counts:many", lambda: True)
+        public_counts.get("counts:many", lambda: True)
     return sum(counts)
 
 

@@ -110,10 +110,10 @@ def offers(actor: Actor) -> list[Offer]:
     Of public models the counts are of some time ago (`registry.core.public_counts`).
     """
     public, *own = selectors.documents_apart(actor)
-    counted: list[Offer] = public_counts.counted("counts:setups", lambda: _counted(public))
-    by_setup = {offer.setup: offer for offer in counted}
+    public_offers: list[Offer] = public_counts.get("counts:setups", lambda: _offers(public))
+    by_setup = {offer.setup: offer for offer in public_offers}
     for rows in own:
-        for offer in _counted(rows):
+        for offer in _offers(rows):
             before = by_setup.get(offer.setup)
             more = before.models if before else 0
             by_setup[offer.setup] = offer._replace(models=offer.models + more)
@@ -169,15 +169,15 @@ def _there(
     return rows.annotate(there=FilteredRelation("speeds", condition=same))
 
 
-def _counted(rows: QuerySet[SearchDocument]) -> list[Offer]:
+def _offers(rows: QuerySet[SearchDocument]) -> list[Offer]:
     """How many of these documents were measured in each setup."""
     speeds = DocumentSpeed.objects.filter(document__in=rows.order_by().values("pk"))
-    counted = (
+    setups = (
         speeds.order_by()
         .values_list("device", "runtime", "provider")
         .annotate(title=Min("device_title"), models=Count("pk"))
     )
-    return _most_first(Offer(Setup(*setup), title, models) for *setup, title, models in counted)
+    return _most_first(Offer(Setup(*setup), title, models) for *setup, title, models in setups)
 
 
 def _most_first(offers: Iterable[Offer]) -> list[Offer]:

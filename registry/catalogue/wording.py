@@ -30,7 +30,7 @@ _EDGES = ",.;:!?()[]'"
 MANY: Final = frozenset(
     ("task", "domain", "license", "precision", "personal_data", "passes_on", "fails_on")
 ) | {"evidence", "min", "max"}
-_COUNTED: Final = {"parameters": "max_parameters", "macs": "max_macs"}
+_COUNTS: Final = {"parameters": "max_parameters", "macs": "max_macs"}
 _MOST = 2**63 - 1
 _NO_METRIC = "The order by accuracy needs a limit of it, such as “over 90 % on digits”."
 
@@ -68,12 +68,12 @@ class Reading:
             values.setdefault(part.parameter, []).append(part.value)
         return values
 
-    def beside(self, chosen: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    def beside(self, choices: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
         """The parameters with those that were chosen apart from the question.
 
         Values of a filter that takes several are added; a choice of any other filter wins.
         """
-        merged = {name: [value for value in values if value] for name, values in chosen.items()}
+        merged = {name: [value for value in values if value] for name, values in choices.items()}
         for name, values in self.values.items():
             own = merged.get(name, [])
             merged[name] = [*own, *values] if name in MANY or not own else own
@@ -185,12 +185,12 @@ class _Reader:
         return self.tokens[at].word if 0 <= at < len(self.tokens) else ""
 
     def _longest(
-        self, at: int, listed: AbstractSet[Phrase] | Mapping[Phrase, object], most: int
+        self, at: int, vocabulary: AbstractSet[Phrase] | Mapping[Phrase, object], most: int
     ) -> Phrase:
         """The longest of the phrases that begins at a token; empty for none."""
         words = tuple(token.word for token in self.tokens[at : at + most])
         lengths = range(len(words), 0, -1)
-        return next((words[:many] for many in lengths if words[:many] in listed), ())
+        return next((words[:many] for many in lengths if words[:many] in vocabulary), ())
 
     def _phrase(self, at: int) -> _Span | None:
         phrase = self._longest(at, phrases.PHRASES, phrases.LONGEST)
@@ -253,8 +253,8 @@ class _Reader:
     def _sign(
         self, at: int, maxima: AbstractSet[Phrase], minima: AbstractSet[Phrase]
     ) -> tuple[str, int]:
-        for sign, listed in (("max", maxima), ("min", minima)):
-            if phrase := self._longest(at, listed, 3):
+        for sign, vocabulary in (("max", maxima), ("min", minima)):
+            if phrase := self._longest(at, vocabulary, 3):
                 return sign, at + len(phrase)
         return "", at
 
@@ -301,8 +301,8 @@ def _limit(of: str, sign: str, value: float, unit: str) -> tuple[str, str] | Non
         return ("max_p50", milliseconds) if sign == "max" and value < 1e6 else None
     elif unit in phrases.MACS and of in ("", "macs"):
         is_clear, name, factor = sign == "max", "max_macs", phrases.MACS[unit]
-    elif of in _COUNTED and (not unit or unit in phrases.MULTIPLES):
-        is_clear, name, factor = sign == "max", _COUNTED[of], phrases.MULTIPLES.get(unit, 1)
+    elif of in _COUNTS and (not unit or unit in phrases.MULTIPLES):
+        is_clear, name, factor = sign == "max", _COUNTS[of], phrases.MULTIPLES.get(unit, 1)
     else:
         return None
     number = int(value * factor)

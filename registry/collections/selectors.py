@@ -39,8 +39,8 @@ def collections(
     if model is not None:
         rows = rows.filter(pk__in=CollectionEntry.objects.filter(model=model).values("collection"))
     visible = RegisteredModel.objects.visible_to(actor).order_by().values("pk")
-    counted = Count("entries", filter=Q(entries__model__in=visible))
-    return rows.annotate(model_count=counted).order_by("-pk")
+    model_count = Count("entries", filter=Q(entries__model__in=visible))
+    return rows.annotate(model_count=model_count).order_by("-pk")
 
 
 @dataclass(frozen=True, slots=True)

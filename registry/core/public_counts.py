@@ -53,7 +53,7 @@ class _Count:
         return time.time() - self.made_at < self.lasts_seconds
 
 
-def counted(key: str, count: Callable[[], Any]) -> Any:
+def get(key: str, count: Callable[[], Any]) -> Any:
     """A count of public things, kept in the cache unless it is None or the cache is away."""
     try:
         entry = cache.get(key)

@@ -160,10 +160,10 @@ def use_counts(actor: Actor, of: Sequence[Dataset]) -> dict[int, int]:
     if not of:
         return {}
     rows = resolution.meanings(of).filter(version__in=_visible(actor))
-    counted = rows.order_by().values_list("meaning").annotate(
+    counts = rows.order_by().values_list("meaning").annotate(
         n=Count("version__model", distinct=True)
     )  # fmt: skip
-    return dict(counted)
+    return dict(counts)
 
 
 def _visible(actor: Actor) -> VersionQuerySet:

@@ -70,8 +70,8 @@ def about(
 def open_counts(actor: Actor, of: RegisteredModel, version: Version | None = None) -> OpenCounts:
     """What the pages of a model, itself seen by the actor, say of open discussions."""
     rows = _of_model(actor, of).filter(status=Discussion.Status.OPEN).order_by()
-    counted = rows.aggregate(model=Count("pk"), version=Count("pk", filter=Q(version=version)))
-    return OpenCounts(counted["model"], counted["version"] if version else 0)
+    counts = rows.aggregate(model=Count("pk"), version=Count("pk", filter=Q(version=version)))
+    return OpenCounts(counts["model"], counts["version"] if version else 0)
 
 
 def discussion(actor: Actor, of: RegisteredModel, number: int) -> Discussion:

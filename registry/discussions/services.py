@@ -63,7 +63,10 @@ def open_discussion(
     kind, pk = result or ("", None)
     if version is not None and pk is not None:
         evidence.describe(version, kind, pk)
-    with _counted(user, "discussions", settings.HUB_LIMITS_DISCUSSIONS_RATE), transaction.atomic():
+    with (
+        _rate_limit(user, "discussions", settings.HUB_LIMITS_DISCUSSIONS_RATE),
+        transaction.atomic(),
+    ):
         model = _lock(model)
         if version is not None and not _is_kept(version):
             raise problems.NotFound(f"{version.ref} was deleted.")
@@ -295,12 +298,12 @@ def _is_storable(text: str) -> bool:
 
 @contextmanager
 def _writing(user: User) -> Iterator[None]:
-    with _counted(user, "comments", settings.HUB_LIMITS_COMMENTS_RATE):
+    with _rate_limit(user, "comments", settings.HUB_LIMITS_COMMENTS_RATE):
         yield
 
 
 @contextmanager
-def _counted(user: User, what: str, rate: str) -> Iterator[None]:
+def _rate_limit(user: User, what: str, rate: str) -> Iterator[None]:
     """Count one writing of a user, unless it is refused; raises Throttled."""
     try:
         counters = rates.reserve([rates.Limit(f"{what}:{user.pk}", rates.Rate.parse(rate))])

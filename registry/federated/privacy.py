@@ -173,7 +173,7 @@ def words(of: Statement) -> str:
             f"{of.terms[-1].noise_multiplier:g}; what they cost is stated at δ = {of.delta:.3g}."
         )
     many = len(of.trainings) > 1
-    names = f"trainings {_listed(of.trainings)}" if many else f"training {of.trainings[0]}"
+    names = f"trainings {_conjunction(of.trainings)}" if many else f"training {of.trainings[0]}"
     noise = ", ".join(
         f"{term.rounds} with noise multiplier {term.noise_multiplier:g}"
         for term in of.terms
@@ -202,5 +202,5 @@ def upwards(bound: float | None) -> str:
     return f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal(bound or 0.0):f}"
 
 
-def _listed(numbers: tuple[int, ...]) -> str:
+def _conjunction(numbers: tuple[int, ...]) -> str:
     return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

@@ -63,7 +63,7 @@ class Variant(models.Model):
     Strength = ProofStrength
 
     # What may stand in for the original wherever an opset is asked for.
-    CHOSEN = ~Q(origin=VariantOrigin.UPGRADED) | Q(proof_strength__in=sorted(proofs.SUFFICIENT))
+    CANDIDATES = ~Q(origin=VariantOrigin.UPGRADED) | Q(proof_strength__in=sorted(proofs.SUFFICIENT))
 
     version = models.ForeignKey(Version, models.CASCADE, related_name="variants")
     name = models.CharField(max_length=64)

@@ -36,7 +36,7 @@ def resolution_tag(actor: Actor, namespace: str, name: str) -> str | None:
     if not rows and actor.is_authenticated:
         rows = _OWN_NEWEST.rows(actor.pk, namespace, name)
     for version_id, *version in rows:
-        for origin, *variant in _CHOSEN.rows(version_id):
+        for origin, *variant in _CANDIDATES.rows(version_id):
             if origin == Variant.Origin.UPLOADED:
                 return _tag(namespace, name, version_id, version, variant)
     return None
@@ -50,8 +50,8 @@ def tag_of(model: RegisteredModel, version: Version, variant: Variant) -> str | 
     if variant.origin != Variant.Origin.UPLOADED:
         return None
     content = [getattr(version, attribute) for attribute in ANSWER[1:]]
-    chosen = [variant.pk, variant.name, variant.opset, variant.precision, variant.entry_id]
-    return _tag(model.namespace.slug, model.name, version.pk, content, chosen)
+    variant_values = [variant.pk, variant.name, variant.opset, variant.precision, variant.entry_id]
+    return _tag(model.namespace.slug, model.name, version.pk, content, variant_values)
 
 
 def _tag(namespace: str, name: str, *content: object) -> str:
@@ -88,12 +88,12 @@ def _published(rows: QuerySet[Version]) -> QuerySet[Any, tuple[Any, ...]]:
     return newest(rows, Version.State.PUBLISHED).values_list(*ANSWER)[:1]
 
 
-def _chosen(version_id: int) -> QuerySet[Any, tuple[Any, ...]]:
-    rows = Variant.objects.filter(Variant.CHOSEN, version=version_id)
+def _candidates(version_id: int) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = Variant.objects.filter(Variant.CANDIDATES, version=version_id)
     rows = rows.exclude(origin=Variant.Origin.CONVERTED)
     return rows.values_list("origin", "pk", "name", "opset", "precision", "entry")[:1]
 
 
 _NEWEST = Prepared(lambda *names: _published(open_versions(*names)))
 _OWN_NEWEST = Prepared(lambda *key: _published(own_versions(*key)))
-_CHOSEN = Prepared(_chosen)
+_CANDIDATES = Prepared(_candidates)

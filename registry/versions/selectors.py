@@ -114,13 +114,13 @@ def _unknown(actor: Actor, of: RegisteredModel, ref: str) -> problems.NotFound:
     numbers = list(named_versions(actor, of).values_list("number", flat=True)[: VERSIONS_NAMED + 1])
     if not numbers:
         return problems.NotFound(f"{ref} does not exist: {of.ref} has no version that you can see.")
-    listed = ", ".join(map(str, numbers[:VERSIONS_NAMED]))
+    names = ", ".join(map(str, numbers[:VERSIONS_NAMED]))
     if len(numbers) > VERSIONS_NAMED:
-        listed += " and older ones"
+        names += " and older ones"
     plural = "s" if len(numbers) > 1 else ""
     return problems.NotFound(
         f"{ref} does not name a version that you can see. {of.ref} has the version{plural} "
-        f"{listed}. "
+        f"{names}. "
         f"`hub info {of.ref}` and /api/v1/models/{of.ref}/versions list them."
     )
 
@@ -186,13 +186,13 @@ def variant(of: Version, name: str | None, opset: int | None, precision: str | N
     elif not precision:
         rows = rows.exclude(origin=Variant.Origin.CONVERTED)
     if not name:
-        rows = rows.filter(Variant.CHOSEN)
+        rows = rows.filter(Variant.CANDIDATES)
     if opset is not None:
         rows = rows.filter(opset=opset)
     if precision:
         rows = rows.filter(precision=precision)
-    chosen = rows.first()
-    if chosen is None:
+    choice = rows.first()
+    if choice is None:
         offers = ", ".join(
             f"{row.name} (opset {row.opset or 'unknown'}, {row.precision or 'precision unknown'})"
             for row in of.variants.all()
@@ -202,14 +202,14 @@ def variant(of: Version, name: str | None, opset: int | None, precision: str | N
             f"{offers or 'none yet'}.",
             offers=offers,
         )
-    return chosen
+    return choice
 
 
 def _left_out(of: Version, opset: int | None) -> str:
     """Why an upgraded variant of this opset is not chosen for it; empty where there is none."""
     if opset is None:
         return ""
-    row = of.variants.filter(opset=opset).exclude(Variant.CHOSEN).first()
+    row = of.variants.filter(opset=opset).exclude(Variant.CANDIDATES).first()
     if row is None:
         return ""
     return (
@@ -218,17 +218,17 @@ def _left_out(of: Version, opset: int | None) -> str:
     )
 
 
-def files_for(chosen: Variant) -> list[File]:
+def files_for(of: Variant) -> list[File]:
     """What is needed to load a variant: for an uploaded one every file of its version.
 
     For a derived one its own files take the place of the uploaded models and of their data.
     """
-    rows = list(File.objects.filter(version=chosen.version_id).select_related("blob"))
-    if chosen.origin == Variant.Origin.UPLOADED:
+    rows = list(File.objects.filter(version=of.version_id).select_related("blob"))
+    if of.origin == Variant.Origin.UPLOADED:
         return [file for file in rows if not file.derived]
-    needed = chosen.paths
+    needed = of.paths
     uploaded = Variant.objects.filter(
-        version=chosen.version_id, origin=Variant.Origin.UPLOADED
+        version=of.version_id, origin=Variant.Origin.UPLOADED
     ).select_related("entry")
     replaced = {path for row in uploaded for path in row.paths}
     return [

@@ -123,7 +123,7 @@ def across(actor: Actor, selection: Selection, *, limit: int = 20, cursor: str =
 
     Raises InvalidRequest for an unknown sort or a broken cursor.
     """
-    rows = _chosen(actor, selection)
+    rows = _candidates(actor, selection)
     column, down = SORTS[selection.sort]
     if selection.sort == "p50":
         column = "figure"
@@ -158,7 +158,7 @@ def keys(actor: Actor, selection: Selection) -> tuple[Key, ...]:
     """
     columns = ("comparability_key", *Key._fields[1:-1])
     counts = (
-        _chosen(actor, selection)
+        _candidates(actor, selection)
         .order_by()
         .values_list(*columns)
         .annotate(results=Count(selectors.EVIDENCE, distinct=True))
@@ -191,7 +191,7 @@ def _by_name(rows: QuerySet[Measurement], limit: int) -> Iterable[Standing]:
     return _standings(list(named.values_list("pk", flat=True)[:limit]), {})
 
 
-def _chosen(actor: Actor, selection: Selection) -> QuerySet[Measurement]:
+def _candidates(actor: Actor, selection: Selection) -> QuerySet[Measurement]:
     """Of each variant, key and person the newest accepted result that has what is sorted by."""
     if selection.sort not in SORTS:
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")

@@ -29,8 +29,8 @@ def of(row: Measurement) -> tuple[Process, ...]:
     return _processes(_sha256(row), row.ordinal)
 
 
-def counted(row: Measurement, processes: Iterable[Process]) -> list[Process]:
-    """Those that a result's figures are over: of too few that were kept, the others count too."""
+def basis(row: Measurement, processes: Iterable[Process]) -> list[Process]:
+    """The processes that figures are over: of too few that were kept, the others count too."""
     finished = [one for one in processes if one.samples_ns]
     accepted = [one for one in finished if not one.rejected]
     return accepted if len(accepted) == row.processes else finished

@@ -163,7 +163,7 @@ def counting(rows: QuerySet[Measurement]) -> QuerySet[Measurement, Any]:
 
 def bounded(rows: QuerySet[Measurement], *, most: int, most_contributed: int) -> Listing:
     """The newest results; what is not trusted has a bound of its own and takes nobody's place."""
-    listed: list[Measurement] = []
+    results: list[Measurement] = []
     is_cut = False
     for some_rows, bound in (
         (rows.filter(Measurement.TRUSTED), most),
@@ -171,8 +171,8 @@ def bounded(rows: QuerySet[Measurement], *, most: int, most_contributed: int) ->
     ):
         some = list(some_rows.order_by("-at", "-pk")[: bound + 1])
         is_cut = is_cut or len(some) > bound
-        listed += some[:bound]
-    return Listing(listed, rows.order_by().count() - len(listed) if is_cut else 0)
+        results += some[:bound]
+    return Listing(results, rows.order_by().count() - len(results) if is_cut else 0)
 
 
 def groups(rows: Iterable[Measurement]) -> list[Group]:
@@ -272,11 +272,11 @@ def of_newest(actor: Actor) -> QuerySet[Measurement]:
 def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
     """What this hub measured last, of models that the actor may see."""
     # As `visible`, but each row asks for its own model: all of them are many, and these are few.
-    listed = RegisteredModel.objects.visible_to(actor).filter(
+    models = RegisteredModel.objects.visible_to(actor).filter(
         pk=OuterRef("variant__version__model")
     )
     rows = Measurement.objects.filter(
-        Exists(listed),
+        Exists(models),
         variant__version__state__in=Version.SERVED,
         entry_sha256=F("variant__entry__blob"),
         trust=Measurement.Trust.HUB,

@@ -68,15 +68,15 @@ def with_energy(variant: Variant | None) -> Measurement | None:
 
 def of_device(actor: Actor, device: str) -> selectors.Listing:
     """What was measured of models' newest versions on one device class, key by key."""
-    return _listed(actor, device=device)
+    return _listing(actor, device=device)
 
 
 def of_runtime(actor: Actor, runtime: str) -> selectors.Listing:
     """What was measured of models' newest versions with one runtime, key by key."""
-    return _listed(actor, runtime=runtime)
+    return _listing(actor, runtime=runtime)
 
 
-def _listed(actor: Actor, **narrowed: str) -> selectors.Listing:
+def _listing(actor: Actor, **narrowed: str) -> selectors.Listing:
     rows = selectors.of_newest(actor).filter(status__in=Measurement.PUBLIC, **narrowed)
     results = Measurement.objects.filter(pk__in=selectors.counting(rows)).select_related(
         *("variant__version__model__namespace", "environment", "contributor", "enrolled_worker")

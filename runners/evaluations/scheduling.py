@@ -59,9 +59,9 @@ class ResolvedClaim:
 
 def resolved(version: Version) -> list[ResolvedClaim]:
     """What a version's card claims, with what each claim means here."""
-    listed = claims.of(version.card)
-    newest = _newest(version, listed)
-    return [_resolve(claim, newest) for claim in listed]
+    card_claims = claims.of(version.card)
+    newest = _newest(version, card_claims)
+    return [_resolve(claim, newest) for claim in card_claims]
 
 
 def targets(version: Version) -> list[Target]:
@@ -122,9 +122,9 @@ def request(
             f"{version.ref} is {version.state}; only published versions are evaluated.",
             state=version.state,
         )
-    chosen = registry.variant(version, variant or None, None, None)
+    choice = registry.variant(version, variant or None, None, None)
     target = _target(dataset, number, split)
-    return _enqueue(chosen, target, priority=REQUESTED, once=False)
+    return _enqueue(choice, target, priority=REQUESTED, once=False)
 
 
 def _target(slug: str, number: int | None, split: str) -> Target:
@@ -189,9 +189,9 @@ def _variants(version: Version) -> list[Variant]:
     return [main, *(row for row in derived if row.derived_from_id == main.pk)]
 
 
-def _newest(version: Version, listed: Iterable[Claim]) -> dict[str, DatasetVersion | None]:
+def _newest(version: Version, card_claims: Iterable[Claim]) -> dict[str, DatasetVersion | None]:
     """The newest version of each data set that claims name, by the keys of its names."""
-    names = {name for claim in listed for name in claim.names}
+    names = {name for claim in card_claims for name in claim.names}
     entries = resolution.datasets_of(version.model, names)
     rows = DatasetVersion.objects.filter(dataset__in=entries.values()).select_related("dataset")
     newest = {row.dataset_id: row for row in rows.order_by("number")}

@@ -103,8 +103,8 @@ def shared(variants: Sequence[Variant]) -> dict[int, Evaluation]:
         key = (row.dataset_version_id, row.split, row.metric)
         by_variant.setdefault(row.variant_id, {})[key] = row
     own = {pk: by_variant[pk] for pk in {row.pk for row in variants} if pk in by_variant}
-    counted = Counter(sorted(key for rows in own.values() for key in rows))
-    order = [key for key, _ in counted.most_common()]
+    counts = Counter(sorted(key for rows in own.values() for key in rows))
+    order = [key for key, _ in counts.most_common()]
     return {pk: rows[next(key for key in order if key in rows)] for pk, rows in own.items()}
 
 

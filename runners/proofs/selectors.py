@@ -217,9 +217,9 @@ def ladders(version: Version) -> list[Ladder]:
 
 def scores() -> list[Score]:
     """The runs of the operator suite with their totals, newest first for each runtime."""
-    counted = SuiteResult.objects.values_list("run", "outcome").annotate(n=Count("pk")).order_by()
+    counts = SuiteResult.objects.values_list("run", "outcome").annotate(n=Count("pk")).order_by()
     totals: dict[int, dict[str, int]] = {}
-    for run, outcome, number in counted:
+    for run, outcome, number in counts:
         totals.setdefault(run, dict.fromkeys(SUITE_WORDS, 0))[outcome] = number
     return [
         Score(run, totals.get(run.pk, dict.fromkeys(SUITE_WORDS, 0)))
@@ -239,28 +239,28 @@ def score(runtime: str, runtime_version: str, onnx_version: str = "") -> Score:
 
 def by_operator(run: SuiteRun) -> list[tuple[str, dict[str, int]]]:
     """How the cases of each operator ended: (operator, outcome word to number of cases)."""
-    counted = (
+    counts = (
         SuiteResult.objects.filter(run=run)
         .values_list("operator", "outcome")
         .annotate(n=Count("pk"))
         .order_by("operator")
     )
     table: dict[str, dict[str, int]] = {}
-    for operator, outcome, number in counted:
+    for operator, outcome, number in counts:
         table.setdefault(operator, dict.fromkeys(SUITE_WORDS, 0))[outcome] = number
     return list(table.items())
 
 
 def by_opset(run: SuiteRun) -> list[tuple[int | None, dict[str, int]]]:
     """How the cases of each opset ended: (opset, outcome word to number of cases)."""
-    counted = (
+    counts = (
         SuiteResult.objects.filter(run=run)
         .values_list("opset", "outcome")
         .annotate(n=Count("pk"))
         .order_by("opset")
     )
     table: dict[int | None, dict[str, int]] = {}
-    for opset, outcome, number in counted:
+    for opset, outcome, number in counts:
         table.setdefault(opset, dict.fromkeys(SUITE_WORDS, 0))[outcome] = number
     return list(table.items())
 

@@ -129,7 +129,7 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
             state=version.state,
         )
     rows = Variant.objects.filter(version=version).select_related("entry")
-    chosen = [registry.variant(version, variant, None, None)] if variant else list(rows)
+    variants = [registry.variant(version, variant, None, None)] if variant else list(rows)
     offers = [row for row in current() if runtime in ("", row.name)]
     if not offers:
         raise problems.InvalidRequest.at(
@@ -138,7 +138,7 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
         )
     return [
         _queue("conformance", version, one, _runtime_input(offer), priority=REQUESTED, again=True)
-        for one in chosen
+        for one in variants
         for offer in offers
     ]
 

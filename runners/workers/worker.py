@@ -81,7 +81,7 @@ class Worker:
         # What somebody waits for must not wait for the sweep where no process keeps graphs.
         self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
         self._stopping = False
-        self._swept = self._tidied = self._moved = self._listed = float("-inf")
+        self._swept = self._tidied = self._moved = self._last_refresh = float("-inf")
         # What starts with the hub comes first.
         self._scrub_at = time.monotonic() + FIRST_SCRUB_SECONDS
         self._scrubber: threading.Thread | None = None
@@ -112,8 +112,8 @@ class Worker:
         if self._delivers and now - self._moved >= ROUND_SECONDS:
             self._moved = now
             jobs.keep_up()
-        if "light" in self.queues and now - self._listed >= periodic_tasks.LISTS_SECONDS:
-            self._listed = now
+        if "light" in self.queues and now - self._last_refresh >= periodic_tasks.LISTS_SECONDS:
+            self._last_refresh = now
             periodic_tasks.refresh_downloads()
             periodic_tasks.predict_latencies()
         if "light" in self.queues and now - self._tidied >= periodic_tasks.TIDY_SECONDS:

@@ -140,7 +140,7 @@ def test_the_life_of_a_model(run, ada):
 def test_the_life_of_a_version(run, ada):
     model = factories.model(ada)
     for number in (1, 2):
-        factories.listed(ada, model, message=f"Version {number}")
+        factories.version(ada, model, message=f"Version {number}")
     assert run("yank", "ada/net", "--reason", "Wrong")[0] == 1  # a number is needed
     assert run("yank", "ada/net@2", "--reason", "Wrong", who="bob")[0] == 4
     assert "hub whoami" in run("yank", "ada/net@2", "--reason", "Wrong", who="bob")[2]
@@ -164,7 +164,7 @@ def test_the_life_of_a_version(run, ada):
 
 def test_the_life_of_a_collection(run, ada):
     for name in ("a", "b", "c"):
-        factories.listed(ada, factories.model(ada, name))
+        factories.version(ada, factories.model(ada, name))
     assert run("collection", "create", "small", "--namespace", "ada", "--title", "Small")[0] == 0
     for name in ("a", "b", "c"):
         assert run("collection", "add", "ada/small", f"ada/{name}", "--note", name)[0] == 0
@@ -179,9 +179,9 @@ def test_the_life_of_a_collection(run, ada):
     assert [(one["model"], one["note"]) for one in entries] == [
         ("ada/c", "c"), ("ada/b", "Second best"),
     ]  # fmt: skip
-    listed = run("collection", "list", "--model", "ada/b", who="")[1].splitlines()
-    assert listed[0].split() == ["NAMESPACE", "NAME", "TITLE", "MODELS", "VISIBILITY"]
-    assert listed[1].split() == ["ada", "small", "Small", "2", "public"]
+    lines = run("collection", "list", "--model", "ada/b", who="")[1].splitlines()
+    assert lines[0].split() == ["NAMESPACE", "NAME", "TITLE", "MODELS", "VISIBILITY"]
+    assert lines[1].split() == ["ada", "small", "Small", "2", "public"]
     assert run("collection", "edit", "ada/small", "--visibility", "private")[0] == 0
     assert run("collection", "show", "ada/small", who="bob")[0] == 3
     code, _, message = run("collection", "delete", "ada/small")
@@ -196,8 +196,8 @@ def test_the_life_of_a_collection(run, ada):
 
 def test_cards_and_differences(run, ada, tmp_path):
     model = factories.model(ada)
-    factories.listed(ada, model)
-    factories.listed(ada, model, {"model.onnx": b"other", "a.txt": b"1"} | one_model())
+    factories.version(ada, model)
+    factories.version(ada, model, {"model.onnx": b"other", "a.txt": b"1"} | one_model())
     code, out, _ = run("diff", "ada/net@1", "@2")
     assert code == 0
     assert "added    a.txt  1 B" in out
@@ -223,7 +223,7 @@ def one_model():
 
 def test_access(run, ada):
     model = factories.model(ada)
-    factories.listed(ada, model)
+    factories.version(ada, model)
     run("edit", "ada/net", "--gate", "manual")
     assert run("access", "request", "ada/net", "--message", "Please", who="bob")[0] == 0
     assert run("access", "list", "ada/net")[1].splitlines()[1].split()[:2] == ["bob", "pending"]
@@ -278,7 +278,7 @@ def test_data_sets(run):
 
 
 def test_fleets(run, ada):
-    factories.listed(ada)
+    factories.version(ada)
     code, out, _ = run("fleet", "create", "ada/net", "cameras", "--halt-percent", "10", "--json")
     assert code == 0
     assert json.loads(out)["token"]
@@ -295,7 +295,7 @@ def test_fleets(run, ada):
 
 
 def test_a_model_with_a_wrong_name_gets_suggestions(run, ada):
-    factories.listed(ada, factories.model(ada, "resnet50"))
+    factories.version(ada, factories.model(ada, "resnet50"))
     code, _, err = run("versions", "list", "ada/resnt50")
     assert (code, "Did you mean ada/resnet50?" in err) == (3, True)
 
@@ -329,7 +329,7 @@ def test_no_hub_is_exit_5(run, monkeypatch):
 
 
 def test_the_life_of_a_discussion(run, ada, bob):
-    factories.listed(ada, factories.model(ada))
+    factories.version(ada, factories.model(ada))
     opened = run(
         "discussion", "open", "ada/net", "--title", "It diverges", "--body", "See\nbelow.",
         "--version", "1", "--node", "/conv1/Conv", who="bob",
@@ -348,9 +348,9 @@ def test_the_life_of_a_discussion(run, ada, bob):
     assert ", edited\nSee the log.\n" in edited
     assert "#1 On H100" in run("discussion", "rename", "ada/net", "1", "On H100", who="bob")[1]
     assert "closed, opened by bob" in run("discussion", "close", "ada/net", "1")[1]
-    listed = run("discussion", "list", "ada/net", "--status", "closed", who="")[1].splitlines()
-    assert listed[0].split() == ["NUMBER", "STATUS", "TITLE", "VERSION", "AUTHOR", "COMMENTS"]
-    assert listed[1].split() == ["1", "closed", "On", "H100", "1", "bob", "2"]
+    lines = run("discussion", "list", "ada/net", "--status", "closed", who="")[1].splitlines()
+    assert lines[0].split() == ["NUMBER", "STATUS", "TITLE", "VERSION", "AUTHOR", "COMMENTS"]
+    assert lines[1].split() == ["1", "closed", "On", "H100", "1", "bob", "2"]
     assert "open, opened by bob" in run("discussion", "reopen", "ada/net", "1")[1]
     assert run("discussion", "hide", "ada/net", "1", "1", who="bob")[0] == 4
     assert run("discussion", "hide", "ada/net", "1", "1", "--reason", "Spam")[0] == 0

@@ -60,7 +60,7 @@ def test_a_card_is_measured_while_it_arrives(api, ada):
 
 
 def test_a_list_of_forms_fields_is_bounded(api, ada):
-    factories.listed(ada)
+    factories.version(ada)
     answer = api(ada)(
         "POST", "/api/models/ada/net/paths-info/main", "paths=a&" * 1_100,
         content_type="application/x-www-form-urlencoded",
@@ -72,7 +72,7 @@ def test_a_list_of_forms_fields_is_bounded(api, ada):
 
 @pytest.mark.parametrize("number", ["1" * 5_000, "²", "1" * 12])
 def test_numbers_that_nobody_means_are_no_fault(api, ada, number, graphs):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     assert api().get(f"models?limit={number}").status_code == 400
     for page in (f"/models/ada/net?v={number}", f"/models/ada/net/versions?before={number}"):
         assert api().get(page).status_code == 200
@@ -82,7 +82,7 @@ def test_numbers_that_nobody_means_are_no_fault(api, ada, number, graphs):
 
 
 def test_a_reference_of_many_parts_names_nothing(api, ada):
-    factories.listed(ada)
+    factories.version(ada)
     body = {"startingPoint": "a/" * 50_000}
     answer = api(ada).post("/api/models/ada/net/branch/x", body)
     assert answer.status_code == 404

@@ -34,7 +34,7 @@ def declared(view):
 @pytest.mark.usefixtures("graphs")
 @pytest.mark.parametrize("text", ["a%00b", "%25s'%5C%22"])
 def test_in_a_path(client, ada, text):
-    factories.listed(ada)
+    factories.version(ada)
     failed = {
         (path, answer.status_code)
         for path, _ in addresses(text)
@@ -46,7 +46,7 @@ def test_in_a_path(client, ada, text):
 @pytest.mark.parametrize("value", ["a%00b", "%25s'%5C%22"])
 @pytest.mark.usefixtures("graphs")
 def test_in_a_parameter(client, ada, value):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     failed = set()
     for address, view in addresses("net"):
         path = address.replace("/net/net", f"/{version.model.ref}")

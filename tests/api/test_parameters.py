@@ -148,9 +148,9 @@ def test_a_value_that_is_no_choice_is_refused_with_the_choices(api, name, words)
     answer = api().get(f"/api/v1/models?{name}=no-such-choice")
     assert answer.status_code == 400
     (error,) = answer.json()["errors"]
-    refusal, _, listed = error["detail"].partition(" Choose one of ")
+    refusal, _, choice_list = error["detail"].partition(" Choose one of ")
     assert refusal == '"no-such-choice" is not a valid choice.'
-    assert sorted(listed.removesuffix(".").split(", ")) == sorted(words)
+    assert sorted(choice_list.removesuffix(".").split(", ")) == sorted(words)
     assert error["detail"] in answer.json()["detail"]
 
 

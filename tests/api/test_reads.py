@@ -62,7 +62,7 @@ def routes(resolver, prefix=""):
 
 def everything(ada):
     """One of all that an address can name; gives what addresses call it."""
-    version = factories.listed(
+    version = factories.version(
         ada, contents={"model.onnx": samples.mlp(), "config.json": b"{}", "data.bin": b"w" * 99}
     )
     model = version.model
@@ -226,11 +226,11 @@ def test_a_message_that_is_long_is_kept_in_the_cookie():
 
 
 def test_a_model_that_lists_do_not_know_yet_is_shown_and_not_written(api, ada):
-    model = factories.listed(ada).model
-    listed = fresh_model_data(ada, model)
+    model = factories.version(ada).model
+    model_data = fresh_model_data(ada, model)
     SearchDocument.objects.all().delete()
-    assert api(ada).get("models/ada/net").json() == listed
-    assert fresh_model_data(ada, model) == listed
+    assert api(ada).get("models/ada/net").json() == model_data
+    assert fresh_model_data(ada, model) == model_data
     assert not SearchDocument.objects.exists()
 
 
@@ -248,7 +248,7 @@ def test_the_address_of_a_chunk_store_is_given_out_without_a_row(api, ada):
 
 
 def test_what_a_read_leaves_behind_is_written_later(api, ada):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     client = api(ada)
     AccessToken.objects.update(last_used_at=None)
     for _ in range(3):

@@ -20,10 +20,10 @@ def test_a_card_is_checked_while_it_is_typed(window, hub):
     assert one.axe() == []
     found.nth(2).locator("a").click()
     expect(page.locator("#text")).to_be_focused()
-    chosen = page.locator("#text").evaluate(
+    selection = page.locator("#text").evaluate(
         "box => box.value.slice(box.selectionStart, box.selectionEnd)"
     )
-    assert chosen == "  - rows: -3"
+    assert selection == "  - rows: -3"
     page.fill("#text", "---\nlicense: mit\n---\n# x\n")
     expect(found).to_have_count(0)
 

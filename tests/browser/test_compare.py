@@ -27,18 +27,18 @@ def test_pick_and_compare(window):
     expect(page.locator("#said")).to_have_text("2 selected")
     assert one.axe() == []
     one.shoot("tray-1440")
-    chosen = [values(page)[0], values(page)[2]]
+    names = [values(page)[0], values(page)[2]]
     tray.locator("text=Compare").click()
     page.wait_for_url("**/compare?**")
-    assert page.url.endswith("?" + "&".join(f"m={name}" for name in chosen))
+    assert page.url.endswith("?" + "&".join(f"m={name}" for name in names))
     expect(page.locator("thead th")).to_have_count(3)
-    page.click(f'[aria-label="Move {chosen[1]} to the left"]')
-    page.wait_for_url("**/compare?m=" + chosen[1] + "&m=" + chosen[0])
-    page.click(f'[aria-label="Remove {chosen[1]}"]')
-    page.wait_for_url("**/compare?m=" + chosen[0])
-    page.fill("#add", chosen[1])
+    page.click(f'[aria-label="Move {names[1]} to the left"]')
+    page.wait_for_url("**/compare?m=" + names[1] + "&m=" + names[0])
+    page.click(f'[aria-label="Remove {names[1]}"]')
+    page.wait_for_url("**/compare?m=" + names[0])
+    page.fill("#add", names[1])
     page.click("text=Add >> nth=-1")
-    page.wait_for_url("**/compare?m=" + chosen[0] + "&m=" + chosen[1])
+    page.wait_for_url("**/compare?m=" + names[0] + "&m=" + names[1])
     page.locator("summary", has_text="equal row").click()
     expect(page.locator(".equal dt").first).to_be_visible()
 
@@ -101,10 +101,10 @@ def test_picking_without_scripts(window):
     page.locator(BOX).nth(2).check()
     expect(page.locator(".tray")).to_be_visible()
     one.shoot("tray-plain")
-    chosen = values(page)[1:3]
+    names = values(page)[1:3]
     page.click(".tray .main")
     page.wait_for_url("**/compare?**")
-    assert page.url.endswith("?" + "&".join(f"m={name}" for name in chosen))
+    assert page.url.endswith("?" + "&".join(f"m={name}" for name in names))
     assert page.locator("#suggestions").count() == 0
 
 
@@ -160,7 +160,7 @@ def test_the_list_as_a_query_gives_the_list(window):
     one = window()
     one.open("/models?precision=fp32&sort=name")
     page = one.page
-    listed = [f"zoo/{name}" for name in page.locator("tbody .name b").all_inner_texts()]
+    names = [f"zoo/{name}" for name in page.locator("tbody .name b").all_inner_texts()]
     summary = page.locator(".asked-as > summary")
     expect(summary).to_contain_text('hub:precision "fp32"')
     summary.click()
@@ -169,4 +169,4 @@ def test_the_list_as_a_query_gives_the_list(window):
     page.click("text=Run and edit")
     page.wait_for_url("**/query?query=**")
     rows = page.locator("main table tbody tr td:nth-child(2)").all_inner_texts()
-    assert [row.strip() for row in rows][: len(listed)] == listed
+    assert [row.strip() for row in rows][: len(names)] == names

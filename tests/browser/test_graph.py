@@ -186,22 +186,22 @@ def test_both_graphs_side_by_side_choose_together(window, two):
     page.locator("tr[data-output=y] .show").focus()
     page.keyboard.press("Enter")
     sides = [page.frame_locator(f"#poster iframe >> nth={side}") for side in (0, 1)]
-    chosen = [side.locator("g.node.select") for side in sides]
+    nodes = [side.locator("g.node.select") for side in sides]
     for side in (0, 1):
         sides[side].locator("g.node.select").wait_for(state="attached", timeout=30_000)
-        assert chosen[side].get_attribute("id") == "node-name-last"
+        assert nodes[side].get_attribute("id") == "node-name-last"
     assert page.locator("tr[data-output=y].chosen").count() == 1
 
     # In one drawing: the other follows; the row of the list is given back.
     sides[0].locator("#node-name-node-1 text").click()
     sides[1].locator("#node-name-node-1.select").wait_for(state="attached")
-    assert chosen[1].count() == 1
+    assert nodes[1].count() == 1
     assert page.locator("tr.chosen").count() == 0
     # What stands on one side alone is chosen there alone.
     page.locator("tr[data-output=v8] .show").click()
     sides[1].locator("#node-name-node-7.select").wait_for(state="attached")
     page.wait_for_timeout(300)
-    assert chosen[0].count() == 0
+    assert nodes[0].count() == 0
     assert one.axe() == []
     one.shoot("graph-twins")
     page.set_viewport_size({"width": 390, "height": 844})

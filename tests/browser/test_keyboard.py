@@ -165,8 +165,8 @@ def test_the_help_lists_the_keys_that_work(window):
     page = one.page
     one.open("/help/keys")
     page.wait_for_url("**/help#keys")
-    listed = page.locator("section[aria-labelledby=keys] kbd").all_inner_texts()
-    assert listed == [
+    keys = page.locator("section[aria-labelledby=keys] kbd").all_inner_texts()
+    assert keys == [
         "/", "g", "m", "g", "q", "j", "k", "x", "c", "?", "↓", "↑", "Ctrl", "Enter", "Escape",
     ]  # fmt: skip
     # "g q", and the editor's own; the others are walked above and in test_behaviour.py.

@@ -22,7 +22,7 @@ NOUNS = (
     "|texts|tokens|triples|uploads|users|variants|versions|warnings|workers"
 )
 # The noun, or an adjective and the noun.
-COUNTED = re.compile(
+PLURAL = re.compile(
     rf"^ (?!(?:already|between|in|names?|of|on|outside|the|to|The)\b)(?:\w+ )?(?:{NOUNS})\b"
 )
 LIMIT = re.compile(r"[A-Z_]{3,}|\b(?:most|limits?|maximum)\b")
@@ -44,7 +44,7 @@ def counts(source):
                 isinstance(value, ast.FormattedValue)
                 and value.conversion == -1
                 and isinstance(following, ast.Constant)
-                and COUNTED.match(str(following.value))
+                and PLURAL.match(str(following.value))
             )
             if is_counted and not LIMIT.search(ast.unparse(value.value)):
                 text = ast.unparse(node)[2:-1]

@@ -130,7 +130,7 @@ def watched(tmp_path_factory):
         f"for name in {[MODEL, COMMITTED, EDITED, SHOWN]}:\n"
         "    with transaction.atomic():\n"
         "        of = factories.model(admin, name.removeprefix('zoo/'), slug='zoo')\n"
-        "        learning.training(admin, factories.listed(admin, of))\n"
+        "        learning.training(admin, factories.version(admin, of))\n"
         "        factories.draft(admin, of)\n"
         "factories.somebody('eve')\n"
         "session = SessionStore()\n"

@@ -44,9 +44,9 @@ def test_many_write_to_one_upload(hub):
     content = b"0123456789" * 50_000
     path = hub.upload(content)
     answers = at_once(lambda _: hub.patch(path, 0, content))
-    counted = Counter(status for status, _, _ in answers)
-    assert counted[204] == 1
-    assert counted[204] + counted[409] == CLIENTS
+    counts = Counter(status for status, _, _ in answers)
+    assert counts[204] == 1
+    assert counts[204] + counts[409] == CLIENTS
     assert hub.call("GET", path)[2]["state"] == "stored"
 
 

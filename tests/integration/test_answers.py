@@ -58,7 +58,7 @@ def queries(hub):
     return json.loads(hub.run_inside(HERE.format(address=hub.address) + ASKED))
 
 
-def listed(hub, **asked):
+def models(hub, **asked):
     status, _, body = asking.send(hub, "GET", f"/api/v1/models?{urlencode(asked)}&limit=100")
     assert status == 200, body
     return json.loads(body)
@@ -66,7 +66,7 @@ def listed(hub, **asked):
 
 @pytest.mark.parametrize("slug", SAME)
 def test_an_example_and_its_list(hub, queries, slug):
-    refs = [item["ref"] for item in listed(hub, **SAME[slug])["items"]]
+    refs = [item["ref"] for item in models(hub, **SAME[slug])["items"]]
     assert refs
     found = [row["model"] for row in asking.rows(hub, queries[slug])]
     told = [iri.partition("/models/")[2].partition("/v/")[0] for iri in found]
@@ -74,10 +74,10 @@ def test_an_example_and_its_list(hub, queries, slug):
 
 
 def test_licences_are_counted_alike(hub, queries):
-    counted = listed(hub, facets="license")["facets"]["license"]
+    counts = models(hub, facets="license")["facets"]["license"]
     found = asking.rows(hub, queries["models-by-licence"])
     told = {row["licence"].rpartition("/")[2].lower(): int(row["models"]) for row in found}
-    assert {one["value"]: one["count"] for one in counted if one["value"]} == {
+    assert {one["value"]: one["count"] for one in counts if one["value"]} == {
         name: count for name, count in told.items() if "#" not in name
     }
 

@@ -128,8 +128,8 @@ def test_every_selector_chooses_one_workload(values):
             kind, spec.get("selector", {}).get("matchLabels")
         )
         if selector:
-            chosen = [one for one, own in labels.items() if selector.items() <= own.items()]
-            assert chosen == [name], (kind, name)
+            matches = [one for one, own in labels.items() if selector.items() <= own.items()]
+            assert matches == [name], (kind, name)
         if kind == "HorizontalPodAutoscaler":
             target = spec["scaleTargetRef"]
             assert "replicas" not in documents[target["kind"], target["name"]]["spec"]

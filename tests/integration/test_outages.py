@@ -172,8 +172,8 @@ def check(hub, running):
     ends = [push.end() for push in running]
     assert [end for end in ends if end[0]] == []
     for push in running:
-        _, _, listed = hub.call("GET", f"models/zoo/{push.name}/versions")
-        assert [(row["number"], row["state"]) for row in listed["items"]] == [(1, "published")]
+        _, _, versions = hub.call("GET", f"models/zoo/{push.name}/versions")
+        assert [(row["number"], row["state"]) for row in versions["items"]] == [(1, "published")]
     assert any(push.has_retried() for push in running), ends
 
 

@@ -372,8 +372,8 @@ def blobs_on_disk(home):
 def test_a_model_is_published_checked_and_loaded(hub, tmp_path):
     content = samples.unlike_others(samples.mlp())
     client = push(hub, tmp_path, "whole", content)
-    _, _, listed = hub.call("GET", "models/zoo/whole/versions")
-    assert [(row["number"], row["state"]) for row in listed["items"]] == [(1, "published")]
+    _, _, versions = hub.call("GET", "models/zoo/whole/versions")
+    assert [(row["number"], row["state"]) for row in versions["items"]] == [(1, "published")]
     assert client.load("zoo/whole", progress=False).SerializeToString() == content
     digest = sha256(content).hexdigest()
     kept = {path.parent for path in blobs_on_disk(hub.home)}
@@ -447,5 +447,5 @@ def test_a_push_and_a_load_outlive_a_gateway_that_is_killed(hub, cluster, tmp_pa
         else:
             cluster.start_gateway()
     assert client.load("zoo/before", progress=False).SerializeToString() == content
-    _, _, listed = hub.call("GET", "models/zoo/during/versions")
-    assert [row["state"] for row in listed["items"]] == ["published"]
+    _, _, versions = hub.call("GET", "models/zoo/during/versions")
+    assert [row["state"] for row in versions["items"]] == ["published"]

@@ -176,11 +176,11 @@ def test_every_task_survives_a_few_mutants(sandbox, seeds, tmp_path, task):
 
 @pytest.mark.skipif(SECONDS <= 0, reason="HUB_MUTANT_SECONDS is not set")
 def test_every_task_survives_mutants_for_a_while(sandbox, tmp_path):
-    chosen = SEED or secrets.randbits(32)
-    print(f"HUB_MUTANT_SEED={chosen}")  # noqa: T201 - shown by pytest when the run fails
+    seed = SEED or secrets.randbits(32)
+    print(f"HUB_MUTANT_SEED={seed}")  # noqa: T201 - shown by pytest when the run fails
     folders = ("simple", "pytorch-operator", "pytorch-converted")
     seeds = own_seeds() | shipped_seeds(*folders) | node_seeds()
-    trial = Trial(sandbox, tmp_path, seeds, Random(chosen))
+    trial = Trial(sandbox, tmp_path, seeds, Random(seed))
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         for _ in range(10):

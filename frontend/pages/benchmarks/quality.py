@@ -73,21 +73,21 @@ def of(items: Sequence[Standing], chosen_name: str, parameters: dict[str, str]) 
         for item in _main(items)
         for one in evaluations.reported(stored.mapping(item.row.variant.version.card))
     }
-    counted = Counter(axis for _, axis in values)
-    if max(counted.values(), default=0) < _LEAST_MODELS:
+    counts = Counter(axis for _, axis in values)
+    if max(counts.values(), default=0) < _LEAST_MODELS:
         return None
-    chosen = next(
-        (axis for axis in counted if axis.name == chosen_name), counted.most_common(1)[0][0]
+    choice = next(
+        (axis for axis in counts if axis.name == chosen_name), counts.most_common(1)[0][0]
     )
-    rows = [(item.row, values[item.row.pk, chosen]) for item in items
-            if (item.row.pk, chosen) in values and item.row.p50_ms]  # fmt: skip
+    rows = [(item.row, values[item.row.pk, choice]) for item in items
+            if (item.row.pk, choice) in values and item.row.p50_ms]  # fmt: skip
     points = [
         charts.Point(row.p50_ms or 0, value, f"of-{latency_strips.tone(row)}")
         for row, value in rows
     ]
     best = charts.undominated([charts.Point(point.x, -point.y) for point in points])
     return Quality(
-        words=chosen.words,
+        words=choice.words,
         rows=tuple(
             (row, f"{100 * value:.4g}\N{NARROW NO-BREAK SPACE}%", stands and len(rows) > 1)
             for (row, value), stands in zip(rows, best, strict=True)
@@ -98,20 +98,20 @@ def of(items: Sequence[Standing], chosen_name: str, parameters: dict[str, str]) 
                 axis.words,
                 count,
                 f"?{urlencode(parameters | {'quality': axis.name})}",
-                axis == chosen,
+                axis == choice,
             )
-            for axis, count in counted.most_common(_MOST_AXES)
+            for axis, count in counts.most_common(_MOST_AXES)
         ),
     )
 
 
 def _main(items: Iterable[Standing]) -> list[Standing]:
     """Those of the main variants of their versions, measured here."""
-    listed = [item for item in items if item.row.is_trusted]
-    prefetch_related_objects([item.row.variant.version for item in listed], "variants")
+    standings = [item for item in items if item.row.is_trusted]
+    prefetch_related_objects([item.row.variant.version for item in standings], "variants")
     return [
         item
-        for item in listed
+        for item in standings
         if (main := version_head.main_variant(item.row.variant.version)) is not None
         and main.pk == item.row.variant_id
     ]

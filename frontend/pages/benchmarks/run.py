@@ -188,8 +188,8 @@ def _band(part: Sequence[float], down: Any) -> SafeString:
 
 def histogram(row: Measurement, processes: Sequence[Process]) -> tuple[Bar, ...]:
     """How many samples that count lie in each of equal parts of a logarithmic axis."""
-    counted = stored.counted(row, processes)
-    values = [sample / 1e6 for one in counted for sample in one.samples_ns if sample > 0]
+    basis = stored.basis(row, processes)
+    values = [sample / 1e6 for one in basis for sample in one.samples_ns if sample > 0]
     if not values:
         return ()
     low, high = math.log(min(values)), math.log(max(values))

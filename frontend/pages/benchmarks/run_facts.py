@@ -243,7 +243,7 @@ def _load_options(row: Measurement) -> list[str]:
         parts.append(f"--latency-bound {row.latency_bound_ms:g}")
         if load.percentile != "p99":
             parts.append(f"--percentile {load.percentile}")
-    if load.batch_choice == batches.CHOSEN:
+    if load.batch_choice == batches.BY_THROUGHPUT:
         parts.append(f"--most-batch {load.most_batch}")
     elif row.batch != 1 and not load.batch_choice:
         parts.append(f"--batch {row.batch}")

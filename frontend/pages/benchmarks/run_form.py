@@ -80,11 +80,11 @@ def options(sent: Mapping[str, str]) -> dict[str, Any]:
     Raises InvalidRequest for what is no number, shape or option.
     """
     filled = {name: text.strip() for name, text in sent.items() if text.strip()}
-    chosen: dict[str, Any] = {name: filled[name] for name in _WORDS if name in filled}
-    chosen |= {name: _whole(name, filled[name]) for name in _WHOLE if name in filled}
-    chosen |= {name: _fraction(name, filled[name]) for name in _FRACTIONS if name in filled}
+    choices: dict[str, Any] = {name: filled[name] for name in _WORDS if name in filled}
+    choices |= {name: _whole(name, filled[name]) for name in _WHOLE if name in filled}
+    choices |= {name: _fraction(name, filled[name]) for name in _FRACTIONS if name in filled}
     runtime, _, provider = filled.get("setup", "").partition("/")
-    chosen |= {"runtime": runtime, "provider": provider} if runtime else {}
+    choices |= {"runtime": runtime, "provider": provider} if runtime else {}
     several = {
         "shapes": {
             name.removeprefix(addresses.SIZE_FIELD): _whole(name, text)
@@ -102,10 +102,10 @@ def options(sent: Mapping[str, str]) -> dict[str, Any]:
         raise problems.InvalidRequest.at(
             "/setup", "Choose the runtime and provider that the options are of."
         )
-    if "latency_bound_ms" not in chosen:
+    if "latency_bound_ms" not in choices:
         # The select always has a value, which says nothing without a bound.
-        chosen.pop("bound_percentile", None)
-    return chosen | {name: values for name, values in several.items() if values}
+        choices.pop("bound_percentile", None)
+    return choices | {name: values for name, values in several.items() if values}
 
 
 def _whole(name: str, text: str) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def keys(
-    ranking: Ranking, chosen: Key | None, parameters: Mapping[str, str]
+    ranking: Ranking, choice: Key | None, parameters: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """The keys that there are, each as a link that ranks it."""
     inputs = timelines.inputs_of(key.key for key in ranking.keys)
@@ -30,7 +30,7 @@ def keys(
         {
             "words": _words(key, measurements.shapes(inputs.get(key.key, []))),
             "count": key.results,
-            "on": chosen is not None and key.key == chosen.key,
+            "on": choice is not None and key.key == choice.key,
             "url": f"?{urlencode({**parameters, 'key': key.key})}",
         }
         for key in ranking.keys
@@ -66,7 +66,7 @@ def _point(item: Standing) -> charts.Point | None:
     return charts.Point(item.bytes, item.row.p50_ms, f"of-{latency_strips.tone(item.row)}")
 
 
-def tasks(actor: Actor, chosen: str) -> list[tuple[str, str, bool]]:
+def tasks(actor: Actor, choice: str) -> list[tuple[str, str, bool]]:
     """The tasks of the models that the actor may see."""
-    counted = facets.count(actor, Query())["task"]
-    return [(task, labels.task(task), task == chosen) for task, _ in counted]
+    counts = facets.count(actor, Query())["task"]
+    return [(task, labels.task(task), task == choice) for task, _ in counts]

@@ -40,7 +40,7 @@ FILTERS = ("device", "runtime", "precision", "batch", "scenario")
 ACROSS = ("task", "key", "device", "runtime", "precision", "max_bytes", "max_parameters", "sort",
           "quality")  # fmt: skip
 SORTS = {"": "Latency, p50", "throughput": "Throughput", "energy": "Energy"}
-LISTED = 50
+PAGE = 50
 
 
 @accepts("variant", *FILTERS)
@@ -53,10 +53,10 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
     shown = context(request, version, "benchmarks")
     listing = benchmark_selectors.listing_of(version)
     rows = listing.rows
-    chosen = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
+    selection = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
     filters = benchmark_selectors.Filters(
-        **{key: value for key, value in chosen.items() if key != "batch"},
-        batch=_number("batch", chosen.get("batch", "")),
+        **{key: value for key, value in selection.items() if key != "batch"},
+        batch=_number("batch", selection.get("batch", "")),
         variant=request.GET.get("variant", ""),
     )
     results = [row for row in rows if filters.keeps(row)]
@@ -71,8 +71,8 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
             "unmeasured": unmeasured.of(variant) if variant and not rows else None,
             "sentence": latency_tables.sentence(results),
             "table": latency_tables.table(results, left_out=listing.left_out),
-            "filters": latency_tables.filters(rows, chosen),
-            "chosen": chosen,
+            "filters": latency_tables.filters(rows, selection),
+            "selection": selection,
             "kept_variant": request.GET.get("variant", ""),
             "all_url": request.path,
             "batches": version_speeds.batches(results),
@@ -105,9 +105,9 @@ def again(request: HttpRequest, version: Version) -> HttpResponse:
         effort="full",
         **run_form.options(request.POST.dict()),
     )
-    chosen = version_head.choice_of(version, variant)
+    choice = version_head.choice_of(version, variant)
     url = version_head.place(version, "version-benchmarks")
-    return HttpResponseRedirect(url + chosen)
+    return HttpResponseRedirect(url + choice)
 
 
 @require_safe
@@ -166,19 +166,19 @@ def across(request: HttpRequest) -> HttpResponse:
     )
     # A page has one key: chosen before its rows are cut, and the same on every page of them.
     keys = rankings.keys(request.user, replace(selection, key=""))
-    chosen = selection.key or next((one.key for one in keys), "")
+    ranking_key = selection.key or next((one.key for one in keys), "")
     ranking = rankings.across(
         request.user,
-        replace(selection, key=chosen),
-        limit=LISTED,
+        replace(selection, key=ranking_key),
+        limit=PAGE,
         cursor=request.GET.get("cursor", "")[:500],
     )
     key = next(iter(ranking.keys), None)
     items = ranking.items
     every = replace(ranking, keys=keys if key is None or key in keys else (*keys, key))
     query = {name: value for name, value in parameters.items() if value}
-    listed = standings.keys(every, key, query)
-    paged = {**query, "key": chosen}
+    key_links = standings.keys(every, key, query)
+    paged = {**query, "key": ranking_key}
     return render(
         request,
         "benchmarks/across.html",
@@ -186,15 +186,15 @@ def across(request: HttpRequest) -> HttpResponse:
             "section": "benchmarks",
             "asked": parameters,
             "kept": query,
-            "keys": listed,
+            "keys": key_links,
             "key": key,
-            "about": next((one["words"] for one in listed if one["on"]), ""),
+            "about": next((one["words"] for one in key_links if one["on"]), ""),
             "listing": standings.rows(items, by_latency=selection.sort == "p50"),
             "has_energy": any(one.row.energy_j is not None for one in items),
             "chart": standings.chart(items),
             "quality": quality.of(items, parameters["quality"], query),
-            "noisy": rankings.noisy(request.user, selection, limit=LISTED),
-            "unverified": rankings.unverified(request.user, selection, limit=LISTED),
+            "noisy": rankings.noisy(request.user, selection, limit=PAGE),
+            "unverified": rankings.unverified(request.user, selection, limit=PAGE),
             "sorts": [
                 (value, words, value == parameters["sort"]) for value, words in SORTS.items()
             ],

@@ -122,10 +122,10 @@ def act(desk: Desk, request: HttpRequest, version: Version) -> None:
 def _take(desk: Desk, version: Version, names: list[str]) -> None:
     reading = facts.of(version)
     suggested = {one.name: one.value for one in suggestions.of(reading.facts or Facts())}
-    chosen = {name: suggested[name] for name in names if name in suggested}
+    values = {name: suggested[name] for name in names if name in suggested}
     front = cards.check(desk.text).front
-    desk.text = edits.change(desk.text, merges.merged(front, chosen))
-    desk.notes = [f"Applied from {reading.origin}: {', '.join(chosen) or 'nothing selected'}."]
+    desk.text = edits.change(desk.text, merges.merged(front, values))
+    desk.notes = [f"Applied from {reading.origin}: {', '.join(values) or 'nothing selected'}."]
 
 
 def _import(desk: Desk, request: HttpRequest, version: Version, path: str) -> None:

@@ -128,13 +128,13 @@ def choice(
 
 
 def of(
-    actor: Actor, query: Query, chosen: Choice, setup: Setup, offered: Sequence[accuracies.Offer]
+    actor: Actor, query: Query, choice: Choice, setup: Setup, offered: Sequence[accuracies.Offer]
 ) -> Plot:
     """The models of a list, and those that only miss its limits on the two figures."""
     page = search.find(actor, query, limit=MOST, columns=_COLUMNS)
     documents = {row.pk: row for row in page.items}
     fitting = set(documents)
-    wider = _without_limits(query, chosen)
+    wider = _without_limits(query, choice)
     if wider != query:
         for row in search.find(actor, wider, limit=MOST, columns=_COLUMNS).items:
             if len(documents) < MOST:
@@ -142,32 +142,32 @@ def of(
     timed: dict[int, DocumentSpeed | PredictedSpeed] = {}
     timed |= predictions.of_documents(documents, setup)
     timed |= speeds.of_documents(documents, setup)
-    figures = _figures(list(documents), chosen.measure)
+    figures = _figures(list(documents), choice.measure)
     rows = [
         _Row(row.title, row.size, row.macs, timed.get(pk), figures.get(pk), pk in fitting)
         for pk, row in documents.items()
     ]
-    placed = [(row, place) for row in rows if (place := _place(row, chosen)) is not None]
-    best = _best(placed, chosen, counts_predictions=query.predicted)
-    points = [_point(row, place, chosen, is_best=row.title in best) for row, place in placed]
-    across = tradeoffs.Axis(ACROSS[chosen.across], _WRITE[chosen.across], _bound(query, chosen))
-    title = f"{_title(chosen)} against {_AGAINST[chosen.across]}"
-    listed = [_candidate(row, is_best=row.title in best) for row in rows]
-    listed.sort(key=lambda one: (not one.is_best, not one.fits))
-    compared = [one.ref for one in listed if one.is_best][:COMPARED]
+    placed = [(row, place) for row in rows if (place := _place(row, choice)) is not None]
+    best = _best(placed, choice, counts_predictions=query.predicted)
+    points = [_point(row, place, choice, is_best=row.title in best) for row, place in placed]
+    across = tradeoffs.Axis(ACROSS[choice.across], _WRITE[choice.across], _bound(query, choice))
+    title = f"{_title(choice)} against {_AGAINST[choice.across]}"
+    candidates = [_candidate(row, is_best=row.title in best) for row in rows]
+    candidates.sort(key=lambda one: (not one.is_best, not one.fits))
+    compared = [one.ref for one in candidates if one.is_best][:COMPARED]
     return Plot(
-        picture=tradeoffs.draw(points, across, _up(query, chosen), title=title),
+        picture=tradeoffs.draw(points, across, _up(query, choice), title=title),
         title=title,
         words=_finding(placed, best, len(rows)),
-        candidates=tuple(listed),
+        candidates=tuple(candidates),
         compare_url=_compare(compared) if len(compared) > 1 else "",
         across=tuple(
-            Option(words, name, on=name == chosen.across) for name, words in ACROSS.items()
+            Option(words, name, on=name == choice.across) for name, words in ACROSS.items()
         ),
-        up=_ups(chosen, offered),
+        up=_ups(choice, offered),
         fitting=page.count,
         capped=page.capped or page.count > MOST,
-        is_timed=chosen.across == "latency",
+        is_timed=choice.across == "latency",
     )
 
 
@@ -184,15 +184,15 @@ def _figures(pks: Sequence[int], measure: Limit | None) -> dict[int, DocumentAcc
     if measure is None:
         return {}
     any_value = replace(measure, value=(1 if measure.is_maximum else -1) * sys.float_info.max)
-    listed = accuracies.of_documents(pks, [any_value])
-    return {pk: figures[0][1] for pk, figures in listed.items() if figures}
+    by_document = accuracies.of_documents(pks, [any_value])
+    return {pk: figures[0][1] for pk, figures in by_document.items() if figures}
 
 
-def _without_limits(query: Query, chosen: Choice) -> Query:
+def _without_limits(query: Query, choice: Choice) -> Query:
     """The query without its limits on the two figures, in an order that needs none of them."""
-    wider = query.without(_LIMIT_OF[chosen.across])
-    if chosen.measure:
-        others = tuple(one for one in query.accuracy if _named(one) != _named(chosen.measure))
+    wider = query.without(_LIMIT_OF[choice.across])
+    if choice.measure:
+        others = tuple(one for one in query.accuracy if _named(one) != _named(choice.measure))
         wider = replace(wider, accuracy=others)
     else:
         wider = wider.without("max_bytes")
@@ -201,22 +201,22 @@ def _without_limits(query: Query, chosen: Choice) -> Query:
     return wider
 
 
-def _place(row: _Row, chosen: Choice) -> tuple[float, float] | None:
-    x = row.value(chosen.across)
+def _place(row: _Row, choice: Choice) -> tuple[float, float] | None:
+    x = row.value(choice.across)
     figure = row.figure.value if row.figure else None
-    y = row.value(SIZE) if chosen.measure is None else figure
+    y = row.value(SIZE) if choice.measure is None else figure
     return None if x is None or y is None else (x, y)
 
 
 def _best(
-    placed: Sequence[tuple[_Row, tuple[float, float]]], chosen: Choice, *, counts_predictions: bool
+    placed: Sequence[tuple[_Row, tuple[float, float]]], choice: Choice, *, counts_predictions: bool
 ) -> set[str]:
     """The models that no other beats in both figures; noisy results beat and join nothing."""
-    sign = 1 if chosen.measure is None or chosen.measure.is_maximum else -1
+    sign = 1 if choice.measure is None or choice.measure.is_maximum else -1
     firm = [
         (row, charts.Point(x, sign * y))
         for row, (x, y) in placed
-        if chosen.across != "latency"
+        if choice.across != "latency"
         or row.state == "measured"
         or (row.state == "predicted" and counts_predictions)
     ]
@@ -225,9 +225,9 @@ def _best(
 
 
 def _point(
-    row: _Row, place: tuple[float, float], chosen: Choice, *, is_best: bool
+    row: _Row, place: tuple[float, float], choice: Choice, *, is_best: bool
 ) -> tradeoffs.Point:
-    state = row.state if chosen.across == "latency" else ""  # of no other figure
+    state = row.state if choice.across == "latency" else ""  # of no other figure
     low, high = row.speed.interval if state == "predicted" and row.speed else (None, None)
     return tradeoffs.Point(
         *place,
@@ -277,14 +277,14 @@ def _ends(figure: DocumentAccuracy) -> str:
     return " to ".join(evaluations.amount(figure.metric, end) for end in (figure.low, figure.high))
 
 
-def _title(chosen: Choice) -> str:
-    if chosen.measure is None:
+def _title(choice: Choice) -> str:
+    if choice.measure is None:
         return "File size"
-    return list_filters.measured(chosen.measure)
+    return list_filters.measured(choice.measure)
 
 
-def _up(query: Query, chosen: Choice) -> tradeoffs.Axis:
-    measure = chosen.measure
+def _up(query: Query, choice: Choice) -> tradeoffs.Axis:
+    measure = choice.measure
     if measure is None:
         bound = None if query.max_bytes is None else float(query.max_bytes)
         return tradeoffs.Axis("File size", _WRITE[SIZE], bound)
@@ -297,20 +297,20 @@ def _up(query: Query, chosen: Choice) -> tradeoffs.Axis:
     )
 
 
-def _bound(query: Query, chosen: Choice) -> float | None:
-    limit = getattr(query, _LIMIT_OF[chosen.across])
+def _bound(query: Query, choice: Choice) -> float | None:
+    limit = getattr(query, _LIMIT_OF[choice.across])
     return None if limit is None else float(limit)
 
 
-def _ups(chosen: Choice, offered: Sequence[accuracies.Offer]) -> tuple[Option, ...]:
-    listed = {_named(limit): limit for limit in map(_of_offer, offered)}
-    if chosen.measure:
-        listed = {_named(chosen.measure): chosen.measure} | listed
+def _ups(choice: Choice, offered: Sequence[accuracies.Offer]) -> tuple[Option, ...]:
+    limits = {_named(limit): limit for limit in map(_of_offer, offered)}
+    if choice.measure:
+        limits = {_named(choice.measure): choice.measure} | limits
     options = [
-        Option(list_filters.measured(limit), name, on=name == chosen.up)
-        for name, limit in listed.items()
+        Option(list_filters.measured(limit), name, on=name == choice.up)
+        for name, limit in limits.items()
     ]
-    return (*options, Option("File size", SIZE, on=chosen.measure is None))
+    return (*options, Option("File size", SIZE, on=choice.measure is None))
 
 
 def _finding(placed: Sequence[object], best: set[str], many: int) -> str:

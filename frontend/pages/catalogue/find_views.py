@@ -40,13 +40,13 @@ def find(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(canonical)
     offered = accuracies.offers(request.user)
     setup = query.setup if query.device else speeds.settled(known_setups, query.setup, ())
-    chosen = candidates.choice(axes, query, setup, offered)
-    plot = candidates.of(request.user, query, chosen, setup, offered)
-    counted = facets.count(request.user, Query())
-    listed = listing.of(
+    choice = candidates.choice(axes, query, setup, offered)
+    plot = candidates.of(request.user, query, choice, setup, offered)
+    counts = facets.count(request.user, Query())
+    list_query = listing.of(
         query,
         settings.HUB_PUBLIC_URL,
-        {group: [value for value, _ in pairs] for group, pairs in counted.items()},
+        {group: [value for value, _ in pairs] for group, pairs in counts.items()},
         own=request.user.is_authenticated,
         collated=connection.vendor == "postgresql",
     )
@@ -63,8 +63,8 @@ def find(request: HttpRequest) -> HttpResponse:
         "setup": speed_column.words(offer) if offer else "",
         "predicted": bool(setup.device and predictions.exist(setup)),
         "list_url": list_filters.address(query),
-        "asked": listed,
-        "asked_url": query_page.address(listed.query, ()),
+        "asked": list_query,
+        "asked_url": query_page.address(list_query.query, ()),
         "python": list_code.python(query),
     }
     return render(request, "models/find.html", context)

@@ -48,7 +48,7 @@ def models(request: HttpRequest) -> HttpResponse:
     # Values that the choices leave without a model stay in sight.
     values = facets.count(request.user, Query()) if chips else counts
     listed_values = {group: [value for value, _ in pairs] for group, pairs in values.items()}
-    listed = listing.of(
+    list_query = listing.of(
         query,
         settings.HUB_PUBLIC_URL,
         listed_values,
@@ -86,8 +86,8 @@ def models(request: HttpRequest) -> HttpResponse:
             "find_url": canonical.replace(reverse("models"), reverse("find"), 1),
             "python": list_code.python(query),
             "feed_url": list_filters.feed(query),
-            "asked": listed,
-            "asked_url": query_page.address(listed.query, ()),
+            "asked": list_query,
+            "asked_url": query_page.address(list_query.query, ()),
             "hint": _hint(request.user, query, chips) if chips and not page.items else None,
         },
     )

@@ -52,9 +52,9 @@ def every(request: HttpRequest) -> HttpResponse:
     )
     if before is not None:
         rows = rows.filter(pk__lt=before)
-    listed = list(rows[: PAGE + 1])
-    shown, filters = listed[:PAGE], {"namespace": space, "model": named}
-    following = {**filters, "before": shown[-1].pk} if len(listed) > PAGE else {}
+    page = list(rows[: PAGE + 1])
+    shown, filters = page[:PAGE], {"namespace": space, "model": named}
+    following = {**filters, "before": shown[-1].pk} if len(page) > PAGE else {}
     return render(
         request,
         "collections/list.html",

@@ -44,16 +44,16 @@ class FactRow:
 
 def rows(columns: Sequence[Column]) -> list[FactRow]:
     """Every fact of these, in the order in which people ask for them."""
-    listed = [
+    table = [
         FactRow(key, title, kind, _ranked([cell(column) for column in columns], order))
         for key, (title, kind, order, cell) in comparison_facts.FACTS.items()
     ]
-    at = next(index for index, row in enumerate(listed) if row.key == "latency")
-    listed[at] = _with_strips(listed[at], columns)
-    listed = [
-        _with_accuracy(row, columns) if row.key == "accuracy" else _with_bars(row) for row in listed
+    at = next(index for index, row in enumerate(table) if row.key == "latency")
+    table[at] = _with_strips(table[at], columns)
+    table = [
+        _with_accuracy(row, columns) if row.key == "accuracy" else _with_bars(row) for row in table
     ]
-    return [*listed[: at + 1], *_conformance(columns), *listed[at + 1 :]]
+    return [*table[: at + 1], *_conformance(columns), *table[at + 1 :]]
 
 
 def _with_strips(row: FactRow, columns: Sequence[Column]) -> FactRow:
@@ -170,7 +170,7 @@ def _difference(value: float | None, first: float | None) -> str:
 
 def _conformance(columns: Sequence[Column]) -> list[FactRow]:
     names = sorted({result.runtime for column in columns for result in column.results})
-    listed = []
+    table = []
     for name in names or [""]:
         cells = [
             comparison_facts.verdict(
@@ -179,7 +179,5 @@ def _conformance(columns: Sequence[Column]) -> list[FactRow]:
             for column in columns
         ]
         title = f"Conformance, {words.runtime(name)}" if name else "Conformance"
-        listed.append(
-            FactRow(f"conformance-{name}", title, comparison_facts.MEASURED, tuple(cells))
-        )
-    return listed
+        table.append(FactRow(f"conformance-{name}", title, comparison_facts.MEASURED, tuple(cells)))
+    return table

@@ -62,9 +62,9 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     rows = selectors.discussions(request.user, model, status=narrowed, version=about)
     if before is not None:
         rows = rows.filter(number__lt=before)
-    listed = list(rows[: PAGE + 1])
-    shown, query = listed[:PAGE], {"status": status, "version": about or ""}
-    following = {**query, "before": shown[-1].number} if len(listed) > PAGE else {}
+    page = list(rows[: PAGE + 1])
+    shown, query = page[:PAGE], {"status": status, "version": about or ""}
+    following = {**query, "before": shown[-1].number} if len(page) > PAGE else {}
     return render(
         request,
         "discussions/list.html",

@@ -88,11 +88,11 @@ def trained(roles: dict[str, list[str]]) -> str:
     """Which tensors are trained, from the patterns of names by role."""
     only, frozen = roles.get(federated.TRAINABLE, []), roles.get(federated.FROZEN, [])
     if only and frozen == ["*"]:
-        return f"Only tensors that match {_listed(only)}. All others stay as they are."
+        return f"Only tensors that match {_comma_list(only)}. All others stay as they are."
     if frozen and not only:
-        return f"All trainable tensors except those that match {_listed(frozen)}."
+        return f"All trainable tensors except those that match {_comma_list(frozen)}."
     if roles:
-        patterns = "; ".join(f"{role}: {_listed(names)}" for role, names in roles.items())
+        patterns = "; ".join(f"{role}: {_comma_list(names)}" for role, names in roles.items())
         return f"Tensors by pattern ({patterns}); the others by the operators that read them."
     return (
         "All weights that the hub recognises as trainable. Statistics of batch normalisations are "
@@ -216,5 +216,5 @@ def _visible(plan: Plan) -> str:
     )
 
 
-def _listed(patterns: list[str]) -> str:
+def _comma_list(patterns: list[str]) -> str:
     return ", ".join(patterns)

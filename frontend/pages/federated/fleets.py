@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from registry.federated.models import Fleet
     from registry.models import RegisteredModel
 
-LISTED = 50
+PAGE = 50
 VERSIONS_OFFERED = 100
 
 
@@ -50,7 +50,7 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     context = {
         "section": "trainings",
         "model": model,
-        "fleets": selectors.fleets(request.user, model)[:LISTED],
+        "fleets": selectors.fleets(request.user, model)[:PAGE],
         "created": created,
         "effects": _effects(created, created.desired) if created and created.desired else "",
         "token": token,
@@ -90,7 +90,7 @@ def show(request: HttpRequest, namespace: str, name: str, fleet: str) -> HttpRes
         except problems.Problem as problem:
             forms.explain(form, problem)
     after = whole(request.GET.get("after", "")) or 0
-    rows = list(selectors.devices(row)[after : after + LISTED + 1])
+    rows = list(selectors.devices(row)[after : after + PAGE + 1])
     tally = fleets.tally(row, desired.manifest_sha256) if desired else {"ok": 0, "failed": 0}
     context = {
         "section": "trainings",
@@ -98,10 +98,10 @@ def show(request: HttpRequest, namespace: str, name: str, fleet: str) -> HttpRes
         "fleet": row,
         "tally": tally,
         "devices": row.devices.count(),
-        "rows": rows[:LISTED],
+        "rows": rows[:PAGE],
         "snippet": _snippet(row, "ff_…"),
         "first": request.path if after else "",
-        "next": f"{request.path}?after={after + LISTED}" if len(rows) > LISTED else "",
+        "next": f"{request.path}?after={after + PAGE}" if len(rows) > PAGE else "",
     }
     return forms.page(request, "trainings/fleet.html", form, context)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from registry.federated.models import Training
 
-LISTED = 50
+PAGE = 50
 _UNKNOWN = (
     "Unknown, used, expired or revoked invitation. Ask the maintainers of the training for a new "
     "link."
@@ -56,7 +56,7 @@ def invite(request: HttpRequest, namespace: str, name: str, number: int) -> Http
         "section": "trainings",
         "training": training,
         "model": training.model,
-        "invitations": invitations[:LISTED],
+        "invitations": invitations[:PAGE],
         "link": link,
         "snippet": _snippet(training, code),
         "uses": form.cleaned_data["uses"] if link else 0,

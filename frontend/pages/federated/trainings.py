@@ -111,8 +111,8 @@ def privacy_of(version: Version) -> Privacy | None:
 
 def rows(of: Sequence[Round], *, may_manage: bool) -> list[RoundRow]:
     """Rounds with what became of their contributions; maintainers see every figure."""
-    counted = rounds.counts(of)
-    return [_row(one, counted[one.pk], may_manage=may_manage) for one in of]
+    counts = rounds.counts(of)
+    return [_row(one, counts[one.pk], may_manage=may_manage) for one in of]
 
 
 def chart(shown: Sequence[RoundRow]) -> SafeString:
@@ -298,15 +298,15 @@ def _norm(aggregate: Aggregate | None, *, may_manage: bool) -> float | None:
     return _number(norm.get("trainable") if isinstance(norm, dict) else norm)
 
 
-def _row(one: Round, counted: dict[str, int], *, may_manage: bool) -> RoundRow:
-    used = counted.get("used", 0)
-    waiting = counted.get("received", 0) + counted.get("accepted", 0)
+def _row(one: Round, counts: dict[str, int], *, may_manage: bool) -> RoundRow:
+    used = counts.get("used", 0)
+    waiting = counts.get("received", 0) + counts.get("accepted", 0)
     return RoundRow(
         round=one,
         reason=REASONS.get(one.reason, one.reason),
         used=used,
         waiting=waiting,
-        left_out=sum(counted.values()) - used - waiting,
+        left_out=sum(counts.values()) - used - waiting,
         norm=_norm(getattr(one, "aggregate", None), may_manage=may_manage),
     )
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from registry.federated.models import Round, Training
 
-LISTED = 50
+PAGE = 50
 
 
 @accepts("before")
@@ -42,8 +42,8 @@ LISTED = 50
 def every(request: HttpRequest) -> HttpResponse:
     """The trainings of all models that the reader may see, newest first."""
     before = whole(request.GET.get("before", ""))
-    rows = selectors.every(request.user, before=before)[: LISTED + 1]
-    shown = list(rows[:LISTED])
+    rows = selectors.every(request.user, before=before)[: PAGE + 1]
+    shown = list(rows[:PAGE])
     return render(
         request,
         "trainings/list.html",
@@ -51,7 +51,7 @@ def every(request: HttpRequest) -> HttpResponse:
             "section": "trainings",
             "rows": shown,
             "first": request.path if before else "",
-            "next": f"{request.path}?before={shown[-1].pk}" if len(rows) > LISTED else "",
+            "next": f"{request.path}?before={shown[-1].pk}" if len(rows) > PAGE else "",
         },
     )
 
@@ -63,19 +63,19 @@ def of_model(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     model = registry.model(request.user, namespace, name)
     may_manage = can(request.user, "training.manage", model)
     before = whole(request.GET.get("before", ""))
-    listed = selectors.trainings(request.user, model).defer("layout").order_by("-number")
-    rows = list((listed.filter(number__lt=before) if before else listed)[: LISTED + 1])
+    trainings = selectors.trainings(request.user, model).defer("layout").order_by("-number")
+    rows = list((trainings.filter(number__lt=before) if before else trainings)[: PAGE + 1])
     return render(
         request,
         "trainings/model.html",
         {
             "section": "trainings",
             "model": model,
-            "rows": rows[:LISTED],
+            "rows": rows[:PAGE],
             "may_manage": may_manage,
-            "fleets": selectors.fleets(request.user, model)[:LISTED] if may_manage else None,
+            "fleets": selectors.fleets(request.user, model)[:PAGE] if may_manage else None,
             "first": request.path if before else "",
-            "next": f"{request.path}?before={rows[-2].number}" if len(rows) > LISTED else "",
+            "next": f"{request.path}?before={rows[-2].number}" if len(rows) > PAGE else "",
         },
     )
 
@@ -121,23 +121,23 @@ def round_(
 def live_mark(request: HttpRequest, namespace: str, name: str, number: int) -> HttpResponseBase:
     """The mark of a training's state, which its page follows."""
     training = find(request, namespace, name, number)
-    return live.answer(request, _watch(training, list(selectors.rounds(training)[:LISTED])))
+    return live.answer(request, _watch(training, list(selectors.rounds(training)[:PAGE])))
 
 
-def _watch(training: Training, listed: Sequence[Round]) -> live.Watch:
+def _watch(training: Training, rounds: Sequence[Round]) -> live.Watch:
     """What a training's page follows until it is over: its rounds, and how many take part."""
     model = training.model
     contributions = Contribution.objects.filter(round__training=training).order_by()
     states = list(contributions.values_list("round", "state").annotate(n=Count("pk")))
     active = Participant.objects.filter(training=training, state=Participant.State.ACTIVE).count()
-    rows = [(row.number, row.state, row.ended_at, row.score, row.version_id) for row in listed]
-    versions = [row.version for row in listed if row.version]
+    rows = [(row.number, row.state, row.ended_at, row.score, row.version_id) for row in rounds]
+    versions = [row.version for row in rounds if row.version]
     measured = list(evaluations.rows_of(*versions).values_list("pk", flat=True))
     return live.Watch(
         reverse("training-live", args=[model.namespace.slug, model.name, training.number]),
         live.mark(training.state, training.layout_sha256, rows, sorted(states), active, measured),
         is_over=training.is_over,
-        message=f"Training {training.state}" + (f", round {listed[0].number}" if listed else ""),
+        message=f"Training {training.state}" + (f", round {rounds[0].number}" if rounds else ""),
     )
 
 
@@ -166,8 +166,8 @@ def find(request: HttpRequest, namespace: str, name: str, number: int) -> Traini
 def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
     may_manage = can(request.user, "training.manage", training.model)
     before = whole(request.GET.get("before", ""))
-    rows = list(selectors.rounds(training, before=before)[: LISTED + 1])
-    shown = presenter.rows(rows[:LISTED], may_manage=may_manage)
+    rows = list(selectors.rounds(training, before=before)[: PAGE + 1])
+    shown = presenter.rows(rows[:PAGE], may_manage=may_manage)
     active = Participant.objects.filter(training=training, state=Participant.State.ACTIVE)
     return {
         "section": "trainings",
@@ -175,7 +175,7 @@ def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
         "model": training.model,
         "rounds": shown,
         "first": request.path if before else "",
-        "next": f"{request.path}?before={rows[LISTED - 1].number}" if len(rows) > LISTED else "",
+        "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
         "chart": presenter.chart(shown),
         "scores": presenter.scores(shown),
         "participation": presenter.participation(shown),
@@ -184,11 +184,9 @@ def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
         "rules": presenter.rules(training),
         "privacy": privacy.words(privacy.of_training(training)),
         "active": active.count(),
-        "watch": None if before else _watch(training, rows[:LISTED]),
+        "watch": None if before else _watch(training, rows[:PAGE]),
         "live": selectors.live_round(training),
         "roles": sorted(Counter(part["role"] for part in training.layout).items(), reverse=True),
         "may_manage": may_manage,
-        "participants": selectors.participants(request.user, training)[:LISTED]
-        if may_manage
-        else [],
+        "participants": selectors.participants(request.user, training)[:PAGE] if may_manage else [],
     }

@@ -47,7 +47,7 @@ class Listing:
     found: int
     first: int
     total: int
-    listed: int
+    table_length: int
     inferred: bool
     search: str
     operator: str
@@ -62,7 +62,7 @@ class Listing:
 
     @property
     def cut(self) -> bool:
-        return self.listed < self.total
+        return self.table_length < self.total
 
     @property
     def narrowed(self) -> bool:
@@ -96,7 +96,7 @@ def listing(
         found=len(matching),
         first=(number - 1) * PAGE + 1 if shown else 0,
         total=stored.count(table.get("total")) or len(nodes),
-        listed=len(nodes),
+        table_length=len(nodes),
         inferred=table.get("inferred") is True,
         search=search,
         operator=operator,

@@ -193,7 +193,7 @@ def difference(request: HttpRequest, version: Version, earlier: int) -> HttpResp
             if done
             else None,
             "whole_url": addresses.join(request.path, query),
-            "listed": request.GET.get("list", "") in differences.LISTS,
+            "one_list": request.GET.get("list", "") in differences.LISTS,
             "frames": [
                 (f"Graph of version {_named(side, variant)}", _frame_url(version, side, variant))
                 for side, variant in sides
@@ -261,7 +261,7 @@ def _others(
 ) -> list[tuple[str, str]]:
     if variant is None or not version.is_served:
         return []
-    listed = [
+    links = [
         (f"variant {row.name}", differences.between(version, row, version, variant))
         for row in version_head.variants(version)
         if row.pk != variant.pk
@@ -272,5 +272,5 @@ def _others(
         rival = _counterpart(other, "", variant) if version_head.variants(other) else None
         if rival is not None:
             words = f"version {other.number}"
-            listed.append((words, differences.between(other, rival, version, variant)))
-    return listed[: 2 * OTHERS_SHOWN]
+            links.append((words, differences.between(other, rival, version, variant)))
+    return links[: 2 * OTHERS_SHOWN]

@@ -135,11 +135,11 @@ def export(
 ) -> HttpResponse:
     """A version in a format of another community; raises NotFound for one there is not."""
     row = selectors.version(request.user, namespace, name, number)
-    chosen = exports.EXPORTS.get(filename)
-    if chosen is None:
+    file_format = exports.EXPORTS.get(filename)
+    if file_format is None:
         names = ", ".join(exports.EXPORTS)
         raise problems.NotFound(f"There is no export {filename}; there are {names}.")
-    response = HttpResponse(chosen.write(row), content_type=chosen.media_type)
+    response = HttpResponse(file_format.write(row), content_type=file_format.media_type)
     page = Places(settings.HUB_PUBLIC_URL).version(
         row.model.namespace.slug, row.model.name, row.number
     )

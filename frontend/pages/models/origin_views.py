@@ -90,7 +90,7 @@ def lineage(request: HttpRequest, version: Version) -> HttpResponse:
 def carbon(request: HttpRequest, version: Version) -> HttpResponse:
     """Training and inference apart, and training beside the other public models of the task."""
     task = declarations.task_of(version)
-    others = emissions.of_task(task, apart_from=version.model_id, limit=facts.COUNTED + 1)
+    others = emissions.of_task(task, apart_from=version.model_id, limit=facts.COUNT_CAP + 1)
     shown = context(request, version, "carbon")
     measurement = timelines.with_energy(shown["variant"])
     if measurement is not None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from metadata.graphs.relatives import Relative
 
 SENTENCES = 60
-_LISTED = 12
+_ENTRIES = 12
 _CLIPPED = 200
 TURTLE_LINES = 40
 _UNSIGNED = (
@@ -171,7 +171,7 @@ def _beginning(teller: _Teller) -> Iterator[Sentence]:
 def _making(teller: _Teller) -> Iterator[Sentence]:
     of = teller.of
     step = _step(teller)
-    for base in teller.bases[:_LISTED]:
+    for base in teller.bases[:_ENTRIES]:
         predicates = [f"{PROV}wasDerivedFrom", f"{DC}source"]
         how = f"by {step}" if step else "by an undeclared method"
         yield teller.sentence(
@@ -204,9 +204,9 @@ def _learning(teller: _Teller) -> Iterator[Sentence]:
     data = trained_on(of)
     if data:
         parts: list[str | Part] = ["Trained on "]
-        for index, one in enumerate(data[:_LISTED]):
+        for index, one in enumerate(data[:_ENTRIES]):
             parts += [", " if index else "", one]
-        more = len(data) - _LISTED
+        more = len(data) - _ENTRIES
         yield teller.sentence(
             "declared", [*parts, f" and {more} more." if more > 0 else "."], "", f"{IT6}trainedOn"
         )
@@ -307,7 +307,7 @@ def _references(value: object) -> list[tuple[str, str]]:
     """The name and the address of each data set or person that a field of a card lists."""
     return [
         (str(row.get("name") or "").strip(), str(row.get("iri") or row.get("url") or ""))
-        for row in dataset_rows(value)[: 10 * _LISTED]
+        for row in dataset_rows(value)[: 10 * _ENTRIES]
     ]
 
 
@@ -327,8 +327,8 @@ def _how(variant: VariantFacts) -> str:
 
 
 def _row(items: Sequence[str]) -> str:
-    shown = ", ".join(_clip(one, 80) for one in items[:_LISTED])
-    more = len(items) - _LISTED
+    shown = ", ".join(_clip(one, 80) for one in items[:_ENTRIES])
+    more = len(items) - _ENTRIES
     return f"{shown} and {more} more" if more > 0 else shown
 
 

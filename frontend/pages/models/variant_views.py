@@ -73,7 +73,7 @@ def _copies(version: Version) -> list[tuple[Variant, Copy | None]]:
     return [(row, copies.get(row.entry.path)) for row in variants]
 
 
-def _form(request: HttpRequest, version: Version, chosen: str) -> DeriveForm | None:
+def _form(request: HttpRequest, version: Version, source: str) -> DeriveForm | None:
     released = version.is_served
     variants = version_head.variants(version)
     if not (released and variants and can(request.user, "version.derive", version.model)):
@@ -82,7 +82,7 @@ def _form(request: HttpRequest, version: Version, chosen: str) -> DeriveForm | N
         request.POST or None,
         request.FILES or None,
         variants=variants,
-        initial={"source": chosen},
+        initial={"source": source},
     )
 
 

@@ -126,7 +126,7 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
     variant = shown["variant"]
     evidence = version_evidence.read(version, variant, may_have=shown["may_have"])
     matrices = proof_selectors.matrices(version, evidence.results)
-    matrix = conformance.chosen(version, variant, matrices)
+    matrix = conformance.of_variant(version, variant, matrices)
     checked = verdicts.read(version.checks.all())
     card_check = verdicts.card(version.checks.all(), published=_was_published(version))
     model = version.model

@@ -39,7 +39,7 @@ def matrix(request: HttpRequest, version: Version) -> HttpResponse:
         "models/conformance.html",
         {
             **shown,
-            "matrix": conformance.chosen(version, shown["variant"], matrices),
+            "matrix": conformance.of_variant(version, shown["variant"], matrices),
             "siblings": [
                 (version_head.choice_of(version, one.variant), conformance.matrix(version, one))
                 for one in matrices

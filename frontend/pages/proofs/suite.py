@@ -104,7 +104,7 @@ def missing(
 
 
 def tallies(
-    run: SuiteRun, counted: Iterable[tuple[object, Mapping[str, int]]], key: str, onnx: str
+    run: SuiteRun, counts: Iterable[tuple[object, Mapping[str, int]]], key: str, onnx: str
 ) -> list[Tally]:
     """A table by operator or by opset, each row with the way to its cases."""
     return [
@@ -115,7 +115,7 @@ def tallies(
             counts=tuple((word, formatting.grouped(totals[word])) for word in OUTCOMES),
             cases=sum(totals.values()),
         )
-        for name, totals in counted
+        for name, totals in counts
     ]
 
 
@@ -127,6 +127,6 @@ def split(of: Iterable[Tally]) -> tuple[list[Tally], list[Tally]]:
     return sorted(rest, key=lambda one: one.totals["passed"] - one.cases), whole
 
 
-def address(run: SuiteRun, **chosen: str) -> str:
+def address(run: SuiteRun, **choices: str) -> str:
     """The address of a run, with what is chosen on its page."""
-    return addresses.join(reverse("score", args=[run.runtime, run.runtime_version]), chosen)
+    return addresses.join(reverse("score", args=[run.runtime, run.runtime_version]), choices)

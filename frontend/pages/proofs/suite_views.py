@@ -139,7 +139,7 @@ def _changes(of: selectors.Score, other: str) -> dict[str, Any]:
 
 
 def _others(
-    of: selectors.Score, everything: list[selectors.Score], chosen: str
+    of: selectors.Score, everything: list[selectors.Score], choice: str
 ) -> list[tuple[str, str, bool]]:
     rows = {}
     for one in everything:
@@ -149,7 +149,7 @@ def _others(
         same = run.runtime == of.run.runtime
         value = run.runtime_version if same else f"{run.runtime}/{run.runtime_version}"
         words = f"{labels.runtime(run.runtime)} {run.runtime_version}"
-        rows[value] = (value, words, value == chosen)
+        rows[value] = (value, words, value == choice)
     return sorted(rows.values(), key=lambda option: "/" in option[0])
 
 

@@ -55,8 +55,8 @@ class Row:
     @property
     def options(self) -> list[Option]:
         """The properties, with that of the row chosen."""
-        chosen = self.of.parameter if self.of else ""
-        return [Option(one.title, key, on=key == chosen) for key, one in PROPERTIES.items()]
+        parameter = self.of.parameter if self.of else ""
+        return [Option(one.title, key, on=key == parameter) for key, one in PROPERTIES.items()]
 
     @property
     def values(self) -> list[Option]:

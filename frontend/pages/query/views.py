@@ -68,11 +68,11 @@ def _built(
     """The question of the form as a query, which is run unless a condition is incomplete."""
     if built.query is None:
         return _show(request, examples, page.start(), built=built)
-    listed = listing.of(built.query, settings.HUB_PUBLIC_URL)
-    answered = _answered(request, listed.query)
-    text = listed.query.rstrip()
+    list_query = listing.of(built.query, settings.HUB_PUBLIC_URL)
+    answered = _answered(request, list_query.query)
+    text = list_query.query.rstrip()
     context = {
-        "built_notes": listed.notes,
+        "built_notes": list_query.notes,
         "built_chips": list_filters.chips(built.query),
         "list_url": list_filters.address(built.query),
     }
@@ -90,13 +90,13 @@ def _example(
         raise problems.NotFound(
             f"Unknown example {slug[:40]!r}. The query page lists all examples."
         )
-    chosen = by_slug[slug]
-    text = chosen.query.rstrip()
+    example = by_slug[slug]
+    text = example.query.rstrip()
     answered = _answered(request, text)
     if "result" in answered and answered["form"] == "select":
         rows = answered["result"]
-        cache.set(_counted(slug), f"{rows.count}{'+' if rows.capped else ''}", COUNTED_SECONDS)
-    return _show(request, examples, text, chosen=chosen, **answered)
+        cache.set(_count_key(slug), f"{rows.count}{'+' if rows.capped else ''}", COUNTED_SECONDS)
+    return _show(request, examples, text, selection=example, **answered)
 
 
 @require_http_methods(["GET"])
@@ -111,7 +111,7 @@ def result(request: HttpRequest, ending: str) -> HttpResponseBase:
     return response
 
 
-def _counted(slug: str) -> str:
+def _count_key(slug: str) -> str:
     return f"query:example-rows:{slug}"
 
 
@@ -147,12 +147,12 @@ def _show(
     lines = text.count("\n") + 1
     permalink = page.address(text, examples)
     built = more.get("built")
-    counted = cache.get_many([_counted(example.slug) for example in examples])
+    counts = cache.get_many([_count_key(example.slug) for example in examples])
     context = {
         "section": "query",
         "built_rows": [*(built.rows if built else ()), builder.Row(None)],
         "properties": tuple(builder.PROPERTIES.values()),
-        "row_counts": {one.slug: counted.get(_counted(one.slug), "") for one in examples},
+        "row_counts": {one.slug: counts.get(_count_key(one.slug), "") for one in examples},
         "text": text,
         "height": min(max(lines + 1, FEWEST), MOST),
         "examples": examples,

@@ -31,7 +31,7 @@ def of(actor: Actor, counts: facets.Facets) -> Sequence[SearchDocument]:
     """The models that home leads with; guests get those of some time ago."""
     if actor.is_authenticated:
         return _best(actor, counts)
-    keys: list[int] = public_counts.counted(
+    keys: list[int] = public_counts.get(
         "counts:proven", lambda: [document.pk for document in _best(actor, counts)] or None
     )
     rows = SearchDocument.objects.filter(audience=EVERYBODY, pk__in=keys or ())

@@ -103,14 +103,14 @@ def _fastest(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
     """
     if actor.is_authenticated:
         return _fastest_of(actor, counts)
-    listed: list[dict[str, str]] = public_counts.counted(
+    links: list[dict[str, str]] = public_counts.get(
         "counts:fastest", lambda: _fastest_of(actor, counts) or None
     )
-    return listed or []
+    return links or []
 
 
 def _fastest_of(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
-    listed = []
+    links = []
     passed = {name for name, _ in counts["passes_on"]}
     for offer in speeds.offers(actor):
         runtime = offer.setup.runtime
@@ -126,8 +126,8 @@ def _fastest_of(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
             if not _has_fastest(actor, query):
                 continue
             passed.discard(runtime)
-            listed.append({"words": words, "device": where, "url": list_filters.address(query)})
-    return listed
+            links.append({"words": words, "device": where, "url": list_filters.address(query)})
+    return links
 
 
 def _has_fastest(actor: Actor, query: Query) -> bool:
@@ -194,8 +194,8 @@ def health(request: HttpRequest) -> HttpResponse:
 @csrf_exempt  # changes the reader's own colours at worst; without a token the page can be cached
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
-    chosen = THEMES.get(request.COOKIES.get("theme", ""), "")
-    return _remember(request, "theme", chosen)
+    choice = THEMES.get(request.COOKIES.get("theme", ""), "")
+    return _remember(request, "theme", choice)
 
 
 @csrf_exempt  # as above

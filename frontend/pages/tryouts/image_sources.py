@@ -47,7 +47,7 @@ def declared(
     """
     rows = tuple(rows)
     alone = sum("picture" in one.kinds for one in rows) == 1
-    listed = []
+    inputs = []
     for one in rows:
         if "picture" in one.kinds:
             of_card = declarations.get(one.name)
@@ -56,8 +56,8 @@ def declared(
                 sources += [(PROCESSOR, of_processor(config)), (FILE, _of_file(facts))]
             image, origins = _merged(sources)
             one = replace(one, image=image, origins=tuple(origins.items()))  # noqa: PLW2901
-        listed.append(one)
-    return tuple(listed)
+        inputs.append(one)
+    return tuple(inputs)
 
 
 def _merged(sources: Iterable[tuple[str, Image | None]]) -> tuple[Image, dict[str, str]]:

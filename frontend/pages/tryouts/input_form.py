@@ -187,8 +187,8 @@ def settings(
         ("shortest_edge", str(resize.shortest_edge or ""), ()),
         ("pad", str(resize.pad) if resize.mode == "letterbox" else "", ()),
         ("scale", scale, scales),
-        ("mean", _listed(image.mean), ()),
-        ("std", _listed(image.std), ()),
+        ("mean", _comma_list(image.mean), ()),
+        ("std", _comma_list(image.std), ()),
         ("layout", layout or "", _LAYOUTS),
     )
     return Settings(
@@ -199,7 +199,7 @@ def settings(
     )
 
 
-def chosen(posted: Mapping[str, str], one: Input) -> tuple[Image, Polarity | None]:
+def picture(posted: Mapping[str, str], one: Input) -> tuple[Image, Polarity | None]:
     """What a filled form says of a picture, and the picture's own polarity.
 
     Fields end in the number of the input: ``scale-0``. Raises InvalidRequest, which names every
@@ -313,7 +313,7 @@ class _Faults:
         return ""
 
 
-def _listed(values: Iterable[float]) -> str:
+def _comma_list(values: Iterable[float]) -> str:
     return ", ".join(f"{one:.15g}" for one in values)
 
 

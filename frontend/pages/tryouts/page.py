@@ -136,19 +136,19 @@ def read(version: Version, variant: Variant) -> Model:
 def shown(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:
     """The first values of an output as a page lists them; of scores the highest, by label."""
     values = row.get("values")
-    listed = list(enumerate(values)) if isinstance(values, list) else [(0, values)]
+    pairs = list(enumerate(values)) if isinstance(values, list) else [(0, values)]
     labelled = bool(labels) and row.get("elements") == len(labels)
-    numbers = all(isinstance(value, float) for _, value in listed)
+    numbers = all(isinstance(value, float) for _, value in pairs)
     wide = [size for size in row.get("shape") or [] if size != 1]
-    if numbers and len(wide) == 1 and row.get("elements") == len(listed):
-        listed.sort(key=lambda pair: -float(pair[1] or 0))
+    if numbers and len(wide) == 1 and row.get("elements") == len(pairs):
+        pairs.sort(key=lambda pair: -float(pair[1] or 0))
     ends = stored.mapping(row.get("drawn"))
     return {
         "ends": [formatting.figure(ends.get(name)) for name in ("low", "high")],
         "labelled": labelled,
         "shown": [
             (labels[place] if labelled else place, formatting.figure(value) or value)
-            for place, value in listed[:MOST_SHOWN]
+            for place, value in pairs[:MOST_SHOWN]
         ],
     }
 

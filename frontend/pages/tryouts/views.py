@@ -130,10 +130,10 @@ def ask(request: HttpRequest, version: Version) -> HttpResponse:
             {"run": str(job.uuid), "url": version_head.place(version, "version-run", job.uuid)},
             status=202,
         )
-    chosen = version_head.choice_of(version, variant)
-    joint = "&" if chosen else "?"
+    choice = version_head.choice_of(version, variant)
+    joint = "&" if choice else "?"
     url = version_head.place(version, "version-try")
-    return HttpResponseRedirect(f"{url}{chosen}{joint}run={job.uuid}#server")
+    return HttpResponseRedirect(f"{url}{choice}{joint}run={job.uuid}#server")
 
 
 @require_POST
@@ -235,7 +235,7 @@ def _inputs(request: HttpRequest, model: page.Model) -> list[tryouts.Input]:
         if file is not None:
             inputs.append(tryouts.Input(one.name, "npy", multipart.keep(request.user, file)))
         elif picture is not None and "picture" in one.kinds:
-            image, own = input_form.chosen(posted, one)
+            image, own = input_form.picture(posted, one)
             digest = multipart.keep(request.user, picture)
             inputs.append(tryouts.Input(one.name, "picture", digest, image, own))
         elif text:
@@ -269,7 +269,7 @@ def _feed(fields: dict[str, str], one: input_form.Input, model: page.Model) -> s
     image, own = one.image, None
     if f"scale-{one.index}" in fields:
         with suppress(problems.InvalidRequest):
-            image, own = input_form.chosen(fields, one)
+            image, own = input_form.picture(fields, one)
     return snippets.Feed(
         one,
         image,

@@ -137,8 +137,8 @@ def _spread(row: Measurement) -> Spread:
     name = f"drawn:{row.record_sha256}:{row.ordinal}"
     spread = cache.get(name)
     if not isinstance(spread, Spread):
-        counted = samples.counted(row, samples.of(row))
-        spread = _summed([sample / 1e6 for one in counted for sample in one.samples_ns])
+        basis = samples.basis(row, samples.of(row))
+        spread = _summed([sample / 1e6 for one in basis for sample in one.samples_ns])
         cache.set(name, spread, _REMEMBERED_SECONDS)
     return spread
 

@@ -113,7 +113,7 @@ class Mirror:
             )
         target = self._target(namespace, name or self._source.repo.rpartition("/")[2])
         snapshot = self._source.read(revision)
-        entries = _chosen(snapshot, include, exclude)
+        entries = _selection(snapshot, include, exclude)
         self._refuse_itself(target, snapshot)
         total = sum(entry.size for entry in entries)
         count = plural(len(entries), "file")
@@ -276,7 +276,7 @@ class Mirror:
         return without_provenance(content.decode("utf-8", "replace")) == without_provenance(card)
 
 
-def _chosen(snapshot: Snapshot, include: Sequence[str], exclude: Sequence[str]) -> list[Entry]:
+def _selection(snapshot: Snapshot, include: Sequence[str], exclude: Sequence[str]) -> list[Entry]:
     """The files to mirror: none of git's own, and as the patterns say; the card stays."""
 
     def is_wanted(path: str) -> bool:

@@ -129,9 +129,9 @@ def report(*, fleet: Fleet, device: str, running: str, result: str, detail: str 
     )
     is_new = fleet.desired is not None and running == fleet.desired.manifest_sha256
     if result == FleetDevice.Result.FAILED and is_new and fleet.halt_percent:
-        counted = tally(fleet, running)
-        reports = counted["ok"] + counted["failed"]
-        if reports >= LEAST_REPORTS and counted["failed"] * 100 >= fleet.halt_percent * reports:
+        counts = tally(fleet, running)
+        reports = counts["ok"] + counts["failed"]
+        if reports >= LEAST_REPORTS and counts["failed"] * 100 >= fleet.halt_percent * reports:
             Fleet.objects.filter(pk=fleet.pk, desired=fleet.desired).update(is_halted=True)
 
 

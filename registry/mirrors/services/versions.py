@@ -78,7 +78,7 @@ def fetch(
         before = upload.offset
         with opened(before) as stream:
             upload = uploads.append(
-                actor, upload=upload, offset=before, stream=_Counted(stream, on_bytes)
+                actor, upload=upload, offset=before, stream=_Meter(stream, on_bytes)
             )
         if upload.state == Upload.State.RECEIVING and upload.offset == before:
             raise problems.Unreachable(
@@ -233,7 +233,7 @@ def _expect_free(model: RegisteredModel, number: int) -> None:
         )
 
 
-class _Counted:
+class _Meter:
     """A stream that reports the bytes it gives."""
 
     def __init__(self, stream: Stream, on_bytes: Callable[[int], None]) -> None:

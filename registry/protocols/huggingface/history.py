@@ -43,9 +43,9 @@ class Commits(HubView):
         commits = commits_of(request.user, at)
         limit = addresses.count(request, "limit", PAGE, LONGEST_PAGE) or PAGE
         page = addresses.count(request, "p", 0, len(commits))
-        listed = commits[page * limit : (page + 1) * limit]
+        page_commits = commits[page * limit : (page + 1) * limit]
         formatted = "formatted" in addresses.words(request, "expand")
-        response = Response([_commit(each, formatted=formatted) for each in listed])
+        response = Response([_commit(each, formatted=formatted) for each in page_commits])
         response["X-Total-Count"] = str(len(commits))
         if len(commits) > (page + 1) * limit:
             addresses.link_next(request, response, p=page + 1)

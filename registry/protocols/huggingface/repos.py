@@ -109,7 +109,7 @@ class ModelList(HubView):
             "config": addresses.flag(request, "config") or "config" in fields,
             "full": full,
         }
-        response = Response([_narrowed(row, fields) for row in _listed(page.items, **expanded)])
+        response = Response([_narrowed(row, fields) for row in _model_list(page.items, **expanded)])
         if page.next:
             addresses.link_next(request, response, cursor=page.next)
         return response
@@ -158,7 +158,7 @@ def _canonical(author: str) -> str | None:
         return None
 
 
-def _listed(
+def _model_list(
     rows: list[Any],
     *,
     full: bool,
@@ -168,7 +168,7 @@ def _listed(
     """The rows of a list, each with its newest published version; the queries do not grow."""
     newest = _newest([row.pk for row in rows])
     files = _files(list(newest.values())) if full or config else {}
-    listed = []
+    models = []
     for row in rows:
         version = newest.get(row.pk)
         own = files.get(version.pk, []) if version else []
@@ -202,8 +202,8 @@ def _listed(
             item["cardData"] = version.card if version else {}
         if config:
             item["config"] = shapes.config_of(own)
-        listed.append(item)
-    return listed
+        models.append(item)
+    return models
 
 
 def _newest(model_ids: list[int]) -> dict[int, Version]:

@@ -41,22 +41,22 @@ class Tree(HubView):
         if not addresses.flag(request, "recursive"):
             start = len(folder) + 1 if folder else 0
             inside = {path: entry for path, entry in inside.items() if "/" not in path[start:]}
-        listed = sorted(inside)
+        paths = sorted(inside)
         if after := request.query_params.get("cursor", ""):
             last = cursors.decode(after)[0]
             if not isinstance(last, str):
                 raise problems.InvalidRequest(
                     "Invalid page cursor. Start again from the first page."
                 )
-            listed = [path for path in listed if path > last]
+            paths = [path for path in paths if path > last]
         limit = addresses.count(request, "limit", LONGEST_PAGE, LONGEST_PAGE) or LONGEST_PAGE
-        entries = [inside[path] for path in listed[:limit]]
+        entries = [inside[path] for path in paths[:limit]]
         if addresses.flag(request, "expand"):
             _add_last_commits(request, at, entries)
         response = Response(entries)
         response["X-Repo-Commit"] = at.commit_id
-        if len(listed) > limit:
-            addresses.link_next(request, response, cursor=cursors.encode([listed[limit - 1]]))
+        if len(paths) > limit:
+            addresses.link_next(request, response, cursor=cursors.encode([paths[limit - 1]]))
         return response
 
 

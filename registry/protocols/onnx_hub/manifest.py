@@ -56,7 +56,7 @@ class VariantRow(NamedTuple):
 
     @property
     def is_chosen(self) -> bool:
-        """Whether it may stand under the model's own name at its opset; see `Variant.CHOSEN`."""
+        """Whether it may stand under the model's own name at its opset; as `Variant.CANDIDATES`."""
         if self.origin == Variant.Origin.UPGRADED:
             return self.strength in proofs.SUFFICIENT
         return self.origin != Variant.Origin.CONVERTED
@@ -127,19 +127,19 @@ def _data(ids: list[int]) -> dict[int, list[Stored]]:
 
 def _of_model(
     scope: Scope,
-    chosen: ServedModel,
+    model: ServedModel,
     release: Release,
     variants: list[VariantRow],
     files: list[Stored],
 ) -> Iterator[dict[str, Any]]:
     """The entries of a model: at each opset one under its name, others as `name:variant`."""
-    name = scope.name_of(chosen.namespace, chosen.name)
-    licence, task, keywords = chosen.declared
+    name = scope.name_of(model.namespace, model.name)
+    licence, task, keywords = model.declared
     card = release.card
     tags = list(dict.fromkeys([*(card.keywords or map(str, keywords)), card.task or task]))
     declared = {"license": licences.text(*card.licenses) or licence, "task": card.task or task}
     declared = {name: value for name, value in declared.items() if value}
-    place = f"{chosen.namespace}/{chosen.name}@{release.number}"
+    place = f"{model.namespace}/{model.name}@{release.number}"
     opsets: set[int | None] = set()
     # A name means the variant as it was uploaded, and the main one.
     for one in sorted(
@@ -158,8 +158,8 @@ def _of_model(
         }
         data = archives.data_of(files, one.path)
         if data and one.origin != Variant.Origin.CONVERTED:
-            model = Stored(one.path, one.sha256, one.size)
-            packed = archives.archive(chosen.name, model, data)
+            graph_file = Stored(one.path, one.sha256, one.size)
+            packed = archives.archive(model.name, graph_file, data)
             metadata |= {
                 "model_with_data_path": f"{place}/{quote(one.path)}{archives.SUFFIX}",
                 "model_with_data_sha": packed.sha256(),

@@ -61,8 +61,8 @@ def verify(
             raise BadManifestError(f"The backup {manifest.name} is damaged: {problem}.")
     with place.blobs.open(manifest.database) as reader:
         database.check(manifest.engine, reader)
-    with place.blobs.open(manifest.blobs) as listed:
-        for sha256, size in read_blobs(listed):
+    with place.blobs.open(manifest.blobs) as blob_list:
+        for sha256, size in read_blobs(blob_list):
             if problem := _problem(place, sha256):
                 yield sha256, problem
             tell(size)
@@ -87,8 +87,8 @@ def restore(
             "The database is not empty. Restore into a new data folder or database, with storage "
             "of its own."
         )
-    with place.blobs.open(manifest.blobs) as listed:
-        for sha256, size in read_blobs(listed):
+    with place.blobs.open(manifest.blobs) as blob_list:
+        for sha256, size in read_blobs(blob_list):
             if not store().holds(sha256) and (problem := copy_blob(sha256, place.blobs, store())):
                 yield sha256, problem
             tell(size)

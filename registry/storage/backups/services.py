@@ -103,10 +103,10 @@ def _make(place: Place, backup: Backup, tell: Callable[[int], None]) -> Manifest
     dump = _keep(place.blobs, database.dump(place.blobs))
     # Copies take hours; the database need not keep a connection open for them.
     connections.close_all()
-    with tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR) as listed:
-        totals = _copy_blobs(place.blobs, backup, listed, tell)
-        listed.seek(0)
-        blobs = _keep(place.blobs, place.blobs.stage(cast("io.BufferedReader", listed)))
+    with tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR) as blob_list:
+        totals = _copy_blobs(place.blobs, backup, blob_list, tell)
+        blob_list.seek(0)
+        blobs = _keep(place.blobs, place.blobs.stage(cast("io.BufferedReader", blob_list)))
     secret = _secret_key()
     manifest = Manifest(
         uuid=backup.pk,
@@ -131,9 +131,9 @@ def _make(place: Place, backup: Backup, tell: Callable[[int], None]) -> Manifest
 
 
 def _copy_blobs(
-    target: BlobStore, backup: Backup, listed: IO[bytes], tell: Callable[[int], None]
+    target: BlobStore, backup: Backup, blob_list: IO[bytes], tell: Callable[[int], None]
 ) -> Totals:
-    """Copy what the target lacks; every blob that it has then is written to ``listed``."""
+    """Copy what the target lacks; every blob that it has then is written to ``blob_list``."""
     count, size, missing = 0, 0, []
     for prefix in PREFIXES:
         there = set(target.names(prefix))
@@ -142,7 +142,7 @@ def _copy_blobs(
             if blob.pk not in there and copy_blob(blob.pk, store(), target):
                 missing.append(blob.pk)
                 continue
-            listed.write(f"{blob.pk} {blob.size}\n".encode())
+            blob_list.write(f"{blob.pk} {blob.size}\n".encode())
             count, size = count + 1, size + blob.size
             tell(blob.size)
     return Totals(count, size, tuple(missing))

@@ -32,11 +32,11 @@ class Interest:
 def of_model(actor: Actor, model: RegisteredModel) -> Interest:
     """The interest in a model, itself seen by the actor."""
     user = actor.pk if actor.is_authenticated else None
-    counted = Like.objects.filter(model=model).aggregate(
+    counts = Like.objects.filter(model=model).aggregate(
         likes=Count("pk"), own=Count("pk", filter=Q(user=user))
     )
     watched = user is not None and Watch.objects.filter(model=model, user=user).exists()
-    return Interest(counted["likes"], bool(counted["own"]), watched)
+    return Interest(counts["likes"], bool(counts["own"]), watched)
 
 
 def like(actor: Actor, *, model: RegisteredModel) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-CHOSEN, FIXED = "highest throughput", "fixed by the model"
+BY_THROUGHPUT, FIXED = "highest throughput", "fixed by the model"
 ENDS = ("maximum", "memory", "slower", "failed", "time", "fixed")
 RULE = "the smallest batch within 3 % of the highest throughput"
 _WITHIN = 0.97

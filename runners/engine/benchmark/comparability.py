@@ -87,10 +87,10 @@ def _load(config: dict[str, Any]) -> dict[str, Any]:
         load |= {"latency_bound_ms": bound["latency_ms"], "bound_percentile": bound["percentile"]}
         if bound["rate"] == bounds.SEARCH:
             load["rate_per_s"] = bounds.SEARCH
-    if "batches" in config and config["batches"]["choice"] == batches.CHOSEN:
+    if "batches" in config and config["batches"]["choice"] == batches.BY_THROUGHPUT:
         inputs = config["batches"]["inputs_of_one"]
         load |= {
-            "batch": batches.CHOSEN,
+            "batch": batches.BY_THROUGHPUT,
             "most_batch": config["batches"]["most"],
             "inputs": sorted([one["dtype"], one["shape"]] for one in inputs),
         }

@@ -87,7 +87,7 @@ def _of_rate(config: dict[str, Any], spot: str, field: str) -> Iterator[Broken]:
 
 def _of_batch(config: dict[str, Any], field: str) -> Iterator[Broken]:
     batch = config["batches"]
-    if batch["choice"] != batches.CHOSEN:
+    if batch["choice"] != batches.BY_THROUGHPUT:
         return
     best = batches.best([batches.Trial.from_record(row) for row in batch["tried"]])
     if best != config["batch"]:

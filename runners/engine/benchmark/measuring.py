@@ -169,11 +169,11 @@ def _timed(
         "interference": readings.interference(before, after),
         "failure": None,
     }
-    processes = [{**shared, **_counted(span, per_query, request.most_samples)} for span in spans]
+    processes = [{**shared, **_counts(span, per_query, request.most_samples)} for span in spans]
     return processes, [span.last for span in spans]
 
 
-def _counted(span: loops.Span, per_query: int, most: int) -> dict[str, Any]:
+def _counts(span: loops.Span, per_query: int, most: int) -> dict[str, Any]:
     every = math.ceil(len(span.samples) / most)
     return {
         "samples_ns": span.samples[::every],

@@ -41,10 +41,10 @@ _WITHOUT_AMX = _WITHOUT_AVX512 | frozenset({85, 106, 108, 125, 126, 140, 141, 16
 
 def contradictions(environment: dict[str, Any]) -> Iterator[tuple[str, Any, str]]:
     """Fields of an environment that cannot be true together: the field, its value and why."""
-    listed = environment.get("isa")
+    extensions = environment.get("isa")
     isa = (
-        {one for one in listed if isinstance(one, str) and one}
-        if isinstance(listed, list)
+        {one for one in extensions if isinstance(one, str) and one}
+        if isinstance(extensions, list)
         else set()
     )
     vendor = _vendor(str(environment.get("cpu_model", "")))

@@ -355,7 +355,7 @@ _TRIED = _keyed({
     "batch": _positive, "inferences": _whole, "wall_s": _number, "peak_rss_bytes": _reading
 })  # fmt: skip
 _BATCHES = _keyed({
-    "choice": _one_of(batches.CHOSEN, batches.FIXED), "most": _positive,
+    "choice": _one_of(batches.BY_THROUGHPUT, batches.FIXED), "most": _positive,
     "ended": _one_of(*batches.ENDS), "reason": _text, "tried": _each(_TRIED, 32),
     "inputs_of_one": _each(_PORT, 200),
 })  # fmt: skip

@@ -117,7 +117,7 @@ def choose_batch(subject: Subject) -> None:
         size *= 2
     if not trials:
         raise TroubleError("benchmark-failed", reason)
-    subject.batches = {"choice": batches.CHOSEN, "most": options.most_batch, "ended": ended,
+    subject.batches = {"choice": batches.BY_THROUGHPUT, "most": options.most_batch, "ended": ended,
                        "reason": reason, "tried": [one.as_record() for one in trials],
                        "inputs_of_one": of_one}  # fmt: skip
     subject.options = replace(options, batch=batches.best(trials))

@@ -70,7 +70,7 @@ class Costs:
             }
             for step, macs, traffic in zip(self.walk.steps, self.macs, self.bytes, strict=True)
         ]
-        listed = _bounded(rows)
+        node_count = _bounded(rows)
         unknown = Counter(
             step.operator
             for step, macs in zip(self.walk.steps, self.macs, strict=True)
@@ -94,7 +94,7 @@ class Costs:
                 for name, count in unknown.most_common(MOST_PEAKS)
             ],
             "total": len(rows),
-            "nodes": rows[:listed],
+            "nodes": rows[:node_count],
         }
 
 

@@ -139,8 +139,8 @@ def _only(places: Sequence[int], outputs: Sequence[_Output], what: str) -> int:
     if len(places) == 1:
         return places[0]
     if not places:
-        listed = "; ".join(map(str, outputs[:5])) or "it has no outputs"
-        raise UnfitOutputError(f"No output of the model gives {what}: {listed}.")
+        examples = "; ".join(map(str, outputs[:5])) or "it has no outputs"
+        raise UnfitOutputError(f"No output of the model gives {what}: {examples}.")
     names = " and ".join(repr(outputs[place].name) for place in places[:3])
     raise UnfitOutputError(
         f"Several outputs of the model give {what}, and nothing says which one counts: {names}."

@@ -97,8 +97,8 @@ def unmatched(
 ) -> list[Finding]:
     """Say which patterns gave no tensor their role, since a wrong one would go unnoticed."""
     names = [tensor.name for tensor in model.graph.initializer]
-    listed = ", ".join(_quoted(name) for name in names[:3])
-    examples = f" The model's tensors have names such as {listed}." if listed else " "
+    some_names = ", ".join(_quoted(name) for name in names[:3])
+    examples = f" The model's tensors have names such as {some_names}." if some_names else " "
     return [
         refuse(
             "training-role-unmatched",

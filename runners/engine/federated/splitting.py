@@ -53,7 +53,7 @@ _VALUES = (
 _STAYS_BYTES = 1 << 16
 # A constant of more values than this may well be a weight.
 _CONSTANT_ELEMENTS = 64
-_LISTED = 20
+_MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def write(divided: Split, folder: Path, target: Path) -> dict[str, Any]:
         "weights_digest": digest.hexdigest(),
         "graph_digest": graph_digest(model),
         "parameters": sum(part.elements for part in divided.parts if part.role == TRAINABLE),
-        "not_exchangeable": list(divided.left[:_LISTED]),
+        "not_exchangeable": list(divided.left[:_MOST_NAMES]),
     }
 
 

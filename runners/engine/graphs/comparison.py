@@ -148,12 +148,12 @@ def _name(one: Placed) -> str:
 
 def _barcode(side: Side, marks: dict[int, int]) -> dict[str, Any]:
     """The band of a graph, without functions, and for each cell the strongest mark inside it."""
-    listed = [one for one in side.nodes if not one.path.startswith("function ")]
-    band = describe.barcode(bytes(nodes.category(one.proto) for one in listed))
+    sequence = [one for one in side.nodes if not one.path.startswith("function ")]
+    band = describe.barcode(bytes(nodes.category(one.proto) for one in sequence))
     cells = len(band["cells"])
-    edges = [cell * len(listed) // cells for cell in range(cells + 1)] if cells else [0]
+    edges = [cell * len(sequence) // cells for cell in range(cells + 1)] if cells else [0]
     strongest = [
-        max(marks.get(one.index, 0) for one in listed[edges[cell] : edges[cell + 1]])
+        max(marks.get(one.index, 0) for one in sequence[edges[cell] : edges[cell + 1]])
         for cell in range(cells)
     ]
     return band | {"marks": strongest}

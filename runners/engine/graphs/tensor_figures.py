@@ -240,8 +240,8 @@ def _protocol_buffer(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[
     for row in tensors:
         if row.external_data or row.data_location == row.EXTERNAL:
             raise UnreadableTensorError("it points to data outside the file, which is not allowed.")
-    listed = tensors[:MOST_LISTED]
-    return len(tensors), ((row.name, numpy_helper.to_array(row)) for row in listed)
+    arrays = ((row.name, numpy_helper.to_array(row)) for row in tensors[:MOST_LISTED])
+    return len(tensors), arrays
 
 
 def _numpy_array(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Tensors]:

@@ -137,13 +137,13 @@ def _operators(state: Walk) -> list[dict[str, Any]]:
 def barcode(sequence: bytes | bytearray) -> dict[str, Any]:
     """Compress the operators in order: each cell is the index of its bin's commonest family."""
     cells = min(BARCODE_CELLS, len(sequence))
-    chosen = []
+    families = []
     for cell in range(cells):
         inside = sequence[cell * len(sequence) // cells : (cell + 1) * len(sequence) // cells]
         # Among equals the one that says more wins: "other" only when nothing else is as frequent.
         counts = Counter(inside)
-        chosen.append(max(counts, key=lambda family: (counts[family], family != OTHER, -family)))
-    return {"categories": list(CATEGORIES), "cells": chosen, "nodes": len(sequence)}
+        families.append(max(counts, key=lambda family: (counts[family], family != OTHER, -family)))
+    return {"categories": list(CATEGORIES), "cells": families, "nodes": len(sequence)}
 
 
 def _custom_domains(state: Walk) -> list[dict[str, Any]]:

@@ -169,8 +169,8 @@ def _inside(
 
 
 def _ports(names: Iterable[str], types: dict[str, str]) -> list[list[str]]:
-    listed = list(names)[:LISTED_PORTS]
-    return [[text.clip(name, NAME_CHARACTERS), types.get(name, "")] for name in listed]
+    port_names = list(names)[:LISTED_PORTS]
+    return [[text.clip(name, NAME_CHARACTERS), types.get(name, "")] for name in port_names]
 
 
 def typed(value_type: onnx.TypeProto) -> str:

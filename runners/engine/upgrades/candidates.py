@@ -107,8 +107,8 @@ def first_difference(
 
     A conversion keeps names, so values of one name are compared; those inside bodies are not seen.
     """
-    chosen = [one for one in datasets.read(sets, original.load()) if one.name == name]
-    for values in _inside(original, changed, chosen[:1], child_runs.PROFILES[profile]):
+    matches = [one for one in datasets.read(sets, original.load()) if one.name == name]
+    for values in _inside(original, changed, matches[:1], child_runs.PROFILES[profile]):
         for maker, figures in values:
             if not figures.agrees:
                 return {**maker, "figures": figures.to_json()}

@@ -19,14 +19,14 @@ from runners.models import Challenge, Job, Measurement
 from runners.queue import services
 from tests import factories, shared, timed
 from tests.engine.benchmark.test_benchmark_rules import impossible
-from tests.unit.runners.benchmarks.test_benchmarks import OFFERED, listed, row_of
+from tests.unit.runners.benchmarks.test_benchmarks import OFFERED, model_version, row_of
 
 pytestmark = pytest.mark.django_db
 
 
 @shared.rows
 def start():
-    return listed(factories.somebody("ada"))
+    return model_version(factories.somebody("ada"))
 
 
 @pytest.fixture
@@ -287,8 +287,8 @@ def test_what_an_enrolled_worker_signs_is_trusted_until_it_is_revoked(
     factories.work()
     [ranked] = api().get("benchmarks").json()["items"]
     assert (ranked["rank"], ranked["result"]["id"]) == (1, item["id"])
-    [counted] = api().get("models?facets=measured_on").json()["facets"]["measured_on"]
-    assert counted["value"] == item["device"]
+    [facet] = api().get("models?facets=measured_on").json()["facets"]["measured_on"]
+    assert facet["value"] == item["device"]
     assert api(bob).delete("enrolled-workers/lab-1").status_code == 403
     assert api(boss, "admin").delete("enrolled-workers/lab-1").status_code == 204
     assert api(boss, "admin").delete("enrolled-workers/lab-9").status_code == 404
@@ -422,7 +422,7 @@ def test_a_maintainer_has_benchmarks_run(api, place, ada, bob):
 
 def test_a_run_has_a_load_and_sizes_that_fit_the_model(api, ada):
     port = {"name": "x", "type": "tensor", "dtype": "float32", "shape": ["N", 4]}
-    version = factories.listed(ada, factories.model(ada, "sized"), facts={
+    version = factories.version(ada, factories.model(ada, "sized"), facts={
         "inputs": [port]
     })  # fmt: skip
     place = f"models/{version.model.ref}/versions/{version.number}"

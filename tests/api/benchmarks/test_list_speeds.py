@@ -24,10 +24,10 @@ def start():
     ada = factories.somebody("ada")
     found = []
     for name, (p50, spread) in TIMED.items():
-        version = factories.listed(ada, factories.model(ada, name))
+        version = factories.version(ada, factories.model(ada, name))
         found.append(timed.benchmark(version, p50, spread=spread, deliver=False))
         documents.refresh(version.model_id)
-    factories.listed(ada, factories.model(ada, "untimed"))
+    factories.version(ada, factories.model(ada, "untimed"))
     return found
 
 
@@ -116,9 +116,9 @@ def test_the_page_says_why_it_is_in_its_order_and_follows_the_limits(client, mad
     assert '<option value="updated">Recently updated</option>' in words
     assert 'href="/models" aria-label="Remove filter Maximum size' in words
     assert "of files</span>" in words
-    chosen = page("?max_bytes=1000000&sort=name").content.decode()
-    assert "because of the limit" not in chosen
-    assert 'href="/models?sort=name" aria-label="Remove filter Maximum size' in chosen
+    by_name = page("?max_bytes=1000000&sort=name").content.decode()
+    assert "because of the limit" not in by_name
+    assert 'href="/models?sort=name" aria-label="Remove filter Maximum size' in by_name
     both = page("?max_bytes=1000000&max_parameters=1000000").content.decode()
     assert "Newest first, since several limits are set." in both
     fast = page("?max_p50=100000000").content.decode()

@@ -25,7 +25,7 @@ def start():
     lab = factories.namespace(ada)
     Membership.objects.create(namespace=lab, user=bob, role="writer")
     for name in "ab":
-        factories.listed(ada, factories.model(ada, name))
+        factories.version(ada, factories.model(ada, name))
     factories.model(ada, "secret", visibility="private")
     collection = services.create(ada, namespace=lab, slug="small", title="Small models")
     return ada, bob, collection
@@ -74,17 +74,17 @@ def test_lists_are_narrowed_by_namespace_and_by_model(api, hub):
     add(api, ada, "ada/a")
     api(ada).post("collections", {"namespace": "ada", "slug": "own"})
 
-    def listed(query="", who=None):
+    def collections(query="", who=None):
         answer = api(who).get(f"collections{query}")
         assert answer.status_code == 200, answer.content
         return [f"{row['namespace']}/{row['slug']}" for row in answer.json()["items"]]
 
-    assert listed() == ["ada/own", "lab/small"]
-    assert listed("?namespace=Lab") == ["lab/small"]
-    assert listed("?model=ada/a") == ["lab/small"]
-    assert listed("?model=ada/b") == []
-    assert listed("?namespace=ada&model=ada/a") == []
-    assert listed("?namespace=nobody") == []
+    assert collections() == ["ada/own", "lab/small"]
+    assert collections("?namespace=Lab") == ["lab/small"]
+    assert collections("?model=ada/a") == ["lab/small"]
+    assert collections("?model=ada/b") == []
+    assert collections("?namespace=ada&model=ada/a") == []
+    assert collections("?namespace=nobody") == []
     assert api().get("collections?model=ada/secret").status_code == 404
     assert api().get("collections?model=ada/none").status_code == 404
     assert api().get("collections?model=ada/a@1").status_code == 400

@@ -172,7 +172,7 @@ def test_only_writers_publish(ada, bob, api, stones):
 def test_a_digest_is_no_right_to_bytes(ada, bob, api, stones):
     """Neither what another user uploaded, nor a private model's file, nor a digest of nothing."""
     private = factories.model(bob, "secret", visibility=RegisteredModel.Visibility.PRIVATE)
-    factories.listed(bob, private, {"model.onnx": samples.mlp(), "rows.csv": b"private rows\n"})
+    factories.version(bob, private, {"model.onnx": samples.mlp(), "rows.csv": b"private rows\n"})
     hidden = f"sha256:{hashlib.sha256(b'private rows' + bytes([10])).hexdigest()}"
     uploaded = factories.blob(bob, b"not yours")
     absent = f"sha256:{'0' * 64}"
@@ -191,7 +191,7 @@ def test_a_digest_is_no_right_to_bytes(ada, bob, api, stones):
 
 def test_a_member_of_a_private_model_cannot_make_its_files_public_by_digest(ada, api, stones):
     private = factories.model(ada, "secret", visibility=RegisteredModel.Visibility.PRIVATE)
-    factories.listed(ada, private, {"model.onnx": samples.mlp(), "rows.csv": TABLE})
+    factories.version(ada, private, {"model.onnx": samples.mlp(), "rows.csv": TABLE})
     ada.uploads.all().delete()
     digest = f"sha256:{hashlib.sha256(TABLE).hexdigest()}"
     assert api(ada).post(ADDRESS, {"files": {"rows.csv": digest}}).status_code == 422

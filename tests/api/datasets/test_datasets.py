@@ -122,10 +122,10 @@ def test_pages_go_on_by_name(ada, api):
 
 
 def test_who_uses_it_is_told_as_far_as_the_reader_may_see(ada, bob, api, stones):
-    shown = factories.listed(ada, card=CARD.format("doi:10.1234/stones"))
-    factories.listed(ada, shown.model, card=CARD.format("Stones"))
+    shown = factories.version(ada, card=CARD.format("doi:10.1234/stones"))
+    factories.version(ada, shown.model, card=CARD.format("Stones"))
     hidden = factories.model(ada, "hidden", visibility="private")
-    factories.listed(ada, hidden, card=CARD.format("stones"))
+    factories.version(ada, hidden, card=CARD.format("stones"))
     factories.draft(ada, factories.model(ada, "begun"), card=CARD.format("stones"))
 
     def uses(caller):

@@ -23,9 +23,9 @@ def start():
     """Ada's public model net with version 1 and her private one; Bob, anybody; Eve, a writer."""
     ada, bob, eve = (factories.user(name) for name in ("ada", "bob", "eve"))
     model = factories.model(ada)
-    version = factories.listed(ada, model)
+    version = factories.version(ada, model)
     Membership.objects.create(namespace=model.namespace, user=eve, role="writer")
-    factories.listed(ada, factories.model(ada, "secret", visibility="private"))
+    factories.version(ada, factories.model(ada, "secret", visibility="private"))
     return ada, bob, eve, model, version
 
 
@@ -40,7 +40,7 @@ def opened(api, who, place=PLACE, **more):
     return answer.json()
 
 
-def listed(api, query="", who=None):
+def numbers(api, query="", who=None):
     answer = api(who).get(f"{PLACE}{query}")
     assert answer.status_code == 200, answer.content
     return [one["number"] for one in answer.json()["items"]]
@@ -85,11 +85,11 @@ def test_lists_are_narrowed_and_come_in_pages(api, hub):
     for who, more in ((bob, {"version": 1}), (ada, {}), (bob, {})):
         opened(api, who, **more)
     assert api(bob).patch(f"{PLACE}/3", {"status": "closed"}).json()["closed_by"] == "bob"
-    assert listed(api) == [3, 2, 1]
-    assert listed(api, "?status=open") == [2, 1]
-    assert listed(api, "?status=closed") == [3]
-    assert listed(api, "?version=1") == [1]
-    assert listed(api, "?author=bob&status=open") == [1]
+    assert numbers(api) == [3, 2, 1]
+    assert numbers(api, "?status=open") == [2, 1]
+    assert numbers(api, "?status=closed") == [3]
+    assert numbers(api, "?version=1") == [1]
+    assert numbers(api, "?author=bob&status=open") == [1]
     first = api().get(f"{PLACE}?limit=2").json()
     following = first["next"].partition("/api/v1/")[2]
     assert [one["number"] for one in api().get(following).json()["items"]] == [1]
@@ -163,8 +163,8 @@ def test_nobody_learns_of_discussions_that_they_do_not_see(api, hub):
     secret = "models/ada/secret/discussions"
     opened(api, ada, secret)
     for who in (None, bob):
-        assert listed(api, who=who) == [2]
-        assert listed(api, f"?version={draft.number}", who=who) == []
+        assert numbers(api, who=who) == [2]
+        assert numbers(api, f"?version={draft.number}", who=who) == []
         assert "Unreleased" not in json.dumps(api(who).get(PLACE).json())
         for call in (
             lambda who=who: api(who).get(f"{PLACE}/1"),
@@ -180,7 +180,7 @@ def test_nobody_learns_of_discussions_that_they_do_not_see(api, hub):
         # What is not there and what is not seen answer alike.
         unseen, missing = api(who).get(f"{PLACE}/1").json(), api(who).get(f"{PLACE}/9").json()
         assert unseen["detail"].replace("1", "9") == missing["detail"]
-    assert listed(api, who=eve) == [2, 1]
+    assert numbers(api, who=eve) == [2, 1]
 
 
 def test_discussions_move_with_their_model(api, hub):

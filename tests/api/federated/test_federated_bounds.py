@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 @rows
 def start():
     ada = factories.user("ada")
-    return ada, factories.listed(ada, factories.model(ada))
+    return ada, factories.version(ada, factories.model(ada))
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ class TestDeletedModels:
 
     def test_a_round_that_cannot_go_on_holds_up_no_other(self, ada, begin):
         broken, _ = begin(0)
-        other = factories.listed(ada, factories.model(ada, name="other"))
+        other = factories.version(ada, factories.model(ada, name="other"))
         sound = learning.training(ada, other)
         # As if its bytes were gone: the next round has no base, which the database refuses.
         Training.objects.filter(pk=broken.pk).update(weights=None)
@@ -309,7 +309,7 @@ class TestFigures:
 def test_a_result_brings_no_weights_in_another_format(api, ada):
     others = ("model.safetensors", "pytorch_model.bin", "labels.txt", "int8/model.tflite")
     contents = {"model.onnx": b"an onnx file", **{path: path.encode() for path in others}}
-    base = factories.listed(ada, factories.model(ada, name="both"), contents)
+    base = factories.version(ada, factories.model(ada, name="both"), contents)
     training = learning.training(ada, base, release_every=1)
     code = learning.invited(ada, training)
     push_all([learning.Device(api, training, code) for _ in range(2)])

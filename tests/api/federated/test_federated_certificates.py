@@ -23,7 +23,7 @@ DIGEST = hashlib.sha256(DER).hexdigest()
 @shared.rows
 def start():
     ada = factories.somebody("ada")
-    return learning.training(ada, factories.listed(ada))
+    return learning.training(ada, factories.version(ada))
 
 
 @pytest.fixture
@@ -73,8 +73,8 @@ def test_who_joins_with_a_certificate_has_to_come_with_it(api, ada, training, jo
     for headers in ({}, {"Client_Cert": OTHER}):
         refused = task(api, token, **headers)
         assert (refused.status_code, learning.slug(refused)) == (403, "certificate-wrong")
-    listed = api(ada).get("models/ada/net/trainings/1/participants").json()["items"]
-    assert listed[0]["certificate"] == f"sha256:{DIGEST}"
+    participants = api(ada).get("models/ada/net/trainings/1/participants").json()["items"]
+    assert participants[0]["certificate"] == f"sha256:{DIGEST}"
 
 
 @pytest.mark.usefixtures("_trusted")

@@ -25,7 +25,7 @@ STATISTIC = federated.Part("norm.mean", "F32", (3,), federated.STATISTIC)
 @rows
 def start():
     ada = factories.user("ada")
-    return ada, factories.listed(ada, factories.model(ada))
+    return ada, factories.version(ada, factories.model(ada))
 
 
 @pytest.fixture
@@ -132,12 +132,12 @@ class TestSelection:
         finish_round(devices[:2])
         address = f"models/ada/net/trainings/{training['number']}"
         told = api(ada).get(f"{address}/rounds/2").json()
-        drawn, chosen = told["selection"], set(told["selected"])
-        assert (drawn["asked"], drawn["candidates"], len(chosen)) == (2, 5, 2)
+        drawn, names = told["selection"], set(told["selected"])
+        assert (drawn["asked"], drawn["candidates"], len(names)) == (2, 5, 2)
         for device in devices:
             content = bytes.fromhex(drawn["seed"]) + device.name.encode()
             is_low = hashlib.sha256(content).hexdigest() <= drawn["limit"]
-            assert is_low == (device.name in chosen)
+            assert is_low == (device.name in names)
             assert device.get("task").status_code == (200 if is_low else 204)
         assert "selected" not in api().get(f"{address}/rounds/2").json()
         before = api().get(address).json()["selection"]

@@ -22,7 +22,7 @@ PATH = "models/ada/net/trainings"
 @rows
 def start():
     ada = factories.user("ada")
-    return ada, factories.listed(ada, factories.model(ada))
+    return ada, factories.version(ada, factories.model(ada))
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_a_base_of_unknown_data_leaves_no_guarantee(api, train):
 def test_a_version_made_elsewhere_from_a_noisy_one_copies_no_epsilon(api, ada, train, graphs):
     noisy = train(1, 1, rules=NOISE, base_data="untrained")
     assert read(api, noisy)["epsilon"] > 0
-    copy = factories.listed(ada, noisy.model, card=noisy.readme + "\nConverted.\n")
+    copy = factories.version(ada, noisy.model, card=noisy.readme + "\nConverted.\n")
     assert selectors.version_facts(copy).privacy is None
     shown = Client().get(f"/models/ada/net/v/{copy.number}").content.decode()
     assert "Unknown. This version was uploaded" in shown

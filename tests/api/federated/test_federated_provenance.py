@@ -18,7 +18,7 @@ HUB = "http://testserver/ns#"
 
 @pytest.fixture
 def devices(api, ada):
-    training = learning.training(ada, factories.listed(ada, factories.model(ada)))
+    training = learning.training(ada, factories.version(ada, factories.model(ada)))
     code = learning.invited(ada, training)
     made = [learning.Device(api, training, code) for _ in range(3)]
     for device, value in zip(made, (0.1, 0.2, 0.3), strict=True):

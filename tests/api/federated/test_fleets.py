@@ -19,7 +19,7 @@ def start():
     ada = factories.user("ada")
     model = factories.model(ada)
     later = f"{factories.CARD}\nIt learned more.\n"
-    return ada, factories.listed(ada, model), factories.listed(ada, model, card=later)
+    return ada, factories.version(ada, model), factories.version(ada, model, card=later)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_a_yanked_version_is_commanded_to_no_device(api, ada, start, fleet):
     assert "Version 2 is yanked." in page(ada, "fleets/shops")
     assert "yanked" in page(ada, "trainings")
     # Nor does it become what the others keep when another version takes its place.
-    later = factories.listed(ada, start[1].model, card=f"{factories.CARD}\nThird.\n")
+    later = factories.version(ada, start[1].model, card=f"{factories.CARD}\nThird.\n")
     assert desire(api, ada, later.number, percent=0)["stable"] == 1
     api(ada).post("models/ada/net/versions/1/yank", {"reason": "Neither does it."})
     assert fleet.get(f"{PATH}/shops/desired?device=d0").status_code == 204

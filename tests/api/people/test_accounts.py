@@ -35,9 +35,9 @@ def test_a_token_is_shown_once_and_only_its_digest_is_kept(api, ada):
     row = AccessToken.objects.get(name="ci")
     assert secret not in str(row.__dict__)
     assert secret not in str(list(Event.objects.values()))
-    listed = client.get("tokens").json()["items"]
-    assert {token["name"] for token in listed} == {"ci", "test"}
-    assert all("token" not in token for token in listed)
+    tokens = client.get("tokens").json()["items"]
+    assert {token["name"] for token in tokens} == {"ci", "test"}
+    assert all("token" not in token for token in tokens)
     assert timezone.now() + timedelta(days=6) < row.expires_at < timezone.now() + timedelta(days=8)
 
 

@@ -15,7 +15,7 @@ LIKE, WATCH = "models/ada/net/like", "models/ada/net/watch"
 @rows
 def start():
     ada = factories.user("ada")
-    return ada, factories.model(ada), factories.listed(ada, factories.model(ada, "other"))
+    return ada, factories.model(ada), factories.version(ada, factories.model(ada, "other"))
 
 
 @pytest.fixture

@@ -78,9 +78,9 @@ def test_an_administrator_adds_people(api, ada, admin):
     problem(api(admin).post("users", {"username": "Eve"}), 409, "name-taken")
     problem(api(admin).post("users", {"username": "models"}), 422, "name-reserved")
     assert User.objects.filter(username__iexact="eve").count() == 1
-    listed = api(admin).get("users").json()["items"]
-    assert listed[0]["username"] == "eve"
-    assert not {"password", "token"} & set(listed[0])
+    users = api(admin).get("users").json()["items"]
+    assert users[0]["username"] == "eve"
+    assert not {"password", "token"} & set(users[0])
 
 
 def test_a_closed_account_signs_in_nowhere(api, ada, admin):

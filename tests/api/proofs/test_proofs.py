@@ -146,8 +146,8 @@ def test_conformance_is_read_and_run_again(client, version, place, as_owner):
 
 def test_runtimes_and_scoreboard(client):
     runtimes = offer()
-    listed = client.get("/api/v1/runtimes").json()["items"]
-    assert [(one["name"], one["version"]) for one in listed] == [
+    rows = client.get("/api/v1/runtimes").json()["items"]
+    assert [(one["name"], one["version"]) for one in rows] == [
         ("onnx-reference", "1.23.2"),
         ("onnxruntime", "1.31.1"),
     ]

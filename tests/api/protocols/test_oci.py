@@ -131,8 +131,8 @@ def test_tags_are_numbers_and_names_that_fit(version, client):
     for name in ("champion", "release/1"):
         refs.put(owner, model=version.model, name=name, kind="alias", number=1)
     factories.draft(owner, version.model, {"model.onnx": samples.mlp(hidden=4)})
-    listed = client.get("/v2/ada/net/tags/list").json()
-    assert listed == {"name": "ada/net", "tags": ["1", "champion", "latest"]}
+    tags = client.get("/v2/ada/net/tags/list").json()
+    assert tags == {"name": "ada/net", "tags": ["1", "champion", "latest"]}
     assert manifest(client, "champion").content == manifest(client).content
     page = client.get("/v2/ada/net/tags/list?n=2")
     assert page.json()["tags"] == ["1", "champion"]

@@ -52,7 +52,7 @@ def publish(owner, name="net", contents=None, facts=None, **described):
     """A published version of facts as a worker finds them."""
     of = RegisteredModel.objects.filter(name=name).first()
     of = of or factories.model(owner, name, **described)
-    version = factories.listed(owner, of, contents, facts=FACTS | (facts or {}))
+    version = factories.version(owner, of, contents, facts=FACTS | (facts or {}))
     outbox.deliver()
     return version
 
@@ -77,14 +77,14 @@ def upgraded(
     )
 
 
-def listed(answer):
+def entries_of(answer):
     assert answer.status_code == 200, answer.content
     return json.loads(body(answer))
 
 
 def test_an_entry_says_what_clients_read(api, ada):
     version = publish(ada)
-    [entry] = listed(api().get(ALL))
+    [entry] = entries_of(api().get(ALL))
     model = samples.mlp()
     assert entry == {
         "model": "ada/net",
@@ -126,7 +126,7 @@ def test_releases_are_those_of_onnx():
 def test_an_upgrade_that_was_not_shown_to_be_equal_has_a_name_of_its_own(api, ada):
     version = publish(ada)
     upgraded(version, proof=None)
-    found = {(one["model"], one["opset_version"]) for one in listed(api().get(ALL))}
+    found = {(one["model"], one["opset_version"]) for one in entries_of(api().get(ALL))}
     assert found == {("ada/net", 17), ("ada/net:opset18", 18)}
 
 
@@ -135,7 +135,7 @@ def test_each_opset_is_an_entry_and_other_variants_have_names(api, ada):
     upgraded(version)
     upgraded(version, 17, "fp16", "converted", b"half")
     upgraded(version, 17, "opset17", "upgraded", b"again")
-    found = {(one["model"], one["opset_version"]): one for one in listed(api().get(ALL))}
+    found = {(one["model"], one["opset_version"]): one for one in entries_of(api().get(ALL))}
     assert set(found) == {
         ("ada/net", 17), ("ada/net", 18), ("ada/net:fp16", 17), ("ada/net:opset17", 17),
     }  # fmt: skip
@@ -149,7 +149,7 @@ def test_each_opset_is_an_entry_and_other_variants_have_names(api, ada):
 
 def test_models_with_weights_in_other_files_are_not_listed(api, ada):
     publish(ada, facts={"external_files": [{"path": "w.bin", "bytes": 3}]})
-    assert listed(api().get(ALL)) == []
+    assert entries_of(api().get(ALL)) == []
     assert api().get(f"{HEAD}/ada/net/main/ONNX_HUB_MANIFEST.json").status_code == 404
 
 
@@ -163,7 +163,7 @@ def test_repositories_and_refs(api, ada, bob, admin):
         answer = api().get(f"{HEAD}/{repo}/{ref}/ONNX_HUB_MANIFEST.json", **headers)
         if answer.status_code == 404:
             return None
-        return [one["model_path"] for one in listed(answer)]
+        return [one["model_path"] for one in entries_of(answer)]
 
     assert paths("onnx/models") == ["ada/net@2/model.onnx", "bob/other@1/model.onnx"]
     assert paths("ada/models") == paths("Ada/Net") == ["ada/net@2/model.onnx"]
@@ -211,7 +211,7 @@ def test_a_manifest_follows_what_happens(api, ada):
     answer = api(ada).get("models/ada/net")
     api(ada).patch("models/ada/net", {"visibility": "private"}, If_Match=answer["ETag"])
     answer = api().get(ALL)
-    assert listed(answer) == []
+    assert entries_of(answer) == []
     tags.append(answer["ETag"])
     assert len(set(tags)) == 4
     factories.draft(ada, factories.model(ada, "later"))
@@ -236,7 +236,7 @@ def test_an_event_that_was_committed_late_is_seen(ada):
 def test_only_what_changed_is_made_anew(api, ada, bob, monkeypatch):
     publish(ada)
     publish(bob, "other")
-    first = listed(api().get(ALL))
+    first = entries_of(api().get(ALL))
     made = []
     kept_entries = manifest.entries
 
@@ -247,7 +247,7 @@ def test_only_what_changed_is_made_anew(api, ada, bob, monkeypatch):
 
     monkeypatch.setattr(manifest, "entries", entries)
     publish(bob, "other", {"model.onnx": samples.mlp(hidden=9)})
-    second = listed(api().get(ALL))
+    second = entries_of(api().get(ALL))
     assert made == ["bob/other"]
     assert [one["model_path"] for one in second] == [
         "ada/net@1/model.onnx",
@@ -256,7 +256,7 @@ def test_only_what_changed_is_made_anew(api, ada, bob, monkeypatch):
     assert second[0] == first[0]
     monkeypatch.setattr(manifest_cache, "MOST_CHANGED", 0)
     publish(ada, contents={"model.onnx": samples.mlp(hidden=10)})
-    listed(api().get(ALL))
+    entries_of(api().get(ALL))
     assert made == ["bob/other", "ada/net", "bob/other"]
 
 
@@ -265,17 +265,17 @@ def test_private_models_need_a_token(api, ada, bob):
     publish(bob, "open")
     path = f"{HEAD}/media/ada/secret/main/ada/secret@1/model.onnx"
     named = f"{HEAD}/ada/secret/main/ONNX_HUB_MANIFEST.json"
-    names = [one["model"] for one in listed(api(ada, ["read"]).get(ALL))]
+    names = [one["model"] for one in entries_of(api(ada, ["read"]).get(ALL))]
     assert names == ["bob/open", "ada/secret"]
     mine = api(ada, ["read"]).get(named)
-    assert [one["model"] for one in listed(mine)] == ["secret"]
-    assert listed(mine)[0]["metadata"]["hub"]["private"] is True
+    assert [one["model"] for one in entries_of(mine)] == ["secret"]
+    assert entries_of(mine)[0]["metadata"]["hub"]["private"] is True
     assert api(ada).get(named, If_None_Match=mine["ETag"]).status_code == 304
     file = api(ada, ["read"]).get(path)
     assert body(file) == samples.mlp()
     assert "public" not in file["Cache-Control"]
     for caller in (api(), api(bob)):
-        assert [one["model"] for one in listed(caller.get(ALL))] == ["bob/open"]
+        assert [one["model"] for one in entries_of(caller.get(ALL))] == ["bob/open"]
         costs = []
         for name in ("secret", "missing"):
             caller.get(named.replace("secret", name))
@@ -290,16 +290,16 @@ def test_private_models_need_a_token(api, ada, bob):
 def test_gated_models_are_not_given_away(api, ada):
     version = publish(ada)
     RegisteredModel.objects.filter(pk=version.model_id).update(gate="manual")
-    assert listed(api().get(ALL)) == []
+    assert entries_of(api().get(ALL)) == []
     assert api().get(f"{HEAD}/media/ada/net/main/ada/net@1/model.onnx").status_code == 404
 
 
 def test_a_manifest_from_before_a_model_moved_still_leads_to_its_files(api, ada):
     version = publish(ada)
-    [old] = listed(api().get(ALL))
+    [old] = entries_of(api().get(ALL))
     space = version.model.namespace
     registered_models.move(ada, model=version.model, namespace=space, name="renamed")
-    [new] = listed(api().get(ALL))
+    [new] = entries_of(api().get(ALL))
     assert (old["model"], new["model"]) == ("ada/net", "ada/renamed")
     for path in (old["model_path"], new["model_path"]):
         assert body(api().get(f"{HEAD}/media/ada/net/main/{path}")) == samples.mlp()
@@ -308,7 +308,7 @@ def test_a_manifest_from_before_a_model_moved_still_leads_to_its_files(api, ada)
 def test_a_model_comes_with_its_test_data_always_as_the_same_bytes(api, ada):
     publish(ada, contents={"model.onnx": samples.mlp(), "notes.txt": b"no", **DATA})
     outbox.deliver()
-    [entry] = listed(api().get(ALL))
+    [entry] = entries_of(api().get(ALL))
     told = entry["metadata"]
     assert told["model_with_data_path"] == "ada/net@1/model.onnx.with-data.tar.gz"
     address = f"{HEAD}/media/onnx/models/main/{told['model_with_data_path']}"
@@ -332,12 +332,12 @@ def test_the_digest_of_an_archive_is_null_until_it_is_known(api, ada, monkeypatc
     monkeypatch.setitem(outbox._handlers, "registry.onnx_hub", lambda _: None)
     publish(ada, contents={"model.onnx": samples.mlp(), **DATA})
     outbox.deliver()
-    [entry] = listed(api().get(ALL))
+    [entry] = entries_of(api().get(ALL))
     assert entry["metadata"]["model_with_data_sha"] is None
     packed = body(api().get(f"{HEAD}/media/a/b/main/{entry['metadata']['model_with_data_path']}"))
-    assert listed(api().get(ALL))[0]["metadata"]["model_with_data_sha"] is None
+    assert entries_of(api().get(ALL))[0]["metadata"]["model_with_data_sha"] is None
     monkeypatch.setattr(manifest_cache, "WAITING_SECONDS", 0)
-    [entry] = listed(api().get(ALL))
+    [entry] = entries_of(api().get(ALL))
     assert entry["metadata"]["model_with_data_sha"] == hashlib.sha256(packed).hexdigest()
 
 
@@ -370,23 +370,23 @@ def test_the_format_of_archives_is_pinned(ada):
 def test_pages_hold_every_model_once(api, ada, monkeypatch):
     monkeypatch.setattr(scope, "PAGE", 2)
     for place in range(5):
-        factories.listed(ada, factories.model(ada, f"net{place}"))
-    names = [one["model"] for one in listed(api().get(ALL))]
+        factories.version(ada, factories.model(ada, f"net{place}"))
+    names = [one["model"] for one in entries_of(api().get(ALL))]
     assert names == [f"ada/net{place}" for place in range(5)]
 
 
 def test_the_cost_of_writing_a_manifest_does_not_grow_with_models(api, ada):
     costs = []
     for place in range(3):
-        factories.listed(ada, factories.model(ada, f"net{place}"))
+        factories.version(ada, factories.model(ada, f"net{place}"))
         with CaptureQueriesContext(connection) as asked:
-            listed(api().get(ALL))
+            entries_of(api().get(ALL))
         costs.append(len(asked))
     assert costs[0] == costs[-1] <= 7
 
 
 def test_paths_are_written_as_addresses(api, ada):
     publish(ada, contents={"a folder/mödel #1.onnx": samples.mlp()})
-    [entry] = listed(api().get(ALL))
+    [entry] = entries_of(api().get(ALL))
     assert re.fullmatch(r"[!-~]+", entry["model_path"])
     assert body(api().get(f"{HEAD}/media/a/b/c/{entry['model_path']}")) == samples.mlp()

@@ -84,7 +84,7 @@ def test_headers_and_conditions(api, version):
 
 def test_a_name_stays_inside_its_header(api, ada):
     name = 'a "b"; x=1, é%.bin'
-    factories.listed(ada, contents={"model.onnx": samples.mlp(), f"f/{name}": CONTENT})
+    factories.version(ada, contents={"model.onnx": samples.mlp(), f"f/{name}": CONTENT})
     response = api().get(f"models/ada/net/versions/1/files/f/{quote(name)}")
     assert body(response) == CONTENT
     assert response["Content-Disposition"] == (

@@ -28,7 +28,7 @@ API = "/api/v1/models/ada/net/versions/1/files"
 @shared.rows
 def start():
     ada = factories.somebody("ada")
-    return factories.listed(ada, factories.model(ada), FILES)
+    return factories.version(ada, factories.model(ada), FILES)
 
 
 @pytest.fixture
@@ -204,7 +204,7 @@ def test_what_is_public_no_more_is_gone_with_the_next_request(version, end):
 
 def test_what_nobody_may_see_goes_to_django_as_what_is_not_there(version):
     ada = factories.somebody("ada")
-    factories.listed(ada, factories.model(ada, "secret", visibility="private"), FILES)
+    factories.version(ada, factories.model(ada, "secret", visibility="private"), FILES)
     factories.draft(ada, version.model)
     for path in (
         "/api/v1/models/ada/secret/versions/1/files/model.onnx",

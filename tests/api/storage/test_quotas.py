@@ -160,7 +160,7 @@ def test_files_of_a_draft_fit_to_the_byte_and_give_their_room(ada, net, space):
 
 
 def test_what_is_withdrawn_or_derived_is_not_held_against_a_namespace(ada):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     space = Namespace.objects.get(slug="ada")
     used = quotas.of_namespace(space).used
     assert used == sum(file.blob.size for file in version.files.select_related("blob"))

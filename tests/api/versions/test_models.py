@@ -82,7 +82,7 @@ def test_a_token_bound_to_a_namespace_stays_there(api, ada):
 
 def test_private_models_do_not_exist_for_others(api, ada, bob):
     private = factories.model(ada, "secret", visibility="private")
-    version = factories.listed(ada, private)
+    version = factories.version(ada, private)
     missing = api(bob).get("models/ada/nothing")
     for client in (api(), api(bob)):
         for path in (
@@ -105,10 +105,10 @@ def test_private_models_do_not_exist_for_others(api, ada, bob):
 def test_a_public_model_shows_once_something_is_published(api, ada):
     model = factories.model(ada)
     problem(api().get("models/ada/net"), 404, "not-found")
-    factories.listed(ada, model)
+    factories.version(ada, model)
     assert api().get("models/ada/net").json()["latest"]["number"] == 1
-    listed = api().get("models").json()
-    assert [item["ref"] for item in listed["items"]] == ["ada/net"]
+    page = api().get("models").json()
+    assert [item["ref"] for item in page["items"]] == ["ada/net"]
 
 
 def test_changes_need_the_tag_that_was_read(api, ada):
@@ -128,7 +128,7 @@ def test_changes_need_the_tag_that_was_read(api, ada):
 
 
 def test_a_download_in_between_does_not_refuse_a_change(api, ada):
-    factories.listed(ada)
+    factories.version(ada)
     client = api(ada)
     tag = client.get("models/ada/net")["ETag"]
     file = client.get("models/ada/net/versions/1/files/model.onnx")
@@ -140,7 +140,7 @@ def test_a_download_in_between_does_not_refuse_a_change(api, ada):
 
 
 def test_a_number_that_no_row_can_have_is_not_found(api, ada):
-    factories.listed(ada)
+    factories.version(ada)
     for number in ("0", "999999999", "9" * 40):
         problem(api().get(f"models/ada/net/versions/{number}"), 404, "not-found")
         problem(api().get(f"models/ada/net/versions/{number}/files/model.onnx"), 404, "not-found")
@@ -159,7 +159,7 @@ def test_reading_again_costs_nothing(api, ada):
 def test_a_deleted_name_is_retired_only_if_it_was_published(api, ada):
     client = api(ada)
     factories.model(ada, "never")
-    factories.listed(ada, factories.model(ada, "once"))
+    factories.version(ada, factories.model(ada, "once"))
     for name in ("never", "once"):
         assert client.delete(f"models/ada/{name}").status_code == 204
         problem(client.get(f"models/ada/{name}"), 404, "not-found")
@@ -170,7 +170,7 @@ def test_a_deleted_name_is_retired_only_if_it_was_published(api, ada):
 
 def test_pages_go_on_from_a_key_and_miss_nothing(api, ada):
     for index in range(7):
-        factories.listed(ada, factories.model(ada, f"net{index}"))
+        factories.version(ada, factories.model(ada, f"net{index}"))
     client = api()
     for sort in ("updated", "name", "downloads", "size"):
         seen, path = [], f"models?limit=3&sort={sort}"
@@ -191,7 +191,7 @@ def test_a_broken_cursor_is_an_error_not_an_empty_page(api, ada, cursor):
 def test_search_ranks_the_exact_name_first(api, ada):
     for name in ("resnet50-int8", "resnet50", "my-resnet50", "other"):
         summary = "compared with resnet50" if name == "other" else ""
-        factories.listed(ada, factories.model(ada, name, summary=summary), card="")
+        factories.version(ada, factories.model(ada, name, summary=summary), card="")
     found = api().get("models?q=resnet50").json()
     refs = [item["ref"] for item in found["items"]]
     assert refs[0] == "ada/resnet50"
@@ -217,7 +217,7 @@ def test_groups_narrow_and_values_are_alternatives(api, ada):
         ("c", "mit", "text-generation"),
     ):
         card = f"---\nlicense: {license_}\npipeline_tag: {task}\ntags: [k-{name}]\n---\nText."
-        factories.listed(ada, factories.model(ada, name), card=card)
+        factories.version(ada, factories.model(ada, name), card=card)
 
     def names(query):
         return sorted(item["name"] for item in api().get(f"models?{query}").json()["items"])
@@ -244,17 +244,17 @@ def test_a_list_costs_the_same_queries_for_two_models_as_for_ten(
         return len(captured)
 
     for index in range(2):
-        factories.listed(ada, factories.model(ada, f"a{index}"))
+        factories.version(ada, factories.model(ada, f"a{index}"))
     few = cost()
     for index in range(8):
-        factories.listed(ada, factories.model(ada, f"b{index}"))
+        factories.version(ada, factories.model(ada, f"b{index}"))
     assert cost() == few <= 4
 
 
 def test_a_list_counts_the_groups_it_is_asked_for(api, ada):
     for name, license_ in (("one", "mit"), ("two", "mit"), ("three", "")):
         card = f"---\nlicense: {license_}\n---\nText." if license_ else "---\ntags: [x]\n---\nText."
-        factories.listed(ada, factories.model(ada, name), card=card)
+        factories.version(ada, factories.model(ada, name), card=card)
     told = api().get("models?facets=license&facets=evidence").json()
     assert told["facets"] == {
         "license": [{"value": "mit", "count": 2}, {"value": None, "count": 1}],

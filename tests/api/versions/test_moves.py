@@ -51,7 +51,7 @@ def test_the_api_leads_on(api, ada, version):
 
 
 def test_a_longer_name_is_not_taken_for_an_old_one(api, ada, version):
-    factories.listed(ada, factories.model(ada, "net-2"))
+    factories.version(ada, factories.model(ada, "net-2"))
     api(ada).post("models/ada/net/move", {"name": "lattice"})
     assert api().get("models/ada/net-2").status_code == 200
     assert api().get("models/ada/net-3").status_code == 404

@@ -194,7 +194,7 @@ def test_yank_restore_withdraw(api, ada, published):
 def test_a_model_is_described_by_its_newest_published_version(api, ada):
     model = factories.model(ada)
     for licence in ("mit", "gpl-3.0"):
-        factories.listed(ada, model, card=f"---\nlicense: {licence}\n---\n# {licence}\n")
+        factories.version(ada, model, card=f"---\nlicense: {licence}\n---\n# {licence}\n")
     client = api(ada)
     described = lambda: client.get("models/ada/net").json()["license"]  # noqa: E731
     assert described() == "gpl-3.0"
@@ -258,7 +258,7 @@ def test_a_model_without_versions_says_so(api, ada):
 
 
 def test_aliases_move_and_tags_do_not(api, ada, published):
-    factories.listed(ada, published.model, {"model.onnx": samples.mlp(hidden=9)})
+    factories.version(ada, published.model, {"model.onnx": samples.mlp(hidden=9)})
     client = api(ada)
     refs = "models/ada/net/refs"
     assert client.put(f"{refs}/stable", {"kind": "alias", "version": 1}).status_code == 201
@@ -324,7 +324,7 @@ def test_a_path_is_not_a_file_and_a_folder_at_once(api, ada, path):
 
 def test_a_blob_must_be_uploaded_or_readable_to_be_linked(api, ada, bob, published):
     private = factories.model(ada, "secret", visibility="private")
-    secret = factories.listed(ada, private, {"model.onnx": samples.mlp(hidden=11)})
+    secret = factories.version(ada, private, {"model.onnx": samples.mlp(hidden=11)})
     sha256 = secret.files.get(path="model.onnx").blob_id
     factories.draft(bob, card="")
     target = "models/bob/net/versions/1/files/stolen.onnx"

@@ -359,8 +359,8 @@ def test_what_waiting_for_an_arrival_costs_is_no_inferences(monkeypatch):
 def test_a_rate_that_nobody_asked_for_has_two_digits(monkeypatch, tmp_path):
     told = {"samples_ns": [1_234_567] * 3}
     monkeypatch.setattr(subjects.Subject, "time", lambda *_, **__: told)
-    chosen = options.Options(scenario="server")
-    subject = subjects.Subject(None, chosen, tmp_path, "model.onnx", [])
+    run_options = options.Options(scenario="server")
+    subject = subjects.Subject(None, run_options, tmp_path, "model.onnx", [])
     subject.settle_rate()
     assert subject.rate_per_s == 410.0  # half of 810 a second, about
 
@@ -720,10 +720,10 @@ def asking(tmp_path):
         model = tmp_path / "model.onnx"
         model.write_bytes(samples.mlp())
         job = type("Job", (), {"work": tmp_path})
-        chosen = options.Options(
+        run_options = options.Options(
             provider=provider, timed_seconds=0.01, warmup_seconds=0.0, warmup_cap_seconds=0.0
         )
-        subject = subjects.Subject(job, chosen, model, "model.onnx", [])
+        subject = subjects.Subject(job, run_options, model, "model.onnx", [])
         session = subject.session()
         feeds.make(model, tmp_path / subject.name, session)
         return replace(subject.process("time", 1), models=(session,))

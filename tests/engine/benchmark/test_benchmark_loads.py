@@ -173,10 +173,10 @@ class Job:
 
 def server(monkeypatch, tmp_path, *, limit, alone_ms=1.0, **given):
     """A server whose p99 is 5 ms up to a rate and 50 ms above it."""
-    chosen = options.Options.from_json(
+    run_options = options.Options.from_json(
         {"scenario": "server", "concurrency": 4, "latency_bound_ms": 10.0, **given}
     )
-    subject = Subject(Job(), chosen, tmp_path, "model.onnx", [])
+    subject = Subject(Job(), run_options, tmp_path, "model.onnx", [])
 
     def time(self, ordinal, **changed):
         if changed.get("scenario") == form.SINGLE_STREAM:
@@ -325,7 +325,7 @@ def test_offline_takes_real_batches_and_tells_what_was_tried(measured):
     tried = [batches.Trial.from_record(one) for one in told["tried"]]
     assert record["config"]["batch"] == batches.best(tried)
     assert record["config"]["inputs"][0]["shape"][0] == record["config"]["batch"]
-    assert record["comparability"]["batch"] == batches.CHOSEN
+    assert record["comparability"]["batch"] == batches.BY_THROUGHPUT
     assert record["comparability"]["inputs"][0][1][0] == 1
     assert verification.problems(record) == []
     other = dict(record, config=record["config"] | {"batch": 3})

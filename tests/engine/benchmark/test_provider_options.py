@@ -81,9 +81,9 @@ def test_every_kind_reads_what_it_wrote():
 def test_options_of_the_cpu_are_settings_of_its_session():
     import onnxruntime
 
-    chosen = {"enable_cpu_mem_arena": False, "enable_mem_pattern": False,
+    choices = {"enable_cpu_mem_arena": False, "enable_mem_pattern": False,
               "set_denormal_as_zero": True}  # fmt: skip
-    request = SessionRequest(model="m", provider=CPU, provider_options=chosen)
+    request = SessionRequest(model="m", provider=CPU, provider_options=choices)
     made = sessions._options(onnxruntime, request, profiled=False)
     assert not made.enable_cpu_mem_arena
     assert not made.enable_mem_pattern
@@ -155,14 +155,14 @@ def test_openvino_has_as_many_streams_and_requests_as_callers(monkeypatch):
     assert opened.callers[2].read(opened.callers[2].infer())[0].tolist() == [0.0]
 
 
-def record(**chosen):
+def record(**choices):
     plain = timings.record()
-    return timings.record(provider=plain["provider"] | {"options": chosen})
+    return timings.record(provider=plain["provider"] | {"options": choices})
 
 
 def test_options_of_a_record_are_known_ones_and_in_its_key():
     good = record(enable_mem_pattern=False)
     assert verification.problems(good) == []
     assert good["comparability_key"] != timings.record()["comparability_key"]
-    for chosen in ({"fast": True}, {"enable_mem_pattern": "0"}):
-        assert {one.rule for one in loads.broken(record(**chosen))} == {"provider-options"}
+    for choices in ({"fast": True}, {"enable_mem_pattern": "0"}):
+        assert {one.rule for one in loads.broken(record(**choices))} == {"provider-options"}

@@ -328,15 +328,15 @@ class TestLargeFiles:
 
         monkeypatch.setattr(files, "INLINE_BYTES", 1000)
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-        chosen = RECIPES[recipe]
+        choice = RECIPES[recipe]
         folder = tmp_path / "input"
         for path, content in perceptron().items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
         source, target = folder / "model.onnx", tmp_path / "model.made.onnx"
-        ran = parity.baseline(source, tmp_path, None, calibrates=chosen.calibrates, generated=False)
-        prepare.prepare(source, tmp_path, chosen)
-        makers.make(chosen, chosen.attempts[0], source, tmp_path, target)
+        ran = parity.baseline(source, tmp_path, None, calibrates=choice.calibrates, generated=False)
+        prepare.prepare(source, tmp_path, choice)
+        makers.make(choice, choice.attempts[0], source, tmp_path, target)
         assert [path.name for path in files.family(target)] == [
             "model.made.onnx",
             "model.made.onnx.data",

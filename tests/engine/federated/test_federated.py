@@ -587,10 +587,10 @@ def test_statistics_go_through_the_rule(ask):
 def test_no_claim_of_examples_decides_a_round(ask):
     contents = [delta(change(seed)) for seed in range(4)]
     claims = {None: [10, 12, 9, 10_000], 2.0: [10, 12, 9, 20], 1.0: [10, 10, 9, 10]}
-    for multiple, counted in claims.items():
+    for multiple, examples in claims.items():
         rules = {"examples_multiple": multiple}
         report, _ = aggregate(ask, contents, rules, ns=[10, 12, 9, 10**6])
-        assert [one["n"] for one in report.facts["contributions"]] == counted
+        assert [one["n"] for one in report.facts["contributions"]] == examples
     report, _ = aggregate(ask, contents, {}, ns=[10, 12, 9, 10**6])
     assert [one["n"] for one in report.facts["contributions"]] == claims[2.0]  # unless told
 

@@ -19,7 +19,7 @@ def gram(*places):
 
 
 @pytest.mark.parametrize(
-    ("places", "attackers", "chosen"),
+    ("places", "attackers", "selection"),
     [
         # With one neighbour more the last would go instead of the first.
         ((0, 1, 5, 6, 8), 0.2, (0, 1, 1, 1, 1)),
@@ -32,8 +32,8 @@ def gram(*places):
         ((0, 1, 100), 0.4, (1, 1, 1)),
     ],
 )
-def test_multi_krum_goes_by_the_nearest_neighbours(places, attackers, chosen):
-    assert tuple(robust.multi_krum(gram(*places), attackers)) == chosen
+def test_multi_krum_goes_by_the_nearest_neighbours(places, attackers, selection):
+    assert tuple(robust.multi_krum(gram(*places), attackers)) == selection
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from runners.engine.onnx_files import wire
 from tests.samples import field, varint
 
 
-def listed(data, runs=frozenset()):
+def fields(data, runs=frozenset()):
     return list(wire.fields(data, 0, len(data), runs))
 
 
 def test_every_kind_of_field():
     data = b"\x08\x96\x01" + field(2, b"abc") + b"\x1d" + bytes(4) + b"\x21" + bytes(8)
-    assert listed(data) == [
+    assert fields(data) == [
         (1, wire.VARINT, 150, 3),
         (2, wire.BYTES, 5, 8),
         (3, wire.FIXED32, 9, 13),
@@ -33,7 +33,7 @@ def test_signed():
 def test_runs_of_integers_are_counted(count):
     data = b"".join(varint(8 << 3) + varint(number * 977) for number in range(count))
     tail = field(9, b"x")
-    assert listed(data + tail, frozenset({8})) == [
+    assert fields(data + tail, frozenset({8})) == [
         (8, wire.RUN, count, len(data)),
         (9, wire.BYTES, len(data) + 2, len(data) + 3),
     ]
@@ -42,7 +42,7 @@ def test_runs_of_integers_are_counted(count):
 @pytest.mark.parametrize(("code", "tag"), [("f", 5), ("d", 1)])
 def test_runs_of_fixed_numbers_are_counted(code, tag):
     data = b"".join(bytes([7 << 3 | tag]) + struct.pack(f"<{code}", n) for n in range(300))
-    assert listed(data + b"\x08\x01", frozenset({7})) == [
+    assert fields(data + b"\x08\x01", frozenset({7})) == [
         (7, wire.RUN, 300, len(data)),
         (1, wire.VARINT, 1, len(data) + 2),
     ]
@@ -66,7 +66,7 @@ def test_packed_integers_are_counted():
 )
 def test_cut_bytes(data):
     with pytest.raises(wire.TruncatedError):
-        listed(data)
+        fields(data)
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_cut_bytes(data):
 )
 def test_malformed_bytes(data):
     with pytest.raises(wire.MalformedError):
-        listed(data)
+        fields(data)

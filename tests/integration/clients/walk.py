@@ -27,10 +27,6 @@ folder = Path(tempfile.mkdtemp())
 oids = {}
 
 
-def listed(values):
-    return list(values)
-
-
 def first_commit():
     oids["first"] = api.create_commit(
         REPO, [CommitOperationAdd("tokenizer.json", b"{}")], commit_message="First"
@@ -81,9 +77,9 @@ CALLS = {
     "resolve_revision": lambda: api.resolve_revision(REPO, revision="main"),
     "file_exists": lambda: api.file_exists(REPO, "a.txt") or 1 / 0,
     "auth_check": lambda: api.auth_check(REPO),
-    "list_models": lambda: listed(api.list_models(author=OWNER, limit=5)),
+    "list_models": lambda: list(api.list_models(author=OWNER, limit=5)),
     "list_repo_files": lambda: api.list_repo_files(REPO),
-    "list_repo_tree": lambda: listed(api.list_repo_tree(REPO, recursive=True, expand=True)),
+    "list_repo_tree": lambda: list(api.list_repo_tree(REPO, recursive=True, expand=True)),
     "list_repo_commits": lambda: api.list_repo_commits(REPO, formatted=True),
     "list_repo_refs": lambda: api.list_repo_refs(REPO, include_pull_requests=True),
     "get_paths_info": lambda: api.get_paths_info(REPO, ["a.txt", "sub"], expand=True),
@@ -104,7 +100,7 @@ CALLS = {
     "delete_folder": lambda: api.delete_folder("sub", REPO),
     "copy_files": lambda: api.copy_files(f"hf://{REPO}/tokenizer.json", f"hf://{REPO}/copy.json"),
     "super_squash_history": lambda: api.super_squash_history(REPO),
-    "list_lfs_files": lambda: listed(api.list_lfs_files(REPO)),
+    "list_lfs_files": lambda: list(api.list_lfs_files(REPO)),
     "permanently_delete_lfs_files": lambda: api.permanently_delete_lfs_files(REPO, []),
     "get_safetensors_metadata": lambda: api.get_safetensors_metadata(REPO),
     "get_sharded_safetensors_metadata": lambda: api.get_sharded_safetensors_metadata(REPO),
@@ -113,9 +109,9 @@ CALLS = {
     ),
     "update_repo_visibility": lambda: api.update_repo_visibility(REPO, private=False),
     "update_repo_settings": lambda: api.update_repo_settings(REPO, gated="manual"),
-    "list_pending_access_requests": lambda: listed(api.list_pending_access_requests(REPO)),
-    "list_accepted_access_requests": lambda: listed(api.list_accepted_access_requests(REPO)),
-    "list_rejected_access_requests": lambda: listed(api.list_rejected_access_requests(REPO)),
+    "list_pending_access_requests": lambda: list(api.list_pending_access_requests(REPO)),
+    "list_accepted_access_requests": lambda: list(api.list_accepted_access_requests(REPO)),
+    "list_rejected_access_requests": lambda: list(api.list_rejected_access_requests(REPO)),
     "grant_access": lambda: api.grant_access(REPO, "nobody-here"),
     "accept_access_request": lambda: api.accept_access_request(REPO, "nobody-here"),
     "cancel_access_request": lambda: api.cancel_access_request(REPO, "nobody-here"),
@@ -139,15 +135,15 @@ CALLS = {
     "upload_attachment": lambda: api.upload_attachment(folder / "a.txt"),
     "get_model_tags": api.get_model_tags,
     "get_user_overview": lambda: api.get_user_overview(OWNER),
-    "list_user_repos": lambda: listed(api.list_user_repos(OWNER)),
-    "list_user_followers": lambda: listed(api.list_user_followers(OWNER)),
-    "list_user_following": lambda: listed(api.list_user_following(OWNER)),
+    "list_user_repos": lambda: list(api.list_user_repos(OWNER)),
+    "list_user_followers": lambda: list(api.list_user_followers(OWNER)),
+    "list_user_following": lambda: list(api.list_user_following(OWNER)),
     "list_liked_repos": lambda: api.list_liked_repos(OWNER),
-    "list_repo_likers": lambda: listed(api.list_repo_likers(REPO)),
+    "list_repo_likers": lambda: list(api.list_repo_likers(REPO)),
     "unlike": lambda: api.unlike(REPO),
     "get_organization_overview": lambda: api.get_organization_overview("zoo"),
-    "list_organization_members": lambda: listed(api.list_organization_members("zoo")),
-    "list_organization_followers": lambda: listed(api.list_organization_followers("zoo")),
+    "list_organization_members": lambda: list(api.list_organization_members("zoo")),
+    "list_organization_followers": lambda: list(api.list_organization_followers("zoo")),
     "duplicate_repo": lambda: api.duplicate_repo(REPO, f"{REPO}-twin"),
     "move_repo": lambda: api.move_repo(REPO, f"{REPO}-moved"),
     "delete_repo": lambda: api.delete_repo(f"{REPO}-moved"),

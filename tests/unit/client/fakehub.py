@@ -70,7 +70,7 @@ class FakeHub:
         self.variants: list[dict] = []
         self.evaluations: list[dict] = []
         # What a list says beside its models, such as the setup of its speeds.
-        self.listed: dict = {}
+        self.list_fields: dict = {}
 
     def close(self) -> None:
         self._server.shutdown()
@@ -79,12 +79,12 @@ class FakeHub:
 
     def add(self, name: str, files: dict[str, bytes], *, entry: str | None = None, **extra) -> dict:
         """Publish a version made of these files."""
-        listed = []
+        rows = []
         for path, content in sorted(files.items()):
             sha256 = hashlib.sha256(content).hexdigest()
             self.blobs[sha256] = content
-            listed.append(self.file(path, sha256))
-        return self.add_version(name, listed, entry=entry, **extra)
+            rows.append(self.file(path, sha256))
+        return self.add_version(name, rows, entry=entry, **extra)
 
     def file(self, path: str, sha256: str) -> dict:
         return {
@@ -98,8 +98,8 @@ class FakeHub:
     def add_version(self, name: str, files: list[dict], *, entry=None, **extra) -> dict:
         namespace, model = name.split("/")
         self.models.setdefault(name, {"ref": name, "namespace": namespace, "name": model})
-        listed = self.versions.setdefault(name, [])
-        number = len(listed) + 1
+        versions = self.versions.setdefault(name, [])
+        number = len(versions) + 1
         digest = manifests.digest((f["path"], f["sha256"][7:], f["size"]) for f in files)
         entry = entry or next((f["path"] for f in files if f["path"].endswith(".onnx")), None)
         version = {
@@ -116,7 +116,7 @@ class FakeHub:
             "card": None,
             "url": f"http://public.example/models/{name}/v/{number}",
         } | extra
-        listed.append(version)
+        versions.append(version)
         return version
 
     def count(self, method: str, part: str) -> int:
@@ -332,7 +332,7 @@ class _Handler(BaseHTTPRequestHandler):
         if start + limit < len(names):
             following = f"http://public.example/api/v1/models?limit={limit}&cursor={start + limit}"
         items = [self._model_json(name) for name in names[start : start + limit]]
-        self._json({"items": items, "next": following, "count": len(names), **self.hub.listed})
+        self._json({"items": items, "next": following, "count": len(names), **self.hub.list_fields})
 
     def _model_json(self, name: str) -> dict:
         published = [v for v in self.hub.versions[name] if v["state"] == "published"]

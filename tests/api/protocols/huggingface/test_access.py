@@ -27,7 +27,7 @@ READS = [
 
 @pytest.fixture
 def hidden(ada):
-    return factories.listed(ada, factories.model(ada, "hidden", visibility="private"))
+    return factories.version(ada, factories.model(ada, "hidden", visibility="private"))
 
 
 def test_hidden_and_missing_are_one_answer_at_one_cost(api, ada, bob, hidden):

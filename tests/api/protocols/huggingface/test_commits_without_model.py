@@ -15,8 +15,8 @@ from tests.api.protocols.huggingface.test_writing import (
     commit,
     deleted,
     here,
-    listed,
     made,
+    paths,
     pointed,
     sent,
 )
@@ -39,8 +39,8 @@ def test_every_reader_has_the_commits_of_a_tokenizer(writer, api, net):
     info = guest.get("/api/models/ada/net").json()
     assert info["sha"] == second
     assert info["cardData"] == {"license": "mit"}
-    assert listed(guest, first) == ["tokenizer.json"]
-    assert listed(guest, second) == ["README.md", "tokenizer.json"]
+    assert paths(guest, first) == ["tokenizer.json"]
+    assert paths(guest, second) == ["README.md", "tokenizer.json"]
     assert titles(guest) == ["Second", "First"]
     answer = guest.get(f"/ada/net/resolve/{first}/tokenizer.json")
     assert body(answer) == b"{}"
@@ -85,7 +85,7 @@ def test_from_the_first_model_on_only_what_is_published_is_for_readers(writer, a
     factories.work()
     assert guest.get("/api/models/ada/net").json()["sha"] == last
     assert titles(guest) == ["Again", "Card"]
-    assert listed(guest, card_only) == ["README.md"]  # what was once readable stays so
+    assert paths(guest, card_only) == ["README.md"]  # what was once readable stays so
 
 
 def test_a_model_in_a_draft_by_hand_counts_too(writer, api, ada, net):
@@ -116,7 +116,7 @@ def test_who_may_not_see_the_repository_sees_no_commit(writer, api, ada, bob, ne
 def test_a_gate_is_before_the_bytes_of_commits_too(writer, api, ada, net):
     oid = made(commit(writer, added("a.txt", b"a")))
     registered_models.edit(ada, model=net, gate="manual")
-    assert listed(api(), oid) == ["a.txt"]
+    assert paths(api(), oid) == ["a.txt"]
     refused(api().get(f"/ada/net/resolve/{oid}/a.txt"), 401, "GatedRepo")
 
 
@@ -136,7 +136,7 @@ def test_a_branch_without_a_model_is_seen_with_its_first_commit(writer, api, net
     assert refs_of(api())["branches"] == {"main": base, "next": base}
     oid = made(commit(writer, added("b.txt", b"b"), branch="next"))
     assert refs_of(api())["branches"] == {"main": base, "next": oid}
-    assert listed(api(), "next") == ["a.txt", "b.txt"]
+    assert paths(api(), "next") == ["a.txt", "b.txt"]
     refused(api().get("/api/models/ada/net/revision/empty"), 404, "RevisionNotFound")
 
 

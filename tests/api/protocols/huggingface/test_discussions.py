@@ -19,7 +19,7 @@ def hub(db):
     """Ada's public model net; Bob, anybody; Eve, a writer of Ada's namespace."""
     ada, bob, eve = (factories.user(name) for name in ("ada", "bob", "eve"))
     model = factories.model(ada)
-    factories.listed(ada, model)
+    factories.version(ada, model)
     Membership.objects.create(namespace=model.namespace, user=eve, role="writer")
     return ada, bob, eve, model
 
@@ -37,9 +37,9 @@ def opened(api, who, title="It diverges"):
 def test_a_discussion_is_opened_read_and_listed(api, hub, settings):
     _, bob, *_ = hub
     number = opened(api, bob)
-    listed = ok(api().get(f"{PLACE}?p=0&status=open&type=discussion&author=bob"))
-    assert (listed["count"], listed["start"]) == (1, 0)
-    summary = listed["discussions"][0]
+    page = ok(api().get(f"{PLACE}?p=0&status=open&type=discussion&author=bob"))
+    assert (page["count"], page["start"]) == (1, 0)
+    summary = page["discussions"][0]
     assert summary | {"createdAt": ""} == {
         "num": number, "title": "It diverges", "status": "open", "isPullRequest": False,
         "author": {"name": "bob"}, "createdAt": "", "numComments": 1,

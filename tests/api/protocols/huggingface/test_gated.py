@@ -100,7 +100,7 @@ def test_no_other_way_leads_to_the_bytes(api, bob, gated):
 
 
 def test_bytes_that_an_open_model_has_too_are_no_secret(api, ada, gated):
-    factories.listed(ada, factories.model(ada, "open"))
+    factories.version(ada, factories.model(ada, "open"))
     assert api().get(f"blobs/{SMALL}").status_code == 200
     assert api().get(f"blobs/{LARGE}").status_code == 401
 
@@ -117,10 +117,10 @@ def test_an_automatic_gate_lets_in_who_asks(api, ada, bob, gated):
 def test_requests_are_listed_accepted_cancelled_and_rejected(api, ada, bob, gated):
     owner = api(ada)
     api(bob).post("/api/models/ada/net/ask-access", {"message": "for a study"})
-    listed = owner.get(f"{GATED}/pending").json()
-    assert listed[0]["user"] == {"user": "bob", "fullname": "bob"}
-    assert listed[0]["fields"] == {"message": "for a study"}
-    assert listed[0]["timestamp"].endswith("Z")
+    requests = owner.get(f"{GATED}/pending").json()
+    assert requests[0]["user"] == {"user": "bob", "fullname": "bob"}
+    assert requests[0]["fields"] == {"message": "for a study"}
+    assert requests[0]["timestamp"].endswith("Z")
     owner.post(f"{GATED}/handle", {"user": "bob", "status": "accepted"})
     assert names(owner.get(f"{GATED}/accepted")) == ["bob"]
     assert names(owner.get(f"{GATED}/pending")) == []
@@ -211,7 +211,7 @@ def test_leave_goes_along_with_a_move_and_waits_while_a_gate_is_open(api, ada, b
 
 
 def test_lists_are_filtered_by_gates(api, ada, gated):
-    factories.listed(ada, factories.model(ada, "open"))
+    factories.version(ada, factories.model(ada, "open"))
     found = {
         asked: sorted(row["id"] for row in api().get(f"/api/models{asked}").json())
         for asked in ("", "?gated=true", "?gated=True", "?gated=false")
@@ -243,8 +243,8 @@ def test_the_hubs_own_api_asks_and_decides(api, ada, bob, gated):
     assert api().get("models/ada/net/access").json() == {
         "gate": "manual", "may_download": False, "request": None,
     }  # fmt: skip
-    listed = api(ada).get("models/ada/net/access/requests?status=pending").json()["items"]
-    assert [(row["user"], row["message"]) for row in listed] == [("bob", "please")]
+    requests = api(ada).get("models/ada/net/access/requests?status=pending").json()["items"]
+    assert [(row["user"], row["message"]) for row in requests] == [("bob", "please")]
     put = api(ada).put("models/ada/net/access/requests/bob", {"status": "accepted"})
     assert (put.status_code, put.json()["decided_by"]) == (200, "ada")
     assert api(bob).get("models/ada/net/access").json()["may_download"] is True

@@ -85,7 +85,7 @@ def test_a_new_model_takes_a_name_that_led_elsewhere(api, ada, version):
 
 
 def test_a_hidden_models_old_name_is_no_name_at_the_same_cost(api, ada, bob):
-    factories.listed(ada, factories.model(ada, "hidden", visibility="private"))
+    factories.version(ada, factories.model(ada, "hidden", visibility="private"))
     move(api(ada), "ada/hidden", "ada/deeper")
     assert api(ada).get("/api/models/ada/hidden").status_code == 307
     for caller, status in ((api(), 401), (api(bob), 404)):
@@ -119,7 +119,7 @@ def test_a_deleted_models_names_lead_nowhere_for_ever(api, ada, version):
 
 
 def test_a_bare_name_leads_through_the_old_name(api, admin):
-    factories.listed(admin, factories.model(admin, "net", slug="zoo"))
+    factories.version(admin, factories.model(admin, "net", slug="zoo"))
     move(api(admin), "zoo/net", "zoo/lattice")
     led = api().get("/net/resolve/main/model.onnx")
     led = api().get(led["Location"])

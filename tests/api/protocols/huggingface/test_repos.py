@@ -88,9 +88,9 @@ def test_a_tree_goes_on_where_its_link_says(api, version):
 
 def test_the_last_commit_is_the_one_that_changed_a_path(api, ada):
     model = samples.mlp()
-    first = factories.listed(ada, contents={"model.onnx": model, "a/x": b"1", "a/y": b"1"})
+    first = factories.version(ada, contents={"model.onnx": model, "a/x": b"1", "a/y": b"1"})
     contents = {"model.onnx": model, "a/x": b"2", "a/y": b"1"}
-    second = factories.listed(ada, first.model, contents)
+    second = factories.version(ada, first.model, contents)
     shown = api().get(f"{MODEL}/tree/main?recursive=true&expand=true").json()
     last = {entry["path"]: entry["lastCommit"]["id"] for entry in shown}
     assert last == {
@@ -119,8 +119,8 @@ def shelf(ada, bob):
     for index, tags in enumerate(("[red]", "[red, blue]", "[blue]")):
         named = f"pipeline_tag: task-{index}\ntags: {tags}\nlibrary_name: lib{index}"
         card = f"---\nlicense: mit\n{named}\n---\nText."
-        factories.listed(ada, factories.model(ada, f"net{index}"), card=card)
-    factories.listed(bob, factories.model(bob, "own", visibility="private"))
+        factories.version(ada, factories.model(ada, f"net{index}"), card=card)
+    factories.version(bob, factories.model(bob, "own", visibility="private"))
 
 
 LISTS = {

@@ -103,7 +103,7 @@ def test_what_is_fixed_may_be_kept_for_ever_and_what_moves_may_not(api, ada, ver
 
 def test_private_bytes_are_kept_by_nobody(api, ada, bob):
     of = factories.model(ada, "hidden", visibility="private")
-    secret = factories.listed(ada, of, {"model.onnx": samples.mlp()})
+    secret = factories.version(ada, of, {"model.onnx": samples.mlp()})
     path = f"/ada/hidden/resolve/{secret.commit_id}/model.onnx"
     assert api(ada)("HEAD", path)["Cache-Control"] == "private, no-cache"
     refused(api(bob).get(path), 404, "RepoNotFound")
@@ -128,14 +128,14 @@ def test_where_transformers_js_looks_lies_the_only_model(api, version):
     response = api().get(f"{AT}/onnx/model.onnx")
     assert body(response) == samples.mlp()
     refused(api().get(f"{AT}/onnx/model_fp16.onnx"), 404, "EntryNotFound")
-    listed = api().get("/api/models/ada/net/tree/main?recursive=true").json()
-    assert "onnx/model.onnx" not in [entry["path"] for entry in listed]
+    tree = api().get("/api/models/ada/net/tree/main?recursive=true").json()
+    assert "onnx/model.onnx" not in [entry["path"] for entry in tree]
 
 
 def test_a_folder_named_onnx_is_what_its_writer_made_of_it(api, ada):
     other = samples.add_one()
     contents = {"model.onnx": samples.mlp(), "onnx/model_int8.onnx": other}
-    factories.listed(ada, contents=contents)
+    factories.version(ada, contents=contents)
     assert body(api().get(f"{AT}/onnx/model_int8.onnx")) == other
     refused(api().get(f"{AT}/onnx/model.onnx"), 404, "EntryNotFound")
 

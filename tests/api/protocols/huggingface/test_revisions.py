@@ -50,8 +50,8 @@ def test_every_way_to_name_a_version(api, two):
             assert sha(api(), revision) == version.commit_id, revision
             found = api().get(f"/ada/net/resolve/{revision}/n.txt")
             assert body(found) == str(version.number).encode(), revision
-            listed = api().get(f"{MODEL}/tree/{revision}").json()
-            assert [entry["path"] for entry in listed] == ["README.md", "model.onnx", "n.txt"]
+            tree = api().get(f"{MODEL}/tree/{revision}").json()
+            assert [entry["path"] for entry in tree] == ["README.md", "model.onnx", "n.txt"]
 
 
 def test_what_names_nothing(api, ada, two):

@@ -8,7 +8,7 @@ from registry.models import Membership, Ref, Version
 from registry.versions.services import versions
 from tests import factories, samples
 from tests.api.protocols.huggingface.conftest import refused
-from tests.api.protocols.huggingface.test_writing import added, commit, deleted, listed, made
+from tests.api.protocols.huggingface.test_writing import added, commit, deleted, made, paths
 
 ONNX = samples.mlp()
 TAG = "/api/models/ada/net/tag"
@@ -23,7 +23,7 @@ def test_a_tag_never_moves(writer, net):
     made(commit(writer, added("model.onnx", ONNX)))
     assert writer.post(f"{TAG}/main", {"tag": "one"}).status_code == 201
     made(commit(writer, added("a.txt", b"a")))
-    assert listed(writer, "one") == ["model.onnx"]
+    assert paths(writer, "one") == ["model.onnx"]
     assert Version.objects.count() == 2
     refused(writer.post(f"{TAG}/main", {"tag": "one"}), 409)
     refused(writer.post(f"{TAG}/main", {"tag": "v7"}), 400)
@@ -51,7 +51,7 @@ def test_the_tag_of_a_commit_that_did_not_pass_stays_with_it(writer, api, net):
     later = made(commit(writer, added("model.onnx", samples.mlp(hidden=3))))
     factories.work()
     assert tags(writer) == {"one": oid, "v1": later}
-    assert listed(writer, "one") == ["model.onnx"]
+    assert paths(writer, "one") == ["model.onnx"]
     refused(api().get("/api/models/ada/net/revision/one"), 404, "RevisionNotFound")
     assert tags(api()) == {"v1": later}
 
@@ -67,8 +67,8 @@ def test_a_draft_commit_and_an_amended_one_are_tagged(writer, api, ada, net):
     numbered = {"done": third, "v1": third}
     assert tags(writer) == {"open": first, "amended": second} | numbered
     assert tags(api()) == {"open": first} | numbered
-    assert listed(api(), "open") == ["a.txt"]
-    assert listed(writer, "refs/tags/amended") == ["a.txt", "model.onnx"]
+    assert paths(api(), "open") == ["a.txt"]
+    assert paths(writer, "refs/tags/amended") == ["a.txt", "model.onnx"]
     # The hub's own references name versions, and these tags name none.
     assert writer.get("/api/v1/resolve?ref=ada/net@amended").status_code == 404
     assert {ref["name"] for ref in writer.get("/api/v1/models/ada/net").json()["refs"]} == {
@@ -133,7 +133,7 @@ def test_a_tag_is_read_by_git_names_of_other_things_too(writer, net):
         answer = writer.post(f"{TAG}/main", {"tag": taken})
         assert answer.status_code in (400, 409), taken
     assert writer.post(f"{TAG}/main", {"tag": "deep/one"}).status_code == 201
-    assert listed(writer, "deep%2Fone") == ["b.txt"]
+    assert paths(writer, "deep%2Fone") == ["b.txt"]
     writer.post("/api/models/ada/net/branch/next", {"startingPoint": "deep/one"})
-    assert listed(writer, "next") == ["b.txt"]
+    assert paths(writer, "next") == ["b.txt"]
     refused(writer.post("/api/models/ada/net/branch/deep%2Fone", {}), 409)

@@ -66,7 +66,7 @@ def made(answer):
     return answer.json()["commitOid"]
 
 
-def listed(client, revision="main", of="ada/net"):
+def paths(client, revision="main", of="ada/net"):
     answer = client.get(f"/api/models/{of}/revision/{revision}")
     assert answer.status_code == 200, answer.content
     return [file["rfilename"] for file in answer.json()["siblings"]]
@@ -97,11 +97,11 @@ def test_first_files_are_the_first_commit(writer, db):
     writer.post("/api/repos/create", {"name": "net", "visibility": "private", "files": files})
     model = RegisteredModel.objects.get()
     assert model.visibility == "private"
-    assert listed(writer) == ["a.txt"]
+    assert paths(writer) == ["a.txt"]
 
 
 def test_a_name_that_is_retired_is_no_model_that_exists(writer, ada):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     writer("DELETE", "/api/repos/delete", {"name": "net"})
     assert not RegisteredModel.objects.filter(pk=version.model_id, deleted_at=None).exists()
     refused(writer.post("/api/repos/create", {"name": "net"}), 400)
@@ -134,7 +134,7 @@ def published_net(ada):
 
 def test_preupload_says_how_each_file_comes(writer, ada):
     big = bytes(1_000_001)
-    factories.listed(ada, contents={"model.onnx": ONNX, "w.onnx_data": big})
+    factories.version(ada, contents={"model.onnx": ONNX, "w.onnx_data": big})
     asked = [
         {"path": "model.onnx", "size": len(ONNX), "sample": ""},
         {"path": "w.onnx_data", "size": len(big), "sample": ""},
@@ -166,7 +166,7 @@ def test_preupload_refuses_strangers_and_pull_requests(writer, api, bob, publish
 
 def test_a_commit_is_read_by_its_writer_at_once_and_by_others_when_it_passed(writer, api, net):
     oid = made(commit(writer, added("model.onnx", ONNX), added("README.md", b"# A net\n")))
-    assert listed(writer, oid) == ["README.md", "model.onnx"]
+    assert paths(writer, oid) == ["README.md", "model.onnx"]
     assert writer("HEAD", "/ada/net/resolve/main/model.onnx")["X-Repo-Commit"] == oid
     refused(api().get("/api/models/ada/net"), 401, "RepoNotFound")
     version = Version.objects.get()
@@ -185,9 +185,9 @@ def test_several_commits_before_it_is_public_are_one_version_and_each_id_resolve
     third = made(commit(writer, added("notes.txt", b"x")))
     version = Version.objects.get()
     assert (version.number, version.commit_id, version.state) == (1, third, "submitted")
-    assert listed(writer, first) == ["config.json"]
-    assert listed(writer, second) == ["config.json", "model.onnx"]
-    assert listed(writer, third) == ["config.json", "model.onnx", "notes.txt"]
+    assert paths(writer, first) == ["config.json"]
+    assert paths(writer, second) == ["config.json", "model.onnx"]
+    assert paths(writer, third) == ["config.json", "model.onnx", "notes.txt"]
     factories.work()
     fourth = made(commit(writer, deleted("notes.txt")))
     assert sorted(Version.objects.values_list("number", "commit_id")) == [(1, third), (2, fourth)]
@@ -259,7 +259,7 @@ def test_the_public_reads_no_commit_that_was_amended(writer, api, net):
     made(commit(writer, deleted("secret.txt")))
     factories.work()
     guest = api()
-    assert listed(guest) == ["model.onnx"]
+    assert paths(guest) == ["model.onnx"]
     refused(guest.get(f"/api/models/ada/net/revision/{first}"), 404, "RevisionNotFound")
     refused(guest.get(f"/ada/net/resolve/{first}/secret.txt"), 404, "RevisionNotFound")
 
@@ -297,7 +297,7 @@ def test_a_draft_changed_by_hand_is_left_alone(writer, ada, net):
     file_services.write_card(ada, version=draft, text="# By hand\n")
     made(commit(writer, added("model.onnx", ONNX)))
     assert sorted(draft.files.values_list("path", flat=True)) == ["README.md", "config.json"]
-    assert listed(writer) == ["config.json", "model.onnx"]
+    assert paths(writer) == ["config.json", "model.onnx"]
 
 
 def test_a_deleted_draft_takes_its_commits_along(writer, ada, net):
@@ -319,7 +319,7 @@ def test_changes_apply_in_their_order(writer, net):
             deleted("gone.txt"),
         )
     )
-    assert listed(writer) == ["model.onnx", "old"]
+    assert paths(writer) == ["model.onnx", "old"]
 
 
 def test_nothing_new_is_no_new_commit(writer, net):
@@ -357,7 +357,7 @@ def test_a_commit_on_another_head_is_412(writer, net):
     made(commit(writer, added("a.txt", b"a"), parentCommit=first[:7]))
     answer = commit(writer, added("b.txt", b"b"), parentCommit=first)
     refused(answer, 412)
-    assert listed(writer) == ["a.txt", "model.onnx"]
+    assert paths(writer) == ["a.txt", "model.onnx"]
 
 
 def test_lines_that_are_too_long_or_cut_are_refused(writer, net):
@@ -409,22 +409,22 @@ def test_a_branch_begins_where_it_is_told_and_moves_alone(writer, api, net):
     refused(writer.post("/api/models/ada/net/branch/dev", {}), 409)
     refused(writer.post("/api/models/ada/net/branch/main", {}), 409)
     dev = made(commit(writer, added("dev.txt", b"dev"), branch="dev"))
-    assert listed(writer, "dev") == ["dev.txt", "model.onnx"]
+    assert paths(writer, "dev") == ["dev.txt", "model.onnx"]
     assert writer.get("/api/models/ada/net").json()["sha"] == main
     factories.work()
     assert Version.objects.get(commit_id=dev).parent.commit_id == main
     assert api().get("/api/models/ada/net").json()["sha"] == main
-    assert listed(api(), "dev") == ["dev.txt", "model.onnx"]
+    assert paths(api(), "dev") == ["dev.txt", "model.onnx"]
     assert writer.delete("/api/models/ada/net/branch/dev").status_code == 200
     refused(writer.delete("/api/models/ada/net/branch/dev"), 404, "RevisionNotFound")
     refused(commit(writer, added("x", b"x"), branch="dev"), 404, "RevisionNotFound")
-    assert listed(api(), dev) == ["dev.txt", "model.onnx"]
+    assert paths(api(), dev) == ["dev.txt", "model.onnx"]
 
 
 def test_a_branch_of_an_empty_model_and_one_made_again(writer, net):
     writer.post("/api/models/ada/net/branch/feature%2Fone", {"startingPoint": "main"})
     made(commit(writer, added("a.txt", b"a"), branch="feature%2Fone"))
-    assert listed(writer, "feature%2Fone") == ["a.txt"]
+    assert paths(writer, "feature%2Fone") == ["a.txt"]
     writer.post(
         "/api/models/ada/net/branch/feature%2Fone", {"overwrite": True, "emptyBranch": True}
     )
@@ -535,7 +535,7 @@ def test_signed_addresses_end_and_are_for_one_upload(writer, api, net, ada):
 
 def test_an_object_that_is_readable_is_fetched(writer, api, ada):
     content = bytes(1_100_000)
-    factories.listed(ada, contents={"model.onnx": ONNX, "w.onnx_data": content})
+    factories.version(ada, contents={"model.onnx": ONNX, "w.onnx_data": content})
     told = batch(api(), content, operation="download").json()["objects"][0]
     got = api().get(here(told["actions"]["download"]["href"]))
     assert b"".join(got.streaming_content) == content

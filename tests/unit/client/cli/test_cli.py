@@ -116,7 +116,7 @@ SETUP = {"device": "example-cpu", "runtime": "onnxruntime", "provider": "CPUExec
 
 
 def timed(fake, **speeds):
-    fake.listed = {"setup": SETUP}
+    fake.list_fields = {"setup": SETUP}
     for name, speed in speeds.items():
         fake.models[f"zoo/{name}"] = {"ref": f"zoo/{name}", "speed": speed}
         fake.versions[f"zoo/{name}"] = []
@@ -145,7 +145,7 @@ def test_an_order_by_speed_that_is_none_is_an_error(fake, capsys):
     code, out, said = run(capsys, "search", "--sort", "fastest")
     assert (code, out) == (3, "")
     assert "accepted result on example-cpu with onnxruntime and CPUExecutionProvider" in said
-    fake.listed = {"setup": None}
+    fake.list_fields = {"setup": None}
     assert (
         "No model of this hub has been measured yet"
         in run(capsys, "search", "--sort", "fastest")[2]
@@ -162,10 +162,10 @@ def test_search_knows_every_order_of_the_hub():
 def test_info_lists_the_versions_that_errors_send_for(fake, capsys):
     for rows in (2, 3):
         fake.add("zoo/ones", make_model(rows=rows))
-    listed = next(
+    versions = next(
         line for line in run(capsys, "info", "ones")[1].splitlines() if line.startswith("versions")
     )
-    assert sorted(listed.removeprefix("versions").replace(",", "").split()) == ["1", "2"]
+    assert sorted(versions.removeprefix("versions").replace(",", "").split()) == ["1", "2"]
     told = json.loads(run(capsys, "info", "ones", "--json")[1])["versions"]
     assert {one["number"] for one in told} == {1, 2}
 

@@ -87,8 +87,8 @@ def test_the_names_and_arguments_are_those_of_onnx_hub():
 
 
 def test_listing_by_name_and_tags(here):
-    listed = [entry(), entry("VGG-16"), entry("lab/net", tags=[])]
-    answer(here, *[listed] * 6)
+    entries = [entry(), entry("VGG-16"), entry("lab/net", tags=[])]
+    answer(here, *[entries] * 6)
     assert [one.model for one in onnx_hub.list_models()] == ["net", "VGG-16", "lab/net"]
     assert [one.model for one in onnx_hub.list_models(model="NET")] == ["net"]
     assert [one.model for one in onnx_hub.list_models(model="vgg 16")] == ["VGG-16"]

@@ -63,8 +63,8 @@ def test_results_stand_in_groups_and_noisy_ones_have_no_place(guest, version):
 
 
 def test_filters_narrow_and_empty_ones_leave_the_address(guest, version):
-    chosen = guest.page(f"{TAB}?batch=4")
-    assert chosen.count('class="group"') == 1
+    page = guest.page(f"{TAB}?batch=4")
+    assert page.count('class="group"') == 1
     answer = guest.get(f"{TAB}?batch=4&device=&runtime=")
     assert (answer.status_code, answer["Location"]) == (302, f"{TAB}?batch=4")
     assert "No results match these filters." in guest.page(f"{TAB}?precision=int8")
@@ -135,9 +135,9 @@ def test_across_models_one_key_at_a_time(guest, version):
     assert page.count("<tr data-item>") == 1
     assert "Other comparability keys" in page
     key = Measurement.objects.get(device="another-cpu-2-cores").comparability_key
-    chosen = guest.page(f"/benchmarks?key={key}")
-    assert "Another CPU, 2 cores, ONNX Runtime 1.31.1" in chosen
-    assert "0.999\u202fms" in chosen
+    key_page = guest.page(f"/benchmarks?key={key}")
+    assert "Another CPU, 2 cores, ONNX Runtime 1.31.1" in key_page
+    assert "0.999\u202fms" in key_page
     assert guest.get("/benchmarks?task=&sort=p50").status_code == 302
     assert "match these filters" in guest.page("/benchmarks?max_bytes=1")
     assert guest.get("/benchmarks?sort=beauty").status_code == 400
@@ -145,7 +145,7 @@ def test_across_models_one_key_at_a_time(guest, version):
 
 def test_the_key_with_most_results_is_listed_whole_page_by_page(guest, ada, monkeypatch):
     """Its rows come after those of another key, and after the first page of all rows."""
-    versions = [factories.listed(ada, factories.model(ada, f"m{number}")) for number in range(3)]
+    versions = [factories.version(ada, factories.model(ada, f"m{number}")) for number in range(3)]
     places = {
         timed.benchmark(versions[0], environment=place, deliver=False).comparability_key: place
         for place in ({}, OTHER)
@@ -153,7 +153,7 @@ def test_the_key_with_most_results_is_listed_whole_page_by_page(guest, ada, monk
     last = max(places)
     for number in (1, 2):
         timed.benchmark(versions[number], 1.0 + number, environment=places[last], deliver=False)
-    monkeypatch.setattr(views, "LISTED", 2)
+    monkeypatch.setattr(views, "PAGE", 2)
     page = guest.page("/benchmarks")
     assert re.findall(r'<tr data-item><td class="num">(\d+)<', page) == ["1", "2"]
     following = re.search(r'href="(\?[^"]*cursor=[^"]*)"', page)[1].replace("&amp;", "&")
@@ -179,7 +179,7 @@ model-index:
 ---
 # A net
 """
-    version = factories.listed(owner, factories.model(owner, name), card=card)
+    version = factories.version(owner, factories.model(owner, name), card=card)
     timed.benchmark(version, median, deliver=False)
     return version
 

@@ -40,7 +40,7 @@ def facts(card):
 
 def emitting(owner, name, grams, **model):
     text = f"---\npipeline_tag: image-classification\nco2_eq_emissions: {grams}\n---\n# {name}\n"
-    return factories.listed(owner, factories.model(owner, name, **model), card=text)
+    return factories.version(owner, factories.model(owner, name, **model), card=text)
 
 
 def bars(page):
@@ -49,7 +49,7 @@ def bars(page):
 
 
 def test_every_declared_fact_has_its_tag(guest, ada):
-    factories.listed(ada, card=CARD)
+    factories.version(ada, card=CARD)
     said = words(guest.page(PAGE))
     assert "Amount 1.9 kg CO₂e estimated from the card" in said
     assert "Energy 4.6 kWh declared" in said
@@ -62,7 +62,7 @@ def test_every_declared_fact_has_its_tag(guest, ada):
 
 
 def test_nothing_declared_is_told_in_words_and_nothing_is_computed(guest, ada):
-    factories.listed(ada)
+    factories.version(ada)
     page = guest.page(PAGE)
     said = words(page)
     assert said.count("not declared") >= 9
@@ -90,11 +90,11 @@ def test_amounts(card, amount, intensity):
 
 
 def test_others_of_the_task_that_everybody_may_see(guest, reader, ada, bob):
-    factories.listed(ada, card=CARD)
+    factories.version(ada, card=CARD)
     emitting(bob, "small", 100)
     emitting(bob, "large", 19000)
     emitting(bob, "hidden", 500, visibility="private")
-    factories.listed(bob, factories.model(bob, "silent"))
+    factories.version(bob, factories.model(bob, "silent"))
     for somebody in (guest, reader):
         page = somebody.page(PAGE)
         assert bars(page) == [("", "bob/small"), ("own", "ada/net@1"), ("", "bob/large")]
@@ -109,7 +109,7 @@ def test_others_of_the_task_that_everybody_may_see(guest, reader, ada, bob):
 
 
 def test_many_others_are_cut_and_cost_one_question(guest, ada, bob):
-    factories.listed(ada, card=CARD)
+    factories.version(ada, card=CARD)
     emitting(bob, "first", 10)
     with CaptureQueriesContext(connection) as few:
         guest.page(PAGE)
@@ -123,7 +123,7 @@ def test_many_others_are_cut_and_cost_one_question(guest, ada, bob):
 
 
 def test_a_version_that_declares_nothing_stands_beside_those_that_do(guest, ada, bob):
-    factories.listed(ada)
+    factories.version(ada)
     emitting(bob, "small", 100)
     page = guest.page(PAGE)
     assert bars(page) == [("", "bob/small")]
@@ -134,6 +134,6 @@ def test_a_version_that_declares_nothing_stands_beside_those_that_do(guest, ada,
 
 
 def test_of_a_private_model_nothing_is_told(guest, reader, ada):
-    factories.listed(ada, factories.model(ada, visibility="private"), card=CARD)
+    factories.version(ada, factories.model(ada, visibility="private"), card=CARD)
     assert guest.get(PAGE).status_code == 404
     assert "1.9" in reader.page(PAGE)

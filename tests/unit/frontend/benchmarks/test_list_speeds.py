@@ -25,20 +25,22 @@ def measured(version, p50, **more):
     return row
 
 
-def listed(owner, name, **fields):
-    return factories.listed(owner, factories.model(owner, name, **fields))
+def model_version(owner, name, **fields):
+    return factories.version(owner, factories.model(owner, name, **fields))
 
 
 @shared.rows
 def start():
     """Fast, slow, noisy, measured elsewhere; a private one is faster, on a device of its own."""
     ada = factories.somebody("ada")
-    made = [listed(ada, name) for name in ("slow", "fast", "noisy", "elsewhere")]
+    made = [model_version(ada, name) for name in ("slow", "fast", "noisy", "elsewhere")]
     measured(made[0], 8.0)
     measured(made[1], 2.0)
     measured(made[2], 1.0, spread=0.3)
     measured(made[3], 1.0, environment=OTHER)
-    measured(listed(ada, "secret", visibility="private"), 0.5, environment={"cpu_model": "Hidden"})
+    measured(
+        model_version(ada, "secret", visibility="private"), 0.5, environment={"cpu_model": "Hidden"}
+    )
     for version in made[:2]:
         proven.conformance(version, [proven.measure("reference")])
         documents.refresh(version.model_id)
@@ -110,7 +112,7 @@ def test_what_nobody_measured_is_said(guest, made):
 
 
 def test_without_any_result_nothing_is_called_the_fastest(guest, ada, graphs):
-    version = factories.listed(ada, factories.model(ada, "plain"))
+    version = factories.version(ada, factories.model(ada, "plain"))
     html = guest.page("/models?sort=fastest")
     assert "No measurements yet" in html
     assert "Models are listed newest first" in html
@@ -120,7 +122,7 @@ def test_without_any_result_nothing_is_called_the_fastest(guest, ada, graphs):
 
 
 def test_home_calls_nothing_fast_that_is_only_noisy(guest, ada):
-    version = factories.listed(ada, factories.model(ada, "plain"))
+    version = factories.version(ada, factories.model(ada, "plain"))
     proven.conformance(version, [proven.measure("reference")])
     timed.benchmark(version, spread=0.3)
     factories.work()
@@ -164,7 +166,7 @@ def test_from_home_to_the_fastest_small_model_that_passes(guest, made, graphs):
 
 
 def test_a_hub_without_measurements_promises_none(guest, ada):
-    listed(ada, "alone")
+    model_version(ada, "alone")
     assert "Fastest small models" not in guest.page("/")
     html = guest.page("/models?sort=fastest")
     assert 'id="on"' not in html
@@ -181,7 +183,7 @@ def test_a_page_asks_as_much_whatever_was_measured(guest, made, ada):
     paths = ("/", "/models", f"/models?{HERE}&sort=fastest", f"/models?max_bytes=1000000&{HERE}")
     before = [asked(path) for path in paths]
     for index in range(3):
-        measured(listed(ada, f"more-{index}"), 3.0)
+        measured(model_version(ada, f"more-{index}"), 3.0)
     assert [asked(path) for path in paths] == before
 
 

@@ -48,8 +48,8 @@ def fields(page):
     sent = {}
     for name, value, area, text, select, options in _CONTROL.findall(form):
         if select:
-            chosen = re.search(r'value="([^"]*)" selected', options)
-            sent[select] = chosen[1] if chosen else ""
+            choice = re.search(r'value="([^"]*)" selected', options)
+            sent[select] = choice[1] if choice else ""
         else:
             sent[name or area] = entities.unescape(value or text)
     return sent

@@ -21,8 +21,8 @@ HOME = "http://testserver"
 @shared.rows
 def start():
     ada = factories.somebody("ada")
-    factories.listed(ada, factories.model(ada, "secret", visibility="private"))
-    return factories.listed(ada)
+    factories.version(ada, factories.model(ada, "secret", visibility="private"))
+    return factories.version(ada)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_the_feed_of_a_list_has_what_its_reader_may_see(guest, version):
 
 
 def test_a_model_without_a_summary_is_in_the_feed(guest, ada):
-    factories.listed(ada, factories.model(ada, "bare", summary=""), card="")
+    factories.version(ada, factories.model(ada, "bare", summary=""), card="")
     assert "" in SearchDocument.objects.values_list("latest__summary", flat=True)
     assert entries(guest, "/models.atom") == [("ada/bare@1", f"{HOME}/models/ada/bare/v/1")]
 
@@ -72,7 +72,7 @@ def test_pages_name_their_feeds(guest, version, graphs):
 
 def test_the_feed_of_a_model_has_its_published_versions(guest, version):
     factories.draft(version.created_by, version.model)
-    second = factories.listed(version.created_by, version.model, message="Trained \x0b longer")
+    second = factories.version(version.created_by, version.model, message="Trained \x0b longer")
     versions.yank(actor=version.created_by, version=version, reason="Wrong.")
     address = "/models/ada/net/versions.atom"
     assert entries(guest, address) == [
@@ -94,7 +94,7 @@ def test_sitemaps_list_public_models_alone(guest, version, monkeypatch):
     for missing in ("/sitemap-2.xml", "/sitemap-0.xml"):
         assert guest.get(missing).status_code == 404
     monkeypatch.setattr(public_models, "PAGE", 1)
-    factories.listed(version.created_by, factories.model(version.created_by, "more"))
+    factories.version(version.created_by, factories.model(version.created_by, "more"))
     newest = parsed(guest.get("/sitemap-1.xml").content)  # at once, on the last page
     assert [one.text.rpartition("/")[2] for one in newest.iter(f"{MAP}loc")] == ["net", "more"]
     public_counts.forget()

@@ -86,7 +86,7 @@ def test_suggestions_mark_what_matches(guest, reader, two):
 def test_suggestions_ask_little(guest, ada, two):
     before = queries(guest, "/models/suggest?q=resnet")
     for index in range(9):
-        factories.listed(ada, factories.model(ada, f"resnet-{index}"))
+        factories.version(ada, factories.model(ada, f"resnet-{index}"))
     assert queries(guest, "/models/suggest?q=resnet") == before <= 3
     assert len(suggested(guest, "resnet")) == 8
     assert queries(guest, "/models/suggest?q=resnwt") <= 7
@@ -165,5 +165,5 @@ def test_filters_are_closed_but_for_the_first_and_what_is_chosen(guest, two):
     closed = groups("/models")
     assert [name for name, is_open in closed if is_open] == ["task"]
     assert len(closed) > 4
-    chosen = groups("/models?license=apache-2.0")
-    assert [name for name, is_open in chosen if is_open] == ["task", "license"]
+    licence_groups = groups("/models?license=apache-2.0")
+    assert [name for name, is_open in licence_groups if is_open] == ["task", "license"]

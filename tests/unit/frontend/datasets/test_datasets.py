@@ -25,9 +25,9 @@ FORM = {
 
 def test_the_list_counts_what_the_reader_may_see(ada, guest, reader):
     factories.dataset(ada, "stones", title="Many stones")
-    factories.listed(ada, card=CARD)
+    factories.version(ada, card=CARD)
     private = factories.model(ada, "hidden", visibility="private")
-    factories.listed(ada, private, card=CARD)
+    factories.version(ada, private, card=CARD)
     shown = guest.page("/datasets?q=many")
     assert "Many stones" in shown
     assert '<td class="num">1</td></tr>' in shown
@@ -44,7 +44,7 @@ def test_the_list_takes_few_queries(ada, guest, django_assert_max_num_queries):
 
 def test_one_page_links_the_models_and_they_link_it(ada, guest, graphs):
     factories.dataset(ada, "stones", description="Pictures of stones.")
-    factories.listed(ada, card=CARD)
+    factories.version(ada, card=CARD)
     page = guest.page("/datasets/stones")
     assert 'href="/models/ada/net/v/1"' in page
     assert "Pictures of stones." in page

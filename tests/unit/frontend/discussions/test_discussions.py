@@ -35,7 +35,7 @@ def start():
     """Ada's public model net with version 1; Bob, anybody; Eve, a writer of Ada's namespace."""
     ada, bob, eve = (factories.user(name) for name in ("ada", "bob", "eve"))
     model = factories.model(ada)
-    version = factories.listed(ada, model)
+    version = factories.version(ada, model)
     Membership.objects.create(namespace=model.namespace, user=eve, role="writer")
     return ada, bob, eve, model, version
 

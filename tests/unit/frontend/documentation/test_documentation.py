@@ -40,8 +40,8 @@ def test_every_page_is_shown_and_its_links_lead_somewhere(client, anchors, name)
 
 
 def test_every_file_is_in_the_navigation(client):
-    listed = {link.address for group in documents.navigation() for link in group.links}
-    assert listed == {documents.address(name) for name in NAMES if name and "/" not in name}
+    addresses = {link.address for group in documents.navigation() for link in group.links}
+    assert addresses == {documents.address(name) for name in NAMES if name and "/" not in name}
     shown = client.get("/docs/decisions").content.decode()
     for name in NAMES:
         if name.startswith("decisions/"):

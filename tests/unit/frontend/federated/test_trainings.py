@@ -56,8 +56,8 @@ def text(answer):
 
 
 def test_everybody_sees_counts_and_nobody_else_pseudonyms(ada):
-    listed = text(Client().get("/trainings"))
-    assert "ada/net, training 1" in listed
+    page = text(Client().get("/trainings"))
+    assert "ada/net, training 1" in page
     shown = text(Client().get(PAGE))
     assert "Digits at home" in shown
     assert "No differential privacy: training 1 added no noise" in shown
@@ -118,7 +118,7 @@ def test_measured_accuracy_of_released_rounds_is_drawn(ada, start):
     evaluated.stones(ada)
     model = RegisteredModel.objects.get()
     Round.objects.filter(number=1).update(
-        version=factories.listed(ada, model, card=f"{factories.CARD}\nMore.\n")
+        version=factories.version(ada, model, card=f"{factories.CARD}\nMore.\n")
     )
     assert "Measured" not in text(Client().get(PAGE))
     for number, value in ((1, 0.5), (2, 0.75)):
@@ -235,7 +235,7 @@ def test_rounds_are_read_page_by_page_with_a_fixed_number_of_queries(
     with django_assert_max_num_queries(12):
         whole = text(Client().get(PAGE))
     assert "rounds/1" in whole
-    monkeypatch.setattr("frontend.pages.federated.views.LISTED", 1)
+    monkeypatch.setattr("frontend.pages.federated.views.PAGE", 1)
     first = text(Client().get(PAGE))
     assert 'rel="next"' in first
     assert "trainings/1/rounds/1" not in first

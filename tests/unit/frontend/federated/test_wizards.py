@@ -164,9 +164,9 @@ def test_a_stranger_opens_a_link_and_joins(ada):
     link, code = invited(browser)
     row = Invite.objects.get()
     assert (row.uses, row.group) == (1, "ward 7")
-    listed = text(browser.get(f"{PAGE}/invite"))
-    assert "ward 7" in listed
-    assert code not in listed
+    page = text(browser.get(f"{PAGE}/invite"))
+    assert "ward 7" in page
+    assert code not in page
     shown = Client().get(link)
     assert (shown["Cache-Control"], shown["Referrer-Policy"]) == ("no-store", "no-referrer")
     assert (

@@ -87,7 +87,7 @@ def test_a_model_that_nobody_has_prepared_says_so(api, ada):
 
 
 def test_a_private_model_shows_no_costs(api, ada, bob):
-    drawn.draw(factories.listed(ada))
+    drawn.draw(factories.version(ada))
     RegisteredModel.objects.update(visibility="private")
     missing = api(bob).get("models/ada/nothing/versions/1/costs").json()
     hidden = api(bob).get(COSTS).json()
@@ -96,7 +96,7 @@ def test_a_private_model_shows_no_costs(api, ada, bob):
 
 
 def test_a_file_with_other_content_is_no_table(guest, ada):
-    drawn.draw(factories.listed(ada, contents={"model.onnx": samples.unknown_domain()}))
+    drawn.draw(factories.version(ada, contents={"model.onnx": samples.unknown_domain()}))
     shown = text(guest.page(GRAPH))
     assert "Operations not counted: " in shown
     assert re.search(r"Multiply-accumulate operations\s+at least ", shown)
@@ -113,8 +113,8 @@ def test_lists_filter_and_sort_by_what_a_run_costs(api, guest, ada):
     for bound, count in ((f"max_macs={macs}", 1), (f"max_macs={macs - 1}", 0),
                          (f"max_memory={memory}", 1), (f"max_memory={memory - 1}", 0)):  # fmt: skip
         assert api().get(f"models?{bound}").json()["count"] == count
-    listed = api().get("models?sort=macs").json()["items"]
-    assert [row["name"] for row in listed] == ["net"]
+    rows = api().get("models?sort=macs").json()["items"]
+    assert [row["name"] for row in rows] == ["net"]
     facets = api().get("models?facets=max_macs&facets=max_memory").json()["facets"]
     assert facets["max_macs"][0] == {"value": "10000000", "count": 1}
     assert facets["max_memory"][0] == {"value": "10000000", "count": 1}
@@ -125,7 +125,7 @@ def test_lists_filter_and_sort_by_what_a_run_costs(api, guest, ada):
 
 
 def test_a_model_with_unknown_costs_is_in_no_list_of_cheap_ones(api, ada):
-    drawn.draw(factories.listed(ada, contents={"model.onnx": samples.unknown_domain()}))
+    drawn.draw(factories.version(ada, contents={"model.onnx": samples.unknown_domain()}))
     assert api().get("models").json()["count"] == 1
     assert api().get("models?max_macs=10000000000").json()["count"] == 0
 
@@ -134,16 +134,16 @@ def test_a_model_with_unknown_costs_is_in_no_list_of_cheap_ones(api, ada):
 def test_pages_of_an_order_by_costs_follow_each_other_for_everyone(api, ada, sort):
     """Own models are merged with public ones, from the columns that a list shows."""
     for place in range(4):
-        version = factories.listed(ada, factories.model(ada, f"net{place}"))
+        version = factories.version(ada, factories.model(ada, f"net{place}"))
         version.variants.update(macs=100 - place, memory_bytes=100 - place)
         documents.refresh(version.model_id)
     RegisteredModel.objects.filter(name="net1").update(visibility="private")
     documents.refresh(RegisteredModel.objects.get(name="net1").pk)
     for client, names in ((api(), ["net3", "net2", "net0"]),
                           (api(ada), ["net3", "net2", "net1", "net0"])):  # fmt: skip
-        listed, path = [], f"models?sort={sort}&limit=1"
+        order, path = [], f"models?sort={sort}&limit=1"
         while path:
             body = client.get(path).json()
-            listed += [row["name"] for row in body["items"]]
+            order += [row["name"] for row in body["items"]]
             path = (body["next"] or "").partition("/api/v1/")[2]
-        assert listed == names
+        assert order == names

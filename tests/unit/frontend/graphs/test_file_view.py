@@ -153,9 +153,9 @@ def test_a_card_is_a_page_and_its_source_is_text(guest, version):
 
 def test_names_of_any_shape(guest, ada):
     strange = 'a folder/ü "x" & <y>\'.txt'
-    factories.listed(ada, contents={"model.onnx": samples.mlp(), strange: b"hello"})
-    listed = guest.page(f"{PAGE}/files")
-    url = re.search(r'href="([^"]*/view/a%20folder[^"]*)"', listed)[1]
+    factories.version(ada, contents={"model.onnx": samples.mlp(), strange: b"hello"})
+    files_page = guest.page(f"{PAGE}/files")
+    url = re.search(r'href="([^"]*/view/a%20folder[^"]*)"', files_page)[1]
     page = guest.page(unescape(url))
     assert "hello" in page
     assert "<y>" not in page
@@ -283,7 +283,7 @@ def test_a_list_of_another_shape_is_no_error():
 
 
 def test_of_a_private_model_nothing_is_told(guest, reader, ada, bob):
-    factories.listed(ada, factories.model(ada, visibility="private"), contents=CONTENTS)
+    factories.version(ada, factories.model(ada, visibility="private"), contents=CONTENTS)
     other = Reader()
     other.force_login(bob)
     for somebody in (guest, other):
@@ -321,8 +321,8 @@ def test_of_a_withdrawn_version_files_are_gone(guest, reader, ada, version):
 
 def test_files_say_in_which_version_they_came(guest, reader, ada):
     kept = {"model.onnx": samples.mlp(), "same.txt": b"same"}
-    first = factories.listed(ada, contents=kept | {"other.txt": b"one"})
-    factories.listed(ada, first.model, contents=kept | {"other.txt": b"two", "new.txt": b"one"})
+    first = factories.version(ada, contents=kept | {"other.txt": b"one"})
+    factories.version(ada, first.model, contents=kept | {"other.txt": b"two", "new.txt": b"one"})
     with CaptureQueriesContext(connection) as asked:
         page = guest.page("/models/ada/net/v/2/files")
     rows = dict(re.findall(r'(?s)view/([a-z.]+)">.*?<td class="num">(version \d)', page))
@@ -336,7 +336,7 @@ def test_files_say_in_which_version_they_came(guest, reader, ada):
 
 def test_a_draft_that_others_do_not_see_is_not_named(guest, ada, reader):
     draft = factories.draft(ada, contents={"model.onnx": samples.mlp(), "x.txt": b"x"})
-    factories.listed(ada, draft.model, contents={"model.onnx": samples.mlp(), "x.txt": b"x"})
+    factories.version(ada, draft.model, contents={"model.onnx": samples.mlp(), "x.txt": b"x"})
     assert "version 2" in words(guest.page("/models/ada/net/v/2/files"))
     assert 'view/x.txt">x.txt</a></th>' in guest.page("/models/ada/net/v/2/files")
     said = re.search(r"(?s)x\.txt</a>.*?(version \d)", guest.page("/models/ada/net/v/2/files"))[1]

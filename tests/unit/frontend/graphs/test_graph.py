@@ -85,7 +85,7 @@ def test_every_node_with_inputs_outputs_and_attributes(guest, graph):
 
 
 def test_search_operators_and_pages_are_links_and_a_form(guest, ada):
-    drawn.draw(factories.listed(ada, contents={"model.onnx": chain(450)}))
+    drawn.draw(factories.version(ada, contents={"model.onnx": chain(450)}))
     page = guest.page(GRAPH)
     assert len(rows(page)) == network.PAGE
     assert "1 to 200 of 450" in words(page)
@@ -107,7 +107,7 @@ def test_search_operators_and_pages_are_links_and_a_form(guest, ada):
 def test_a_word_of_a_stranger_is_text(guest, ada):
     node = helper.make_node("Relu", ["x"], ["y"], "<script>alert(1)</script>")
     contents = {"model.onnx": samples.model([node]).SerializeToString()}
-    drawn.draw(factories.listed(ada, contents=contents))
+    drawn.draw(factories.version(ada, contents=contents))
     page = guest.page(f"{GRAPH}?q=%3Cscript%3Ealert")
     assert "<script>alert" not in page
     assert len(rows(page)) == 1
@@ -272,7 +272,7 @@ def problem(answer, name):
 
 
 def test_of_a_private_model_nothing_is_told(guest, reader, ada, bob):
-    version = factories.listed(ada, factories.model(ada, visibility="private"))
+    version = factories.version(ada, factories.model(ada, visibility="private"))
     drawn.draw(version)
     other = Reader()
     other.force_login(bob)
@@ -303,7 +303,7 @@ def test_a_gated_model_shows_nodes_and_keeps_small_weights(guest, reader, ada):
     leak = helper.make_node("LeakyRelu", ["c"], ["y"], "leak", alpha=0.4375)
     shape = helper.make_node("Flatten", ["c"], ["f"], "flat", axis=1)
     contents = {"model.onnx": samples.model([bias, leak, shape]).SerializeToString()}
-    drawn.draw(factories.listed(ada, contents=contents))
+    drawn.draw(factories.version(ada, contents=contents))
     RegisteredModel.objects.update(gate="manual")
     page = guest.page(GRAPH)
     assert len(rows(page)) == 3
@@ -325,8 +325,8 @@ def test_a_gated_model_shows_nodes_and_keeps_small_weights(guest, reader, ada):
 @pytest.fixture
 def two(ada):
     """Two versions, the later with one more node and one other attribute."""
-    first = factories.listed(ada, contents={"model.onnx": chain(4)})
-    again = factories.listed(ada, first.model, contents={"model.onnx": chain(6)})
+    first = factories.version(ada, contents={"model.onnx": chain(4)})
+    again = factories.version(ada, first.model, contents={"model.onnx": chain(6)})
     return first.variants.get(), again.variants.get()
 
 
@@ -385,8 +385,8 @@ def test_both_graphs_open_side_by_side_once_they_are_drawn(guest, reader, ada, t
 
 
 def test_lists_are_cut_and_continued(guest, reader, ada):
-    first = factories.listed(ada, contents={"model.onnx": chain(2)})
-    again = factories.listed(ada, first.model, contents={"model.onnx": chain(302)})
+    first = factories.version(ada, contents={"model.onnx": chain(2)})
+    again = factories.version(ada, first.model, contents={"model.onnx": chain(302)})
     reader.post(DIFF)
     drawn.compare(first.variants.get(), again.variants.get())
     page = guest.page(DIFF)
@@ -441,9 +441,9 @@ SECRETS = ("0.2578", "0.6328", "0.4375", "0.5625")
 
 
 def test_a_gated_difference_keeps_small_weights(guest, reader, api, ada, bob):
-    first = factories.listed(ada, contents={"model.onnx": weighed(0.2578125, alpha=0.4375)})
+    first = factories.version(ada, contents={"model.onnx": weighed(0.2578125, alpha=0.4375)})
     contents = {"model.onnx": weighed(0.6328125, alpha=0.5625)}
-    again = factories.listed(ada, first.model, contents=contents)
+    again = factories.version(ada, first.model, contents=contents)
     RegisteredModel.objects.update(gate="manual")
     reader.post(DIFF)
     job = drawn.compare(first.variants.get(), again.variants.get())

@@ -18,7 +18,7 @@ SETTINGS = "/models/ada/net/settings"
 @shared.rows
 def start():
     ada = factories.somebody("ada")
-    return factories.listed(ada, factories.model(ada, summary="A small net."))
+    return factories.version(ada, factories.model(ada, summary="A small net."))
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_a_model_is_deleted_by_its_name(reader, guest, version):
 
 
 def test_a_model_is_described_on_its_settings(reader, ada):
-    factories.listed(ada, card="")
+    factories.version(ada, card="")
     told = {
         "form": "describe",
         "license": "mit",
@@ -136,7 +136,7 @@ def test_a_model_is_described_on_its_settings(reader, ada):
 
 
 def test_a_task_of_no_list_is_kept(reader, ada):
-    factories.listed(ada, factories.model(ada, task="guess-the-weather"), card="")
+    factories.version(ada, factories.model(ada, task="guess-the-weather"), card="")
     told = {"form": "describe", "task": "guess-the-weather", "summary": "It guesses."}
     assert reader.post(SETTINGS, told).status_code == 302
     assert RegisteredModel.objects.get().task == "guess-the-weather"

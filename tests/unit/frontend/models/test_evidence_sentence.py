@@ -21,7 +21,7 @@ PAGE = "/models/ada/net/v/1"
 
 @shared.rows
 def start():
-    return factories.listed(factories.somebody("ada"))
+    return factories.version(factories.somebody("ada"))
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_states_without_evidence(guest, reader, ada, version):
 
 
 def test_restricted_files_lead_to_the_request(guest, ada):
-    version = factories.listed(ada, factories.model(ada, "gated", gate="manual"))
+    version = factories.version(ada, factories.model(ada, "gated", gate="manual"))
     assert version.model.is_gated
     tone, words, urls = sentence(guest.page("/models/ada/gated/v/1"))
     assert (tone, words) == ("", "Files are restricted: request access.")
@@ -191,7 +191,7 @@ def test_restricted_files_lead_to_the_request(guest, ada):
 
 
 def test_a_version_of_several_models_says_which(guest, ada):
-    version = factories.listed(ada, factories.model(ada, "pair"))
+    version = factories.version(ada, factories.model(ada, "pair"))
     first = version.variants.get()
     first.pk, first.name, first.entry = (
         None,

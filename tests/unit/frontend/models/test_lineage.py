@@ -33,14 +33,14 @@ def tree(relatives):
 def based(owner, name, on, relation="finetune", **model):
     said = on if isinstance(on, list) else [on]
     card = f"---\nbase_model: {said}\nbase_model_relation: {relation}\n---\n# {name}\n"
-    return factories.listed(owner, factories.model(owner, name, **model), card=card)
+    return factories.version(owner, factories.model(owner, name, **model), card=card)
 
 
 @shared.rows
 def start():
     """root <- mid <- net <- quant <- deep, and net <- tuned; variants beside them."""
     ada, bob = factories.somebody("ada"), factories.somebody("bob")
-    root = factories.listed(bob, factories.model(bob, "root"))
+    root = factories.version(bob, factories.model(bob, "root"))
     mid = based(bob, "mid", "bob/root")
     net = based(ada, "net", ["bob/mid@1", "https://example.com/model", "meta/elsewhere"])
     quant = based(bob, "quant", "ada/net@1", "quantized")
@@ -78,7 +78,7 @@ def test_both_sides_with_their_relations(guest, family):
 
 def test_hidden_neighbours_are_as_if_they_were_not(guest, reader, ada, bob):
     based(bob, "below", "ada/net@1", visibility="private")
-    factories.listed(bob, factories.model(bob, "above", visibility="private"))
+    factories.version(bob, factories.model(bob, "above", visibility="private"))
     version = based(ada, "net", ["bob/above@1", "bob/nothing@1"])
     for actor in (guest, reader):
         page = actor.page(PAGE)
@@ -125,9 +125,9 @@ def test_a_version_that_names_itself_is_no_ancestor_of_itself(guest, ada):
 
 
 def test_a_name_without_a_number_means_the_newest_before(ada):
-    first = factories.listed(ada, factories.model(ada, "root"))
+    first = factories.version(ada, factories.model(ada, "root"))
     net = based(ada, "net", "ada/root")
-    second = factories.listed(ada, first.model)
+    second = factories.version(ada, first.model)
     later = based(ada, "later", "ADA/Root")
     assert tree(graph_relatives.ancestors(ada, net).relatives) == {"ada/root@1": {}}
     assert tree(graph_relatives.ancestors(ada, later).relatives) == {"ada/root@2": {}}
@@ -136,7 +136,7 @@ def test_a_name_without_a_number_means_the_newest_before(ada):
 
 
 def test_a_name_of_another_namespace_means_a_model_once_a_maintainer_confirms_it(ada, bob):
-    root = factories.listed(bob, factories.model(bob, "root"))
+    root = factories.version(bob, factories.model(bob, "root"))
     net = based(ada, "net", "bob/root")
     (one,) = graph_relatives.ancestors(ada, net).relatives
     assert (one.version, one.address) == (None, "")
@@ -145,7 +145,7 @@ def test_a_name_of_another_namespace_means_a_model_once_a_maintainer_confirms_it
     assert tree(graph_relatives.ancestors(ada, net).relatives) == {"bob/root@1": {}}
     assert tree(graph_relatives.descendants(ada, root).relatives) == {"ada/net@1": {}}
     # What a name was confirmed to mean goes before the model that has the name.
-    other = factories.listed(bob, factories.model(bob, "other"))
+    other = factories.version(bob, factories.model(bob, "other"))
     names.confirm(ada, model=net.model, kind="model", name="bob/root", target="bob/other")
     assert tree(graph_relatives.ancestors(ada, net).relatives) == {"bob/root": {}}
     # That one came after the version that names it.
@@ -156,7 +156,7 @@ def test_a_name_of_another_namespace_means_a_model_once_a_maintainer_confirms_it
 def test_a_confirmed_base_that_a_reader_may_not_see_is_a_name(ada, bob):
     factories.namespace(ada, "lab")
     hidden = factories.model(ada, "secret", slug="lab", visibility="private")
-    factories.listed(ada, hidden)
+    factories.version(ada, hidden)
     net = based(ada, "net", "lab/secret")
     names.confirm(ada, model=net.model, kind="model", name="lab/secret", target="lab/secret")
     assert tree(graph_relatives.ancestors(ada, net).relatives) == {"lab/secret@1": {}}
@@ -165,7 +165,7 @@ def test_a_confirmed_base_that_a_reader_may_not_see_is_a_name(ada, bob):
 
 
 def test_a_moved_model_keeps_its_family(ada):
-    root = factories.listed(ada, factories.model(ada, "root"))
+    root = factories.version(ada, factories.model(ada, "root"))
     net = based(ada, "net", "ada/root")
     registered_models.move(ada, model=root.model, namespace=root.model.namespace, name="moved")
     root = Version.objects.get(pk=root.pk)
@@ -174,10 +174,10 @@ def test_a_moved_model_keeps_its_family(ada):
 
 
 def test_versions_of_one_descendant_are_one_row(guest, ada, bob):
-    factories.listed(ada, factories.model(ada, "net"))
+    factories.version(ada, factories.model(ada, "net"))
     quant = based(bob, "quant", "ada/net@1", "quantized")
     card = "---\nbase_model: ada/net@1\n---\n# again\n"
-    factories.listed(bob, quant.model, card=card)
+    factories.version(bob, quant.model, card=card)
     said = words(f"<main{side(guest.page(PAGE), 'below')}")
     assert "bob/quant@2" in said
     assert "and 1 earlier version" in said
@@ -214,7 +214,7 @@ def side_words(page, name):
 
 
 def test_drafts_have_ancestors_and_no_descendants(reader, guest, ada, bob):
-    factories.listed(bob, factories.model(bob, "root"))
+    factories.version(bob, factories.model(bob, "root"))
     factories.draft(ada, card="---\nbase_model: bob/root@1\n---\n# x\n")
     page = reader.page(PAGE)
     assert "bob/root@1" in side(page, "above")

@@ -63,7 +63,7 @@ def test_a_summary_that_the_font_lacks_is_left_out():
 class TestOfAVersion:
     @pytest.fixture
     def version(self, ada):
-        return factories.listed(ada)
+        return factories.version(ada)
 
     def test_it_leads_with_what_the_page_leads_with(self, version):
         proven.conformance(version, [proven.measure("reference", datasets=16)])

@@ -28,7 +28,7 @@ def add(ada, settings):
 
 
 def test_evidence_of_the_source_is_stated_by_it(guest, ada, settings):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     record = VersionRecord(
         number=1, state="published", label="", message="", branch="main", reason="",
         commit_id="c" * 40, manifest_sha256=version.manifest_sha256, author=HOSTILE,
@@ -50,12 +50,12 @@ def test_evidence_of_the_source_is_stated_by_it(guest, ada, settings):
 
 
 def test_a_version_made_here_has_no_source(guest, ada):
-    factories.listed(ada)
+    factories.version(ada)
     assert "Mirrored from" not in guest.page("/models/ada/net/v/1/provenance")
 
 
 def test_a_source_that_changes_a_version_is_a_conflict_and_its_origin_stays(ada):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     row = MirroredVersion.objects.create(
         model=version.model, number=1, version=version, state="stored", url=SOURCE, ref="zoo/net",
         manifest_sha256=version.manifest_sha256, commit_id="c" * 40,

@@ -39,8 +39,8 @@ def words(page):
 
 
 def sentences(page):
-    listed = page.partition('<ul class="told">')[2].partition("</ul>")[0]
-    return [words(f"<main{part}") for part in listed.split("<li>")[1:]]
+    entries = page.partition('<ul class="told">')[2].partition("</ul>")[0]
+    return [words(f"<main{part}") for part in entries.split("<li>")[1:]]
 
 
 def questions(page):
@@ -53,8 +53,8 @@ def questions(page):
 def test_who_made_what_from_what_and_who_says_so(guest, ada, graphs):
     factories.dataset(ada)
     admin = factories.admin()
-    base = factories.listed(admin, factories.model(admin, "base", slug="zoo"))
-    factories.listed(ada, card=CARD)
+    base = factories.version(admin, factories.model(admin, "base", slug="zoo"))
+    factories.version(ada, card=CARD)
     page = guest.page(PAGE)
     said = sentences(page)
     assert any("ada created this version" in one and "recorded" in one for one in said)
@@ -79,7 +79,7 @@ def test_who_made_what_from_what_and_who_says_so(guest, ada, graphs):
 
 def test_each_question_finds_what_its_sentence_says(guest, ada, graphs):
     factories.dataset(ada)
-    version = factories.listed(ada, card=CARD)
+    version = factories.version(ada, card=CARD)
     proven.upgrade(version, b"upgraded")
     store = pyoxigraph.Store()
     store.load(negotiation.of_version(version).encode(), format=pyoxigraph.RdfFormat.N_QUADS)
@@ -95,7 +95,7 @@ def test_each_question_finds_what_its_sentence_says(guest, ada, graphs):
 
 
 def test_what_the_hub_derived_leads_to_its_job(guest, ada, graphs):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     made = proven.upgrade(version, b"upgraded")
     page = guest.page(PAGE)
     assert (
@@ -106,7 +106,7 @@ def test_what_the_hub_derived_leads_to_its_job(guest, ada, graphs):
 
 
 def test_what_nobody_said_is_said(guest, ada, graphs):
-    factories.listed(ada)
+    factories.version(ada)
     said = words(guest.page(PAGE))
     for missing in (
         "Authors not declared.",
@@ -158,7 +158,7 @@ def test_a_card_of_any_shape_is_no_error(reader, ada):
 
 
 def test_a_private_model_has_no_questions_and_no_strangers(guest, reader, ada, bob):
-    factories.listed(ada, factories.model(ada, visibility="private"), card=CARD)
+    factories.version(ada, factories.model(ada, visibility="private"), card=CARD)
     page = reader.page(PAGE)
     assert questions(page) == []
     assert "have no query links" in words(page)
@@ -169,11 +169,11 @@ def test_a_private_model_has_no_questions_and_no_strangers(guest, reader, ada, b
 
 
 def test_a_hidden_base_is_text_as_one_that_never_was(guest, ada, bob, graphs):
-    factories.listed(bob, factories.model(bob, "secret", visibility="private"))
+    factories.version(bob, factories.model(bob, "secret", visibility="private"))
     pages = []
     for index, name in enumerate(("bob/secret", "bob/nothin"), start=1):
         model = factories.model(ada, f"net{index}")
-        factories.listed(ada, model, card=CARD.replace("zoo/base", f"{name}@1"))
+        factories.version(ada, model, card=CARD.replace("zoo/base", f"{name}@1"))
         for tab in ("provenance", "lineage"):
             page = guest.page(f"/models/ada/net{index}/v/1/{tab}")
             assert f"{name}@1" in words(page)
@@ -186,7 +186,7 @@ def test_a_hidden_base_is_text_as_one_that_never_was(guest, ada, bob, graphs):
 
 
 def test_of_a_withdrawn_version_the_graph_is_gone(guest, ada):
-    version = factories.listed(ada, card=CARD)
+    version = factories.version(ada, card=CARD)
     versions.withdraw(ada, version=version, reason="It was wrong.")
     page = guest.page(PAGE)
     assert questions(page) == []
@@ -195,7 +195,7 @@ def test_of_a_withdrawn_version_the_graph_is_gone(guest, ada):
 
 
 def test_questions_to_the_database_do_not_grow_with_variants(guest, ada, graphs):
-    version = factories.listed(ada, card=CARD)
+    version = factories.version(ada, card=CARD)
     counts = []
     for content in (b"one", b"two", b"three"):
         proven.convert(version, content, recipe=f"int8{content.decode()}")

@@ -15,7 +15,7 @@ GRID = power.grid("FRA")
 
 @shared.rows
 def start():
-    return factories.listed(factories.somebody("ada"))
+    return factories.version(factories.somebody("ada"))
 
 
 @pytest.fixture

@@ -20,16 +20,16 @@ SHEETS = sorted(STATIC.glob("*.css"))
 
 def test_vendored_files_are_the_ones_they_claim_to_be():
     vendor = STATIC / "vendor"
-    listed = {"vendor.json"}
+    paths = {"vendor.json"}
     for package in json.loads((vendor / "vendor.json").read_text()):
         assert {"name", "version", "origin", "license"} <= package.keys()
         assert "SIL Open Font License" in (vendor / package["license_file"]).read_text()
-        listed.add(package["license_file"])
+        paths.add(package["license_file"])
         for path, sha256 in package["files"].items():
             assert hashlib.sha256((vendor / path).read_bytes()).hexdigest() == sha256
-            listed.add(path)
+            paths.add(path)
     present = {str(path.relative_to(vendor)) for path in vendor.rglob("*") if path.is_file()}
-    assert present == listed
+    assert present == paths
 
 
 def _sheets(template):

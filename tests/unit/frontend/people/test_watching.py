@@ -22,7 +22,7 @@ ACT, PAGE = "/models/ada/net/interest", "/models/ada/net"
 @rows
 def start():
     ada = factories.user("ada")
-    return ada, factories.listed(ada, factories.model(ada), message="Retrained")
+    return ada, factories.version(ada, factories.model(ada), message="Retrained")
 
 
 @pytest.fixture

@@ -188,7 +188,7 @@ def test_evidence_names_its_data_its_environment_and_a_way_to_repeat_it(guest, a
         f"{folder}/output_0.pb": b"2",
         f"{folder}0/input_0.pb": b"of another set",
     }
-    factories.listed(ada, factories.model(ada, "tested"), contents)
+    factories.version(ada, factories.model(ada, "tested"), contents)
     of = Version.objects.get(model__name="tested")
     outputs = [proven.figures(), proven.figures(dataset="generated")]
     found = proven.conformance(of, [proven.measure("reference", outputs=outputs, datasets=2)])

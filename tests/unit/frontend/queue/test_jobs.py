@@ -85,7 +85,7 @@ def test_the_hubs_own_job_is_cancelled_by_administrators(reader, admin):
 
 
 def test_every_kind_leads_to_what_it_made(guest, ada):
-    version = factories.listed(ada, contents={"model.onnx": samples.mlp()})
+    version = factories.version(ada, contents={"model.onnx": samples.mlp()})
     result = timed.benchmark(version, deliver=False)
     page = guest.page(f"/jobs/{result.job_id}")
     assert f'href="/models/ada/net/v/1/benchmarks/{result.pk}"' in page
@@ -94,7 +94,7 @@ def test_every_kind_leads_to_what_it_made(guest, ada):
     job = Job.objects.get(kind="conformance", state="succeeded")
     page = guest.page(f"/jobs/{job.pk}")
     assert '<a href="/models/ada/net/v/1/conformance?variant=default">2 results on ONNX R' in page
-    later = factories.listed(ada, version.model)
+    later = factories.version(ada, version.model)
     job = timed.comparison(later, version, slower=1.3, deliver=False)
     job = getattr(job, "job", job)
     page = guest.page(f"/jobs/{job.pk}")
@@ -103,7 +103,7 @@ def test_every_kind_leads_to_what_it_made(guest, ada):
 
 
 def test_a_run_leads_to_its_outputs(reader, ada):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     job = Job(
         kind=Job.TRYOUT, version=version, state="succeeded", input={"variant": "default"}, entry="x"
     )

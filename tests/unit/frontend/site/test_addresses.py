@@ -42,7 +42,7 @@ def test_printed_addresses_lead_to_pages(version, address, page, graphs):
 
 
 def test_what_is_not_there_is_a_page_that_says_so(version, ada, bob):
-    factories.listed(ada, factories.model(ada, "hidden", visibility="private"))
+    factories.version(ada, factories.model(ada, "hidden", visibility="private"))
     reader = Client(headers={"Accept": "text/html"})
     reader.force_login(bob)
     for address in (

@@ -37,7 +37,7 @@ def test_an_empty_hub_says_the_next_step(guest):
 
 
 def test_without_any_proof_the_newest_stand_there(guest, ada):
-    factories.listed(ada)
+    factories.version(ada)
     html = guest.page("/")
     assert "No model has passed on a runtime yet." in html
     assert names(html) == ["ada/net"]

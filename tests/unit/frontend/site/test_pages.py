@@ -257,7 +257,7 @@ def test_forms_are_kept_from_other_sites(ada, version):
 
 
 def test_a_published_version_whose_check_failed_says_so(guest, ada, graphs):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     address = f"/models/{version.model.ref}/v/1"
     assert "Checks failed." not in guest.page(address)
     version.checks.filter(kind="onnx").update(outcome="failed")
@@ -269,7 +269,7 @@ def test_a_published_version_whose_check_failed_says_so(guest, ada, graphs):
 def test_notes_above_ended_and_superseded_versions(guest, ada, version, graphs):
     from registry.versions.services import versions
 
-    factories.listed(ada, version.model)
+    factories.version(ada, version.model)
     assert "Superseded." in guest.page("/models/ada/net/v/1")
     versions.yank(ada, version=version, reason="Wrong labels.")
     html = guest.page("/models/ada/net/v/1")
@@ -285,10 +285,10 @@ def test_notes_above_ended_and_superseded_versions(guest, ada, version, graphs):
 
 def test_a_version_keeps_what_its_own_card_says(guest, ada, graphs):
     """An address that never changes shows no other version's licence, task or words."""
-    first = factories.listed(ada, card=factories.CARD)
+    first = factories.version(ada, card=factories.CARD)
     front = "license: mit\npipeline_tag: text-generation\ntags: [prose]\n"
     later = f"---\n{front}---\nIt writes now, a lot."
-    factories.listed(ada, first.model, card=later)
+    factories.version(ada, first.model, card=later)
     old = guest.page("/models/ada/net/v/1")
     head, _, body = old.partition('aria-label="Version pages"')
     assert "?license=apache-2.0" in head
@@ -304,7 +304,7 @@ def test_a_version_keeps_what_its_own_card_says(guest, ada, graphs):
 
 def test_a_silent_card_leaves_the_models_words(guest, ada, graphs):
     of = factories.model(ada, license="mit", task="text-generation", summary="It writes.")
-    factories.listed(ada, of, card="")
+    factories.version(ada, of, card="")
     html = guest.page("/models/ada/net/v/1")
     assert "?license=mit" in html
     assert "?task=text-generation" in html
@@ -379,8 +379,8 @@ def test_queries_do_not_grow_with_rows(reader, ada, version):
         before[path] = len(first)
     assert max(before.values()) <= 30
     for index in range(3):
-        factories.listed(ada, version.model)
-        factories.listed(ada, factories.model(ada, f"net-{index}"))
+        factories.version(ada, version.model)
+        factories.version(ada, factories.model(ada, f"net-{index}"))
     for path, count in before.items():
         with CaptureQueriesContext(connection) as then:
             reader.page(path)

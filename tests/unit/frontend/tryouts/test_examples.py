@@ -49,7 +49,7 @@ CONTENTS = {
 def version(ada):
     facts = {"inputs": [ROWS], "outputs": [SCORES]}
     model = factories.model(ada, "wines")
-    return factories.listed(ada, model, CONTENTS, facts=facts, card=CARD)
+    return factories.version(ada, model, CONTENTS, facts=facts, card=CARD)
 
 
 @pytest.fixture

@@ -292,7 +292,7 @@ def test_the_order_of_channels_is_declared_or_asked_for(guest, ada, config, meta
         "preprocessor_config.json": json.dumps(config).encode(),
     }
     facts = {"inputs": [PICTURE], "outputs": [SCORES], "metadata": metadata}
-    factories.listed(ada, factories.model(ada, "seen"), contents, facts=facts)
+    factories.version(ada, factories.model(ada, "seen"), contents, facts=facts)
     html = guest.page("/models/ada/seen/v/1/try")
     select = html.partition('data-set="channels"')[2].partition("</select>")[0]
     assert re.findall('<option value="([A-Za-z]+)" selected>', select) == [order] * bool(order)
@@ -322,7 +322,7 @@ def declared(ada):
         "preprocessor_config.json": json.dumps({"size": 32, "image_mean": [0.5] * 3}).encode(),
     }
     model = factories.model(ada, "seen")
-    return factories.listed(ada, model, contents, facts=facts, card=CARD)
+    return factories.version(ada, model, contents, facts=facts, card=CARD)
 
 
 def test_the_card_decides_before_other_files(ada, declared):

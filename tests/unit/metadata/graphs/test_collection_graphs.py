@@ -33,7 +33,7 @@ def part(name):
 def small(ada):
     """A collection with a public model, a private one and another public one."""
     for name in ("a", "b"):
-        factories.listed(ada, factories.model(ada, name))
+        factories.version(ada, factories.model(ada, name))
     space = Namespace.objects.get(slug="ada")
     made = services.create(ada, namespace=space, slug="small", title="Small models")
     secret = factories.model(ada, "secret", visibility="private")

@@ -69,7 +69,7 @@ def models(found):
     return list(dict.fromkeys(names))
 
 
-def listed(**asked):
+def titles(**asked):
     page = search.find(GUEST, Query(**asked), limit=100)
     return [document.title for document in page.items]
 
@@ -91,22 +91,22 @@ def test_carbon_of_training(store):
     assert told == [("ada/back", 0.007), ("ada/digits", 0.0205), ("ada/tiny", 1.5)]
     in_graphs = rows(store, "training-carbon")
     assert told == list(zip(models(in_graphs), [float(row[2]) for row in in_graphs], strict=True))
-    assert sorted(listed(evidence=("carbon",))) == sorted(models(in_graphs))
+    assert sorted(titles(evidence=("carbon",))) == sorted(models(in_graphs))
 
 
 def test_personal_data(store):
-    found = sorted(listed(personal_data=("yes",)))
+    found = sorted(titles(personal_data=("yes",)))
     assert found == ["ada/portraits", "ada/warp"]
     assert sorted(models(rows(store, "trained-on-personal-data"))) == found
-    assert listed(personal_data=("no",)) == ["ada/warp-new"]
-    assert listed(personal_data=("anonymised",)) == ["ada/anonymous"]
+    assert titles(personal_data=("no",)) == ["ada/warp-new"]
+    assert titles(personal_data=("anonymised",)) == ["ada/anonymous"]
 
 
 def test_what_is_told_of_a_data_set_later_counts(shelf):
     services.edit(person("bob"), dataset=Dataset.objects.get(slug="faces"), personal_data="no")
     outbox.deliver()
-    assert listed(personal_data=("yes",)) == ["ada/portraits"]
-    assert sorted(listed(personal_data=("no",))) == ["ada/warp", "ada/warp-new"]
+    assert titles(personal_data=("yes",)) == ["ada/portraits"]
+    assert sorted(titles(personal_data=("no",))) == ["ada/warp", "ada/warp-new"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_is_told_of_a_data_set_later_counts(shelf):
     ],
 )
 def test_a_filter_lists_what_the_query_does(store, slug, asked, expected):
-    assert sorted(listed(**asked)) == expected
+    assert sorted(titles(**asked)) == expected
     assert sorted(models(rows(store, slug))) == expected
 
 
@@ -137,8 +137,8 @@ def test_licences_are_counted_alike(store):
 
 
 def test_passing_takes_every_check_that_applies(shelf):
-    assert listed(passes_on=("onnxruntime",)) == ["ada/passing"]
-    assert listed(passes_on=("onnxruntime", "openvino")) == []
+    assert titles(passes_on=("onnxruntime",)) == ["ada/passing"]
+    assert titles(passes_on=("onnxruntime", "openvino")) == []
     assert dict(facets.count(GUEST, Query())["passes_on"]) == {"onnxruntime": 1}
     narrowed = facets.count(GUEST, Query(license=("cc-by-4.0",)))
     assert dict(narrowed["passes_on"]) == {"onnxruntime": 1}
@@ -158,5 +158,5 @@ def test_documents_of_an_older_hub_are_made_anew(shelf):
     DocumentFact.objects.all().delete()
     import_module("registry.migrations.0006_searchable_facts").refill(apps, None)
     outbox.deliver()
-    assert listed(sort="carbon") == ["ada/back", "ada/digits", "ada/tiny"]
-    assert listed(fails_on=("onnxruntime",)) == ["ada/failing"]
+    assert titles(sort="carbon") == ["ada/back", "ada/digits", "ada/tiny"]
+    assert titles(fails_on=("onnxruntime",)) == ["ada/failing"]

@@ -133,7 +133,7 @@ def asked(store, query, **more):
     return [row["name"].value for row in found]
 
 
-def listed(query):
+def titles(query):
     return [row.title for row in search.find(GUEST, query, limit=100).items]
 
 
@@ -187,15 +187,15 @@ NARROWED = {
 def test_what_counts_against_nobody_fails_nobody_in_the_list_and_in_the_graphs(store):
     query = Query(keyword=("judged",), passes_on=("onnxruntime",), sort="name")
     passing = {name for name in JUDGED if name.startswith("passes")}
-    assert {one.rpartition("/")[2] for one in listed(query)} == passing
-    assert asked(store, query) == listed(query)
+    assert {one.rpartition("/")[2] for one in titles(query)} == passing
+    assert asked(store, query) == titles(query)
 
 
 def answers_of_both(store, name, orders):
     """What the graphs and the list give for a filter in each of these orders."""
     queries = [Query(**order, **NARROWED[name]) for order in orders]
     assert all(listing.of(query, HOME).is_same for query in queries)
-    return [asked(store, query) for query in queries], [listed(query) for query in queries]
+    return [asked(store, query) for query in queries], [titles(query) for query in queries]
 
 
 # One test for all orders of a filter: to begin and end a test takes longer than to ask for one.
@@ -229,27 +229,27 @@ def test_a_limit_of_latency_is_kept_by_both(store, limit, sort):
         setup = {"device": device, "runtime": "onnxruntime", "provider": timed.CPU}
         query = Query(sort=sort, max_p50=limit, **(setup if device else {}))
         assert listing.of(query, HOME).is_same
-        assert asked(store, query) == listed(query)
+        assert asked(store, query) == titles(query)
     setup["device"] = "example-cpu-2-cores"
-    assert bool(listed(replace(query, **setup))) == (limit > 0.5)
+    assert bool(titles(replace(query, **setup))) == (limit > 0.5)
 
 
 def test_the_list_by_speed_begins_with_what_was_measured(store):
     here = {"device": "example-cpu-2-cores", "runtime": "onnxruntime", "provider": timed.CPU}
-    fastest = listed(Query(sort="fastest", **here))
+    fastest = titles(Query(sort="fastest", **here))
     assert fastest[:5] == ["ada/tiny", "ada/warp", "bob/both", "ada/passing", "ada/back"]
-    newest = listed(Query())
+    newest = titles(Query())
     assert fastest[5] == "ada/digits"  # noisy, and measured all the same
     assert fastest[6:] == [name for name in newest if name not in fastest[:6]]
 
 
 def test_most_filters_narrow_to_something(store):
-    empty = {name for name, given in NARROWED.items() if not listed(Query(**given))}
+    empty = {name for name, given in NARROWED.items() if not titles(Query(**given))}
     assert empty == {
         "no such domain", "no such evidence", "quoted keyword", "measured nowhere",
         "nothing so cheap",
     }  # fmt: skip
-    assert listed(Query(fails_on=("onnxruntime",))) == ["bob/both", "ada/failing"]
+    assert titles(Query(fails_on=("onnxruntime",))) == ["bob/both", "ada/failing"]
 
 
 def test_every_filter_and_sort_of_the_page_is_there():

@@ -131,9 +131,9 @@ def test_a_result_of_a_benchmark_has_its_own_place():
 
 
 def test_the_metrics_that_are_shares_are_those_of_the_projection():
-    listed = vocabulary.read("shapes").partition("sh:in ( metric")[2].partition(")")[0]
+    members = vocabulary.read("shapes").partition("sh:in ( metric")[2].partition(")")[0]
     known = iris.Places(HOME)
-    here = {known.metric(name) for name in re.findall(r":([\w-]+)", listed)}
+    here = {known.metric(name) for name in re.findall(r":([\w-]+)", members)}
     assert here == {known.metric(name) for name in SHARES}
 
 
@@ -216,8 +216,8 @@ def test_every_term_says_what_it_is():
 def test_types_of_elements_are_those_of_onnx():
     own = own_terms()
     scheme = rdflib.URIRef(f"{HOME}/ns#dataTypes")
-    listed = {
+    types = {
         str(own.value(term, SKOS.notation)): str(own.value(term, SKOS.prefLabel))
         for term in own.subjects(SKOS.inScheme, scheme)
     }
-    assert listed == {str(number): name for number, (name, _) in DATA_TYPES.items()}
+    assert types == {str(number): name for number, (name, _) in DATA_TYPES.items()}

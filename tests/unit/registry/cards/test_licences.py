@@ -68,21 +68,21 @@ def both(start, db):
     """A model under a list of licences, one under a choice of them, one under a single one."""
 
 
-def listed(*values):
+def names(*values):
     rows = search.find(GUEST, Query(license=values)).items
     return sorted(row.title.partition("/")[2] for row in rows)
 
 
 def test_each_of_several_is_found_counted_and_told(both, client, graphs):
-    assert listed("mit") == ["choice", "list", "one"]
-    assert listed("Apache-2.0") == ["choice", "list"]
-    assert listed("mit", "apache-2.0") == ["choice", "list", "one"]
-    assert listed("mit or apache-2.0") == ["choice", "list"]
-    assert listed("apache-2.0 mit") == []
+    assert names("mit") == ["choice", "list", "one"]
+    assert names("Apache-2.0") == ["choice", "list"]
+    assert names("mit", "apache-2.0") == ["choice", "list", "one"]
+    assert names("mit or apache-2.0") == ["choice", "list"]
+    assert names("apache-2.0 mit") == []
     for query in (Query(), Query(namespace=("ada",)), Query(opset=17)):
-        counted = facets.count(GUEST, query)
-        assert dict(counted["license"]) == {"mit": 3, "apache-2.0": 2}
-        assert counted.untold["license"] == 0
+        counts = facets.count(GUEST, query)
+        assert dict(counts["license"]) == {"mit": 3, "apache-2.0": 2}
+        assert counts.untold["license"] == 0
     for name, expression in (("list", 0), ("choice", 1)):
         nquads = NamedGraph.objects.get(iri__endswith=f"/{name}/v/1/metadata").nquads
         licence = "/v/1> <http://purl.org/dc/terms/license> <http://spdx.org/licenses/"

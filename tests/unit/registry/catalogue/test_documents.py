@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_document_that_is_right_costs_few_statements(ada, django_assert_num_queries):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     before = SearchDocument.objects.values().get()
     with django_assert_num_queries(19):
         documents.refresh(version.model_id)
@@ -20,7 +20,7 @@ def test_a_document_that_is_right_costs_few_statements(ada, django_assert_num_qu
 
 
 def test_a_document_that_was_lost_is_made_again_and_a_wrong_one_mended(ada):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     right = SearchDocument.objects.values().get()
     words = set(DocumentKeyword.objects.values_list("word", flat=True))
     facts = set(SearchDocument.objects.get().facts.values_list("group", "value"))

@@ -29,7 +29,7 @@ def start():
     for index in range(len(SIZES)):
         fields = {"visibility": "private"} if index in (1, 4) else {}
         card = f"---\ntags: [common, 'odd: \"tag\" {index}']\nlicense: mit\n---\nText."
-        version = factories.listed(ada, factories.model(ada, f"net{index}", **fields), card=card)
+        version = factories.version(ada, factories.model(ada, f"net{index}", **fields), card=card)
         if index % 2:
             proven.conformance(version, [proven.measure("reference")])
         documents.refresh(version.model_id)
@@ -55,23 +55,23 @@ def told_anew():
 
 def by_rows(actor):
     """What each group would count, from the rows themselves."""
-    counted = {group: Counter() for group in facets.GROUPS}
+    counts = {group: Counter() for group in facets.GROUPS}
     for row in selectors.documents(actor):
         for group in ("task", "license", "precision"):
-            counted[group][getattr(row, group)] += 1
-        counted["namespace"][row.namespace_slug] += 1
-        counted["opset_max"][str(row.opset)] += 1
-        counted["opset"][str(row.opset)] += 1
-        counted["keyword"].update(row.keywords)
+            counts[group][getattr(row, group)] += 1
+        counts["namespace"][row.namespace_slug] += 1
+        counts["opset_max"][str(row.opset)] += 1
+        counts["opset"][str(row.opset)] += 1
+        counts["keyword"].update(row.keywords)
         for fact in row.facts.all():
-            if fact.group in counted:
-                counted[fact.group][fact.value] += 1
+            if fact.group in counts:
+                counts[fact.group][fact.value] += 1
         for bound in facets.BOUNDS["max_bytes"]:
-            counted["max_bytes"][str(bound)] += row.size <= bound
-    for found in counted.values():
+            counts["max_bytes"][str(bound)] += row.size <= bound
+    for found in counts.values():
         found.pop("", None)
         found.pop("None", None)
-    return counted
+    return counts
 
 
 def test_counts_over_a_choice_are_those_of_the_rows(shelf, ada):
@@ -90,10 +90,10 @@ def test_counts_over_a_choice_are_those_of_the_rows(shelf, ada):
 
 
 def test_bounds_hold_at_their_edges(shelf, ada):
-    counted = facets.count(ada, Query(license=("mit",)))["max_bytes"]
-    assert counted == [("1000000", 2), ("10000000", 3), ("100000000", 3), ("1000000000", 4)]
+    counts = facets.count(ada, Query(license=("mit",)))["max_bytes"]
+    assert counts == [("1000000", 2), ("10000000", 3), ("100000000", 3), ("1000000000", 4)]
     alone = facets.count(ada, Query(max_bytes=10**6))  # one column of each row is read
-    assert alone["max_bytes"] == counted
+    assert alone["max_bytes"] == counts
     assert dict(alone["license"]) == {"mit": 2}
 
 

@@ -32,7 +32,7 @@ def start():
             f"co2_eq_emissions: {index % 3}\n---\nText."
         )
         model = factories.model(ada, f"net{index}", **fields)
-        factories.listed(ada, model, card=card)
+        factories.version(ada, model, card=card)
         made.append(model)
     for row in SearchDocument.objects.order_by("pk"):
         if row.pk % 3:
@@ -200,13 +200,13 @@ def test_a_members_own_models_do_not_make_the_public_list_long(shelf, ada, monke
         assert search.find(GUEST, Query(sort=sort), limit=1).count == 3
 
 
-@pytest.mark.parametrize("chosen", [{"tags": ("common",)}, {"license": ("mit",)}])
-def test_an_either_or_takes_the_keys_of_few_models(shelf, ada, chosen, monkeypatch):
+@pytest.mark.parametrize("choice", [{"tags": ("common",)}, {"license": ("mit",)}])
+def test_an_either_or_takes_the_keys_of_few_models(shelf, ada, choice, monkeypatch):
     DocumentFact.objects.create(document_id=shelf[2].pk, group="license", value="mit")
-    titles = ["ada/net2"] if "license" in chosen else [f"ada/net{n}" for n in (4, 2, 0)]
+    titles = ["ada/net2"] if "license" in choice else [f"ada/net{n}" for n in (4, 2, 0)]
     for few, in_subqueries in ((1_000, False), (len(titles) - 1, True)):
         monkeypatch.setattr(conditions, "FEW", few)
         with CaptureQueriesContext(connection) as asked:
-            page = search.find(GUEST, Query(**chosen))
+            page = search.find(GUEST, Query(**choice))
         assert [row.title for row in page.items] == titles
         assert ("(SELECT" in asked[-1]["sql"]) == in_subqueries

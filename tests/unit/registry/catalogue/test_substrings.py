@@ -27,7 +27,7 @@ def start():
     }
     for name, summary in summaries.items():
         model = factories.model(ada, name)
-        factories.listed(ada, model)
+        factories.version(ada, model)
         row = SearchDocument.objects.get(model=model)
         row.latest |= {"summary": summary}
         row.save()

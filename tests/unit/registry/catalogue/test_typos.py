@@ -20,9 +20,9 @@ GUEST = AnonymousUser()
 def start():
     ada = factories.somebody("ada")
     for name in ("resnet50-int8", "mobilenetv2", "yolov8", "other"):
-        factories.listed(ada, factories.model(ada, name), card="---\nlicense: mit\n---\nPlain.")
+        factories.version(ada, factories.model(ada, name), card="---\nlicense: mit\n---\nPlain.")
     hidden = factories.model(ada, "mobilnet-secret", visibility="private")
-    factories.listed(ada, hidden, card="---\nlicense: mit\n---\nText with resnte50 in it.")
+    factories.version(ada, hidden, card="---\nlicense: mit\n---\nText with resnte50 in it.")
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_questions_do_not_grow_with_the_shelf(shelf, ada):
     with CaptureQueriesContext(connection) as first:
         names(GUEST, "resnte50")
     for index in range(5):
-        factories.listed(ada, factories.model(ada, f"resnet5{index}-more"))
+        factories.version(ada, factories.model(ada, f"resnet5{index}-more"))
     with CaptureQueriesContext(connection) as second:
         names(GUEST, "resnte50")
     assert len(first) == len(second) <= 7

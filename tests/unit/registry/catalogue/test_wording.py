@@ -140,8 +140,8 @@ def test_what_cannot_be_applied_is_named_with_its_reason():
 
 def test_a_choice_wins_over_the_question_and_alternatives_are_added():
     reading = read("fast image classifier under 20 MB")
-    chosen = {"max_bytes": ["5"], "task": ["object-detection"], "sort": [""], "q": ["x"]}
-    assert reading.beside(chosen) == {
+    choices = {"max_bytes": ["5"], "task": ["object-detection"], "sort": [""], "q": ["x"]}
+    assert reading.beside(choices) == {
         "q": [""],
         "max_bytes": ["5"],
         "task": ["object-detection", "image-classification"],
@@ -166,13 +166,13 @@ def test_each_word_is_looked_at_a_bounded_number_of_times(monkeypatch):
     def looks(many):
         seen = []
 
-        class Counted(dict):
+        class Lookups(dict):
             def __contains__(self, key):
                 seen.append(key)
                 return super().__contains__(key)
 
         with monkeypatch.context() as patch:
-            patch.setattr(phrases, "PHRASES", Counted(phrases.PHRASES))
+            patch.setattr(phrases, "PHRASES", Lookups(phrases.PHRASES))
             read("not trained on personal " * many)
         return len(seen)
 

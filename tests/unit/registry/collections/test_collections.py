@@ -34,7 +34,7 @@ def start():
     models = []
     for name in "abc":
         model = factories.model(ada, name)
-        factories.listed(ada, model)
+        factories.version(ada, model)
         models.append(model)
     private = factories.model(ada, "secret", visibility="private")
     collection = services.create(ada, namespace=lab, slug="small", title="Small models")

@@ -132,7 +132,7 @@ def test_administration_takes_an_administrator_and_the_widest_scope(ada, admin, 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_owners_alone_withdraw(api, ada, role):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     mia = member(version.model.namespace, role)
     answer = api(mia).post("models/ada/net/versions/1/withdraw", {"reason": "consent"})
     version.refresh_from_db()

@@ -35,25 +35,25 @@ def clock(monkeypatch):
 
 def test_a_count_is_kept_for_a_minute(clock):
     count = Count()
-    assert [public_counts.counted(KEY, count) for _ in range(3)] == [1, 1, 1]
+    assert [public_counts.get(KEY, count) for _ in range(3)] == [1, 1, 1]
     clock[0] += 59
-    assert public_counts.counted(KEY, count) == 1
+    assert public_counts.get(KEY, count) == 1
     clock[0] += 2
-    assert public_counts.counted(KEY, count) == 2
+    assert public_counts.get(KEY, count) == 2
 
 
 def test_none_is_not_kept(clock):
-    assert public_counts.counted(KEY, lambda: None) is None
-    assert public_counts.counted(KEY, Count()) == 1
+    assert public_counts.get(KEY, lambda: None) is None
+    assert public_counts.get(KEY, Count()) == 1
     clock[0] += 61
-    assert public_counts.counted(KEY, lambda: None) is None
+    assert public_counts.get(KEY, lambda: None) is None
     assert cache.get(KEY) is None
 
 
 def test_a_long_count_is_made_anew_beside_the_requests(clock, monkeypatch):
     monkeypatch.setattr(public_counts, "_LONG_SECONDS", 0.0)
     began, may_end = threading.Event(), threading.Event()
-    assert public_counts.counted(KEY, lambda: "old") == "old"
+    assert public_counts.get(KEY, lambda: "old") == "old"
     clock[0] += 61
 
     def slow():
@@ -61,20 +61,20 @@ def test_a_long_count_is_made_anew_beside_the_requests(clock, monkeypatch):
         assert may_end.wait(10)
         return "new"
 
-    assert public_counts.counted(KEY, slow) == "old"
+    assert public_counts.get(KEY, slow) == "old"
     assert began.wait(10)
-    assert public_counts.counted(KEY, pytest.fail) == "old"  # one at a time makes it
+    assert public_counts.get(KEY, pytest.fail) == "old"  # one at a time makes it
     may_end.set()
     for thread in threading.enumerate():
         if thread.name == f"{KEY}:refresh":
             thread.join(10)
-    assert public_counts.counted(KEY, pytest.fail) == "new"
+    assert public_counts.get(KEY, pytest.fail) == "new"
 
 
 def test_a_count_rests_twenty_times_as_long_as_it_takes(clock):
     cache.set(KEY, public_counts._Count("old", clock[0], 10.0))
     clock[0] += 199
-    assert public_counts.counted(KEY, pytest.fail) == "old"
+    assert public_counts.get(KEY, pytest.fail) == "old"
 
 
 def test_what_was_hidden_meanwhile_is_not_kept(clock):
@@ -82,9 +82,9 @@ def test_what_was_hidden_meanwhile_is_not_kept(clock):
         public_counts.forget()
         return "with what is hidden now"
 
-    public_counts.counted(KEY, hide_meanwhile)
+    public_counts.get(KEY, hide_meanwhile)
     assert cache.get(KEY) is None
-    assert public_counts.counted(KEY, Count()) == 1
+    assert public_counts.get(KEY, Count()) == 1
 
 
 def test_who_asks_at_once_waits_for_one_count(clock):
@@ -93,7 +93,7 @@ def test_who_asks_at_once_waits_for_one_count(clock):
 
     def ask():
         gate.wait(10)
-        answers.append(public_counts.counted(KEY, count))
+        answers.append(public_counts.get(KEY, count))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:

@@ -38,7 +38,7 @@ def start():
     """Ada's public model net with version 1; Bob, anybody; Eve, a writer of Ada's namespace."""
     ada, bob, eve = (factories.user(name) for name in ("ada", "bob", "eve"))
     model = factories.model(ada)
-    version = factories.listed(ada, model)
+    version = factories.version(ada, model)
     Membership.objects.create(namespace=model.namespace, user=eve, role="writer")
     return ada, bob, eve, model, version
 
@@ -68,13 +68,13 @@ def test_a_discussion_opens_with_a_comment_and_others_answer(hub):
     discussion = begin(bob, model, "  It \n diverges  ", version=version, node="/conv1/Conv")
     assert (discussion.number, discussion.title) == (1, "It diverges")
     services.comment(ada, discussion=discussion, body="  indented\r\nWhich one?\n")
-    listed = list(selectors.comments(discussion))
-    assert [(one.number, one.author.username, one.body) for one in listed] == [
+    comments = list(selectors.comments(discussion))
+    assert [(one.number, one.author.username, one.body) for one in comments] == [
         (1, "bob", "On my GPU."), (2, "ada", "  indented\nWhich one?"),
     ]  # fmt: skip
     row = selectors.discussion(GUEST, model, 1)
     assert (row.comment_count, row.node, row.version) == (2, "/conv1/Conv", version)
-    assert row.updated_at == listed[1].created_at or row.updated_at > discussion.created_at
+    assert row.updated_at == comments[1].created_at or row.updated_at > discussion.created_at
     assert begin(ada, model).number == 2
     assert numbers(GUEST, model) == [2, 1]
     assert numbers(GUEST, model, version=1) == [1]
@@ -242,7 +242,7 @@ def test_a_discussion_is_about_a_result_of_its_version(hub):
         begin(bob, model, version=version, result=("rumour", 1))
     with pytest.raises(problems.InvalidRequest, match="Name the version"):
         begin(bob, model, result=("benchmark", measured.pk))
-    other = factories.listed(ada, factories.model(ada, "other"))
+    other = factories.version(ada, factories.model(ada, "other"))
     with pytest.raises(problems.NotFound):
         begin(bob, other.model, version=other, result=("benchmark", measured.pk))
     measured.delete()
@@ -256,7 +256,7 @@ def test_one_user_may_have_only_so_many_open_discussions_of_a_model(hub, monkeyp
     with pytest.raises(problems.StateConflict, match="Close one of them"):
         begin(bob, model)
     begin(ada, model)
-    begin(bob, factories.listed(ada, factories.model(ada, "other")).model)
+    begin(bob, factories.version(ada, factories.model(ada, "other")).model)
     services.set_status(bob, discussion=first, status="closed")
     assert begin(bob, model).number == 4
 
@@ -301,7 +301,7 @@ def test_the_database_refuses_what_no_service_writes(hub):
     ada, bob, _, model, version = hub
     discussion = begin(bob, model, version=version)
     comment = selectors.comment(discussion, 1)
-    other = factories.listed(ada, factories.model(ada, "other"))
+    other = factories.version(ada, factories.model(ada, "other"))
     fields = {"model": model, "number": 9, "title": "A", "author": bob}
     for wrong in (
         {"number": 1},

@@ -18,11 +18,11 @@ def test_a_digest_alone_brings_no_private_file(ada, bob):
     """A hostile source that names the digest of a private file must send its bytes."""
     admin = factories.admin()
     target = factories.model(ada)
-    private = factories.listed(
+    private = factories.version(
         bob, factories.model(bob, "hidden", visibility="private"),
         {"model.onnx": samples.unlike_others(samples.mlp())},
     )  # fmt: skip
-    own = factories.listed(
+    own = factories.version(
         ada, factories.model(ada, "secret", visibility="private"),
         {"model.onnx": samples.unlike_others(samples.mlp())},
     )  # fmt: skip
@@ -35,7 +35,7 @@ def test_a_digest_alone_brings_no_private_file(ada, bob):
 def test_public_files_and_those_of_the_model_are_not_fetched_again(ada, bob):
     target = factories.model(ada)
     draft = factories.draft(ada, target, {"model.onnx": samples.unlike_others(samples.mlp())})
-    public = factories.listed(
+    public = factories.version(
         bob, factories.model(bob, "open"), {"model.onnx": samples.unlike_others(samples.mlp())}
     )
     present = {sha256_of(draft), sha256_of(public)}

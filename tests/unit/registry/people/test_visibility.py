@@ -40,7 +40,7 @@ def start():
     for place, (name, described) in enumerate(shelf.items()):
         model = factories.model(ada, name, **described)
         if name != "new":
-            factories.listed(ada, model, {"model.onnx": samples.mlp(hidden=3 + place)})
+            factories.version(ada, model, {"model.onnx": samples.mlp(hidden=3 + place)})
         factories.draft(ada, model, {"model.onnx": samples.mlp(hidden=13 + place)})
         documents.refresh(model.pk)
     registered_models.delete(ada, model=RegisteredModel.objects.get(name="gone"))
@@ -81,9 +81,9 @@ def test_versions(reader):
     seen = Version.objects.visible_to(person).filter(model__namespace__slug="ada")
     assert {version.ref.removeprefix("ada/") for version in seen} == versions
     for model in RegisteredModel.objects.filter(name__in=models):
-        listed = {f"{model.name}@{row.number}" for row in selectors.versions(person, model)}
+        refs = {f"{model.name}@{row.number}" for row in selectors.versions(person, model)}
         named = {f"{model.name}@{row.number}" for row in selectors.named_versions(person, model)}
-        assert listed == named == {one for one in versions if one.startswith(model.name)}
+        assert refs == named == {one for one in versions if one.startswith(model.name)}
 
 
 def test_lists(reader):

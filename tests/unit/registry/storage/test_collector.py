@@ -36,7 +36,7 @@ def collect(capture):
 
 
 def test_what_a_version_needs_stays(ada, django_capture_on_commit_callbacks):
-    factories.listed(ada)
+    factories.version(ada)
     factories.blob(ada, b"never used")
     age()
     assert collect(django_capture_on_commit_callbacks) == 1
@@ -111,8 +111,8 @@ def test_what_an_amended_commit_holds_stays(ada, django_capture_on_commit_callba
 
 def test_withdrawn_bytes_go_and_their_digest_stays(ada, django_capture_on_commit_callbacks):
     model = factories.model(ada)
-    first = factories.listed(ada, model, {"model.onnx": samples.mlp(), "a.txt": b"shared"})
-    factories.listed(ada, model, {"model.onnx": samples.mlp(hidden=9), "a.txt": b"shared"})
+    first = factories.version(ada, model, {"model.onnx": samples.mlp(), "a.txt": b"shared"})
+    factories.version(ada, model, {"model.onnx": samples.mlp(hidden=9), "a.txt": b"shared"})
     versions.withdraw(ada, version=first, reason="consent")
     age()
     assert collect(django_capture_on_commit_callbacks) == 1
@@ -124,16 +124,16 @@ def test_withdrawn_bytes_go_and_their_digest_stays(ada, django_capture_on_commit
 
 
 def test_bytes_that_come_again_are_there_again(ada, django_capture_on_commit_callbacks):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     versions.withdraw(ada, version=version, reason="consent")
     age()
     collect(django_capture_on_commit_callbacks)
-    factories.listed(ada, factories.model(ada, "again"))
+    factories.version(ada, factories.model(ada, "again"))
     assert list(verification.verify()) == []
 
 
 def test_damage_is_found(ada, capsys):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     call_command("verify_blobs")
     path = store().path(version.files.get(path="model.onnx").blob_id)
     content = bytearray(path.read_bytes())
@@ -149,7 +149,7 @@ def test_damage_is_found(ada, capsys):
 
 
 def test_bytes_without_a_row_are_orphans(ada):
-    factories.listed(ada)
+    factories.version(ada)
     blob = blobs.write(b"nobody's")
     Blob.objects.filter(pk=blob.pk).delete()
     assert list(verification.verify()) == [(blob.pk, "lies in storage without a row (an orphan)")]

@@ -102,7 +102,7 @@ def test_files_of_a_frozen_version_stay_and_only_derived_ones_join(published):
 
 
 def test_a_tag_never_moves(ada, published):
-    second = factories.listed(ada, published.model, {"model.onnx": samples.mlp(hidden=9)})
+    second = factories.version(ada, published.model, {"model.onnx": samples.mlp(hidden=9)})
     refs.put(ada, model=published.model, name="v1", kind="tag", number=1)
     with pytest.raises(IntegrityError), transaction.atomic():
         Ref.objects.filter(name="v1").update(version=second)

@@ -45,8 +45,8 @@ def row_of(version, median_ms=1.0, **more):
     return timed.benchmark(version, median_ms, deliver=False, **more)
 
 
-def listed(owner, of=None, contents=None):
-    return factories.listed(owner, of or factories.model(owner), contents)
+def model_version(owner, of=None, contents=None):
+    return factories.version(owner, of or factories.model(owner), contents)
 
 
 GUEST = AnonymousUser()
@@ -59,7 +59,7 @@ OFFERED = {
 
 @shared.rows
 def start():
-    return listed(factories.somebody("ada"))
+    return model_version(factories.somebody("ada"))
 
 
 @pytest.fixture
@@ -304,7 +304,7 @@ def test_a_result_counts_only_while_its_variant_is_the_file_that_was_run(version
 
 
 def test_ranks_stay_inside_a_key_and_noise_has_none(version, ada):
-    other = listed(ada, factories.model(ada, "other"))
+    other = model_version(ada, factories.model(ada, "other"))
     fast, slow = row_of(version, 1.0), row_of(other, 2.0)
     apart = row_of(other, 0.1, config={"batch": 2})
     row_of(version, 0.5, spread=0.3, config={"batch": 2})
@@ -322,7 +322,7 @@ def test_ranks_stay_inside_a_key_and_noise_has_none(version, ada):
 def test_pages_of_standings_go_on_and_name_their_keys(version, ada):
     rows = [row_of(version, 1.0)]
     for number, median in enumerate((3.0, 2.0)):
-        more = listed(ada, factories.model(ada, f"more{number}"))
+        more = model_version(ada, factories.model(ada, f"more{number}"))
         rows.append(row_of(more, median))
     page = rankings.across(GUEST, rankings.Selection(), limit=2)
     rest = rankings.across(GUEST, rankings.Selection(), limit=2, cursor=page.next)
@@ -472,7 +472,7 @@ def test_benchmarks_that_wait_hold_nothing_else_up(version, bench):
 
 @pytest.fixture
 def newer(version, ada):
-    return listed(ada, version.model, {"model.onnx": models.mlp(hidden=9)})
+    return model_version(ada, version.model, {"model.onnx": models.mlp(hidden=9)})
 
 
 @pytest.mark.parametrize(
@@ -536,7 +536,7 @@ def test_publishing_compares_with_the_version_before(version, newer, bench):
 
 
 def test_the_same_file_again_is_not_compared(version, ada, bench):
-    same = listed(ada, version.model)
+    same = model_version(ada, version.model)
     scheduling.owe(same)
     assert queued("compare-speed") == []
 

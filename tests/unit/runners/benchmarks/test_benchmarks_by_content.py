@@ -203,7 +203,7 @@ def test_a_comparison_is_of_both_contents(ada, bob, bench):
     for owner in (ada, bob):
         model = factories.model(owner, "compared")
         before, after = (
-            factories.listed(owner, model, contents) for contents in ({"model.onnx": MODEL}, OTHER)
+            factories.version(owner, model, contents) for contents in ({"model.onnx": MODEL}, OTHER)
         )
         sides.append((before, after))
     source = timed.comparison(sides[0][1], sides[0][0], slower=1.5)

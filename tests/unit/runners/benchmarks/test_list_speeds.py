@@ -28,13 +28,13 @@ OTHER = {"cpu_model": "Another CPU"}
 THERE = speeds.Setup("another-cpu-2-cores", "onnxruntime", timed.CPU)
 
 
-def listed(owner, name="net", **fields):
-    return factories.listed(owner, factories.model(owner, name, **fields))
+def model_version(owner, name="net", **fields):
+    return factories.version(owner, factories.model(owner, name, **fields))
 
 
 @pytest.fixture
 def version(ada):
-    return listed(ada)
+    return model_version(ada)
 
 
 def told(result):
@@ -113,7 +113,7 @@ def test_they_are_of_the_newest_version_whatever_becomes_of_it(version, ada):
     timed.benchmark(version, 2.0)
     timed.benchmark(version, 4.0, environment=OTHER)
     agrees(2)
-    again = factories.listed(ada, version.model, {"model.onnx": models.mlp(hidden=5)})
+    again = factories.version(ada, version.model, {"model.onnx": models.mlp(hidden=5)})
     documents.refresh(version.model_id)
     agrees(0)
     timed.benchmark(again, 5.0)
@@ -200,7 +200,7 @@ def start():
     made = []
     for name, p50 in MANY.items():
         more = {"visibility": "private"} if name.startswith("private") else {}
-        version = listed(ada, name, **more)
+        version = model_version(ada, name, **more)
         if p50:
             environment = OTHER if name == "elsewhere" else {}
             spread = 0.3 if name == "noisy" else 0.0
@@ -241,7 +241,7 @@ def test_what_was_measured_noisily_stands_before_what_was_not_measured(many, lim
     for name, p50 in (("noisy", 0.1), ("elsewhere", 0.05)):
         timed.benchmark(many[name], p50, spread=0.3, deliver=False)
         documents.refresh(many[name].model_id)
-    documents.refresh(listed(factories.somebody("ada"), "new").model_id)
+    documents.refresh(model_version(factories.somebody("ada"), "new").model_id)
     found = walked(GUEST, limit)
     assert found[3:] == ["ada/elsewhere", "ada/noisy", "ada/new"]
 
@@ -299,7 +299,7 @@ def test_the_order_asks_as_much_whatever_there_is(many, ada):
 
     before = asked(GUEST), asked(ada)
     for index in range(4):
-        version = listed(ada, f"more-{index}")
+        version = model_version(ada, f"more-{index}")
         timed.benchmark(version, 3.0, deliver=False)
         documents.refresh(version.model_id)
     after = asked(GUEST), asked(ada)

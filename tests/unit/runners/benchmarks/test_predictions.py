@@ -23,10 +23,10 @@ HERE = Setup("example-cpu-2-cores", "onnxruntime", timed.CPU)
 MEASURED = 11
 
 
-def listed(owner, name, macs, operators=("Gemm",), content=None):
+def model_version(owner, name, macs, operators=("Gemm",), content=None):
     """A listed model whose graph does so many operations."""
     contents = {"model.onnx": content or samples.mlp(hidden=1 + Variant.objects.count())}
-    version = factories.listed(owner, factories.model(owner, name), contents)
+    version = factories.version(owner, factories.model(owner, name), contents)
     Variant.objects.filter(version=version).update(macs=macs)
     columns = [0.0] * len(cost_features.COLUMNS)
     columns[cost_features.COLUMNS.index(("matrix", "macs"))] = float(macs)
@@ -45,13 +45,13 @@ def listed(owner, name, macs, operators=("Gemm",), content=None):
 def start():
     ada = factories.somebody("ada")
     for number in range(1, MEASURED + 1):
-        version = listed(ada, f"m{number}", number * 1000)
+        version = model_version(ada, f"m{number}", number * 1000)
         # A millisecond for each thousand operations, a little more or less.
         timed.benchmark(version, number * (1.1 if number % 2 else 1.0), deliver=False)
         documents.refresh(version.model_id)
-    versions = [listed(ada, "between", 5500)]
-    versions.append(listed(ada, "unlike", 5600, ("Gemm", "LSTM")))
-    versions.append(listed(ada, "beyond", 900_000))
+    versions = [model_version(ada, "between", 5500)]
+    versions.append(model_version(ada, "unlike", 5600, ("Gemm", "LSTM")))
+    versions.append(model_version(ada, "beyond", 900_000))
     return versions
 
 
@@ -167,7 +167,7 @@ def test_only_private_results_make_no_fit_that_strangers_see():
 
 def test_a_new_version_drops_the_prediction_of_the_old_one(ada, between):
     predictions.keep_up()
-    factories.listed(ada, between.model, {"model.onnx": samples.mlp(hidden=77)})
+    factories.version(ada, between.model, {"model.onnx": samples.mlp(hidden=77)})
     documents.refresh(between.model_id)
     assert predicted() == {}
     assert predictions.keep_up() == 0  # its graph is not counted yet

@@ -25,7 +25,7 @@ REASON = f"ONNX Runtime 1.31.1 does not load the model: {WORDS}"
 
 @shared.rows
 def start():
-    return factories.listed(factories.somebody("ada"))
+    return factories.version(factories.somebody("ada"))
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def ada(request, db):
 
 def test_a_version_that_claims_a_result_is_evaluated(ada):
     stones = evaluated.stones(ada)
-    version = factories.listed(ada, card=card(CLAIM))
+    version = factories.version(ada, card=card(CLAIM))
     outbox.deliver()
     (job,) = evaluated.waiting(version=version)
     assert job.input["split"] == evaluated.SPLIT
@@ -108,8 +108,8 @@ def test_precisions_and_chosen_upgrades_follow_the_main_variant(ada, net):
     proven.upgrade(net)
     outbox.deliver()
     jobs = {job.entry: job.priority for job in evaluated.waiting()}
-    chosen = Variant.objects.get(version=net, origin=Variant.Origin.UPGRADED).is_chosen
-    wanted = {"model.int8.onnx", *(["model.opset26.onnx"] if chosen else [])}
+    is_chosen = Variant.objects.get(version=net, origin=Variant.Origin.UPGRADED).is_chosen
+    wanted = {"model.int8.onnx", *(["model.opset26.onnx"] if is_chosen else [])}
     assert jobs == dict.fromkeys(wanted, scheduling.DERIVED)
     evaluated.end(evaluated.waiting(entry="model.int8.onnx")[0])
     claims = {one.row.variant.name: one.claimed for one in selectors.measured(net)}

@@ -32,7 +32,7 @@ def ada():
 def publish(ada):
     """List versions of one model, each a chain of that many nodes."""
     net = factories.model(ada)
-    return lambda *lengths: [factories.listed(ada, net, chain(length)) for length in lengths]
+    return lambda *lengths: [factories.version(ada, net, chain(length)) for length in lengths]
 
 
 def pairs():

@@ -19,7 +19,7 @@ SCOPES = import_module("registry.migrations.0016_counts_by_scope")
 
 @shared.rows
 def start():
-    return factories.listed(factories.somebody("ada"))
+    return factories.version(factories.somebody("ada"))
 
 
 @pytest.fixture

@@ -201,7 +201,7 @@ BESIDE = {
 def test_the_key_is_of_what_the_work_reads(ada, path):
     before, after, changed = BESIDE[path]
     one, other = (
-        factories.listed(
+        factories.version(
             ada,
             factories.model(ada, name),
             {"model.onnx": MODEL, path: text},
@@ -217,7 +217,7 @@ def test_the_key_is_of_what_the_work_reads(ada, path):
 
 def test_the_key_covers_external_data(ada):
     one, other = (
-        factories.listed(
+        factories.version(
             ada,
             factories.model(ada, name),
             {"model.onnx": MODEL, "weights.bin": text},
@@ -230,7 +230,7 @@ def test_the_key_covers_external_data(ada):
 
 def test_what_an_older_method_described_counts_with_all_its_files(ada):
     one, other = (
-        factories.listed(
+        factories.version(
             ada,
             factories.model(ada, name),
             {"model.onnx": MODEL, "weights.bin": text},
@@ -257,7 +257,7 @@ NAMES = ("manifest_sha256", "source", "against_version", "against_variant")
 
 
 def test_the_key_covers_every_option_and_no_name_of_a_version(ada):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     plain = key("upgrade", version)
     keys = {key("upgrade", version, **options) for options in OPTIONS}
     assert len(keys | {plain}) == len(OPTIONS) + 1
@@ -265,7 +265,7 @@ def test_the_key_covers_every_option_and_no_name_of_a_version(ada):
 
 
 def test_work_for_one_person_or_on_a_draft_has_no_key(ada):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     assert {key(kind, version) for kind in ("run", "federated-check", "suite")} == {""}
     draft = factories.draft(ada, factories.model(ada, "other"))
     assert {key(kind, draft) for kind in content.METHODS} == {""}
@@ -367,8 +367,8 @@ def test_the_source_is_shown_to_those_who_may_see_it(ada, bob, client):
     }
     page = client.get(f"/jobs/{job.pk}").content.decode()
     assert f'<a href="/jobs/{source.pk}">ada/hidden@1</a>' in page
-    listed = client.get("/api/v1/jobs").json()["items"]
-    assert {row["shared_from"]["uuid"] for row in listed if row["shared_from"]} >= {str(source.pk)}
+    jobs = client.get("/api/v1/jobs").json()["items"]
+    assert {row["shared_from"]["uuid"] for row in jobs if row["shared_from"]} >= {str(source.pk)}
 
 
 def test_no_key_is_shown(ada, client):

@@ -74,14 +74,14 @@ def test_what_says_nothing_is_counted_apart():
 
 @pytest.mark.parametrize("blames", ["data", "reference"])
 def test_the_database_lets_wrong_data_and_a_wrong_reference_fail_nobody(blames):
-    version = factories.listed(factories.user("ada"))
+    version = factories.version(factories.user("ada"))
     proven.conformance(version, [proven.measure("bundled")])
     with pytest.raises(IntegrityError, match="fail_nobody"), transaction.atomic():
         ConformanceResult.objects.update(outcome="failed", blames=blames)
 
 
 def test_a_worker_of_before_lets_wrong_data_fail_and_they_do_not():
-    version = factories.listed(factories.user("ada"))
+    version = factories.version(factories.user("ada"))
     measures = [proven.measure("bundled", "failed", blames="data"), proven.measure("reference")]
     found = proven.conformance(version, measures)
     assert found["bundled"].outcome == "cantTell"
@@ -89,7 +89,7 @@ def test_a_worker_of_before_lets_wrong_data_fail_and_they_do_not():
 
 
 def test_a_model_that_runs_nothing_passes_nowhere():
-    version = factories.listed(factories.user("ada"))
+    version = factories.version(factories.user("ada"))
     measures = [proven.measure(check, "cantTell", runs=False) for check in selectors.CHECKS]
     proven.conformance(version, measures)
     told = searchable.facts_of(version, version.variants.get())

@@ -152,7 +152,7 @@ def test_every_version_gets_its_first_evidence_before_any_gets_more(settings):
     verification.register()
     ada = factories.user("ada")
     versions = [
-        factories.listed(
+        factories.version(
             ada, factories.model(ada, name), {"model.onnx": samples.mlp(hidden=hidden)}
         )
         for name, hidden in (("one", 7), ("two", 8))

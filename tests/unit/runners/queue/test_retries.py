@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def failed(ada):
-    version = factories.listed(ada)
+    version = factories.version(ada)
     version.refresh_from_db()
 
     def make(kind, error, **job_input):
