@@ -143,6 +143,7 @@ def figures(row: Measurement) -> list[tuple[str, str, str]]:
         *_loads(row),
         ("Processor time, mean of processes", measurements.latency(row.cpu_ms), "measured"),
         ("Peak memory", memory, "measured"),
+        *_gpu_memory(record.stats.peak_device_bytes),
         ("Loading", _typical(record.stats.session_load_ms), "measured"),
         ("First inference", _typical(record.stats.first_inference_ms), "measured"),
         ("Energy of 1 000 inferences", measurements.energy(row), row.energy_provenance),
@@ -152,6 +153,10 @@ def figures(row: Measurement) -> list[tuple[str, str, str]]:
         (name, value or measurements.NOT_MEASURED, kind if value else "none")
         for name, value, kind in rows
     ]
+
+
+def _gpu_memory(count: int | None) -> list[tuple[str, str, str]]:
+    return [] if count is None else [("GPU memory", formatting.size(count), "measured")]
 
 
 def _typical(value: float | None) -> str:

@@ -69,6 +69,8 @@ def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:
         ("loading", f"{_ms(stats['session_load_ms'])}, first {_ms(stats['first_inference_ms'])}"),
         ("memory", f"peak {_size(stats['peak_rss_bytes'])}, {rest}"),
     ]
+    if isinstance(stats["peak_device_bytes"], int):
+        lines.append(("GPU memory", f"{_size(stats['peak_device_bytes'])}, its context included"))
     return lines
 
 

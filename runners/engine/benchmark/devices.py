@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.benchmark.record import GPU_PROVIDERS, NOT_EXPOSED
+from runners.engine.benchmark.record import GPU_PROVIDERS, NOT_APPLICABLE, NOT_EXPOSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,7 @@ FIELDS = (
 )
 _LIBRARY = "libnvidia-ml.so.1"
 _MOST_PIDS = 64
+_HIDDEN_BYTES = 2**64 - 1  # NVML_VALUE_NOT_AVAILABLE
 _TOO_SMALL = 7  # NVML_ERROR_INSUFFICIENT_SIZE
 _TEXT = 96
 # Kinds of clocks (nvmlClockType_t), and reasons (nvmlClocksThrottleReason…): those that are left
@@ -128,8 +129,25 @@ def describe(library: str = _LIBRARY) -> dict[str, Any]:
     return facts
 
 
-def processes(library: str = _LIBRARY) -> set[int] | None:
-    """The processes that compute on the GPU now; None where nobody can say."""
+def others(provider: str) -> int | str:
+    """How many processes compute on the GPU of a provider before one of ours begins."""
+    if not is_gpu(provider):
+        return NOT_APPLICABLE
+    running = processes()
+    return NOT_EXPOSED if running is None else len(running)
+
+
+def memory_of(pid: int) -> int | str:
+    """Bytes of the GPU's memory that a process holds now, those of its CUDA context included."""
+    used = (processes() or {}).get(pid)
+    return NOT_EXPOSED if used is None else used
+
+
+def processes(library: str = _LIBRARY) -> dict[int, int | None] | None:
+    """The processes that compute on the GPU now, each with the bytes of its memory that it holds.
+
+    None where nobody can say; the bytes are None where the driver does not tell them.
+    """
     with _bound(library) as pair:
         if pair is None:
             return None
@@ -142,7 +160,8 @@ def processes(library: str = _LIBRARY) -> set[int] | None:
             count, rows = ctypes.c_uint(room), (_Process * room)()
             code = ask(gpu, ctypes.byref(count), rows)
             if code == 0:
-                return {int(rows[place].pid) for place in range(count.value)}
+                used = {int(row.pid): int(row.used) for row in rows[: count.value]}
+                return {pid: None if n == _HIDDEN_BYTES else n for pid, n in used.items()}
             if code != _TOO_SMALL:
                 return None
             # As many as it says there are, and some that begin meanwhile.

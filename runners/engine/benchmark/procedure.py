@@ -35,7 +35,8 @@ def wait_until_quiet(job: Job, options: Options) -> dict[str, Any]:
         _sleep(job, options.quiet_seconds)
         after = instruments.look()
         reading = readings.interference(before, after)
-        is_quiet = not summary.loud(reading, gate)
+        reading["foreign_gpu_pids"] = devices.others(options.provider)
+        is_quiet = not (summary.loud(reading, gate) or summary.shares_gpu(reading))
         waited = time.monotonic() - began
         if is_quiet or waited + options.quiet_seconds > options.quiet_wait_seconds:
             spent = instruments.energy_between(before, after)

@@ -19,7 +19,7 @@ from runners.engine.benchmark import (
     statistics,
 )
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.benchmark.record import NOT_EXPOSED
 from runners.engine.benchmark.requests import ProcessRequest
 from runners.engine.onnx_files import text
 
@@ -153,9 +153,9 @@ class Subject:
         """Run a process with the models of these; gives one's samples, or why it has none, each."""
         ordinal = request.ordinal
         models = tuple(side.session() for side in sides)
-        before = self._foreign()
+        before = devices.others(self.options.provider)
         ending = self._child(replace(request, models=models))
-        foreign = self._foreign()
+        foreign = devices.others(self.options.provider)
         if ending.kind != "answered":
             return [_died(ordinal, _code(ending), self._words(ending)) for _ in sides]
         if not isinstance(ending.answer, list) or len(ending.answer) != len(sides):
@@ -187,12 +187,6 @@ class Subject:
         if self.options.latency_bound_ms:
             names.append(self.options.bound_percentile)
         return max(statistics.samples_needed(name) for name in names)
-
-    def _foreign(self) -> int | str:
-        if not devices.is_gpu(self.options.provider):
-            return NOT_APPLICABLE
-        pids = devices.processes()
-        return NOT_EXPOSED if pids is None else len(pids)
 
     def _child(self, request: ProcessRequest) -> Ending:
         options = self.options

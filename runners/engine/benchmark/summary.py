@@ -94,6 +94,11 @@ def loud(readings: dict[str, Any], gate: dict[str, Any]) -> list[str]:
     ]
 
 
+def shares_gpu(readings: dict[str, Any]) -> bool:
+    """Whether other processes compute on the GPU, as far as it shows."""
+    return not isinstance(readings["foreign_gpu_pids"], str) and readings["foreign_gpu_pids"] > 0
+
+
 def faults(process: Process, gate: dict[str, Any]) -> list[str]:
     """Why a process does not count."""
     if process["failure"] or not process["samples_ns"]:
@@ -102,7 +107,7 @@ def faults(process: Process, gate: dict[str, Any]) -> list[str]:
     reasons = loud(readings, gate)
     if not isinstance(readings["throttled"], str) and readings["throttled"] > 0:
         reasons.append("throttled")
-    if not isinstance(readings["foreign_gpu_pids"], str) and readings["foreign_gpu_pids"] > 0:
+    if shares_gpu(readings):
         reasons.append("foreign-gpu-process")
     throttle = readings.get("gpu_throttle")
     if isinstance(throttle, list) and throttle:

@@ -137,6 +137,7 @@ class Stats:
     session_load_ms: float | None = None
     first_inference_ms: float | None = None
     peak_rss_bytes: int | None = None
+    peak_device_bytes: int | None = None
     p50_ci95_ms: tuple[float, float] | None = None
     samples_needed: Mapping[str, int] = field(default_factory=dict)
     under_bound_per_s: float | None = None

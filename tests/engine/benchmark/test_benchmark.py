@@ -40,32 +40,11 @@ from runners.engine.benchmark.requests import SessionRequest
 from runners.engine.confine import children, fresh, probe
 from runners.engine.confine.isolation import Confinement
 from runners.engine.jobs import JobError
-from runners.sandbox import Limits, Request
 from tests import kernel, samples
 from tests.engine.benchmark import timings
-from tests.engine.conftest import SUBJECT, codes
+from tests.engine.conftest import codes
 
 CUDA, AZURE = "CUDAExecutionProvider", "AzureExecutionProvider"
-LIMITS = Limits(memory_bytes=2 << 30, output_bytes=4 << 20, job_seconds=120)
-
-
-@pytest.fixture
-def measured(sandbox, stored):
-    """Run a task of speed; gives the report and its outputs by name."""
-
-    def go(task, files, **given):
-        files = {"model.onnx": files} if isinstance(files, bytes) else files
-        made = {}
-
-        def keep(report, folder):
-            made.update({one["name"]: (folder / one["name"]).read_text() for one in report.outputs})
-            return report
-
-        entry = "model.onnx" if files else ""
-        request = Request(task, entry, stored(files), SUBJECT, timings.TIMED | given, LIMITS)
-        return sandbox.run(request, keep=keep), made
-
-    return go
 
 
 def test_a_benchmark_gives_a_record_that_follows_from_its_samples(measured):
@@ -481,7 +460,7 @@ class Nvml:
         if room < len(self.running):
             return 7  # NVML_ERROR_INSUFFICIENT_SIZE
         for place, pid in enumerate(self.running):
-            found[place].pid = pid
+            found[place].pid, found[place].used = pid, 2**64 - 1 if pid == 1 else pid << 20
         return 0
 
 
@@ -498,13 +477,16 @@ def test_the_gpu_that_is_described_is_the_one_that_is_bound(monkeypatch, bound, 
     nvml = Nvml()
     monkeypatch.setattr(devices.ctypes, "CDLL", lambda _: nvml)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", bound)
-    assert devices.processes() == set()
+    assert devices.processes() == {}
     assert nvml.asked == [asked]
 
 
 def test_more_processes_on_a_gpu_than_there_was_room_for_are_all_told(monkeypatch):
     monkeypatch.setattr(devices.ctypes, "CDLL", lambda _: Nvml(range(1, 101)))
-    assert devices.processes() == set(range(1, 101))
+    assert devices.processes() == {1: None} | {pid: pid << 20 for pid in range(2, 101)}
+    assert (devices.others(CUDA), devices.others("CPUExecutionProvider")) == (100, "not-applicable")
+    memory = [devices.memory_of(pid) for pid in (1, 2, 101)]
+    assert memory == ["not-exposed", 2 << 20, "not-exposed"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from frontend.pages.benchmarks import run, run_facts, views
+from frontend.parts import formatting
 from frontend.parts.svg import charts, latency_strips
 from frontend.presenters import measurements
 from metadata.graphs import evaluations
@@ -351,6 +352,17 @@ def test_a_result_tells_its_bound_the_rates_tried_and_the_command(guest, version
     assert "At 110 arrivals per second" in page
     assert "p50 estimate 70\u202fms" in page
     assert "--scenario server --concurrency 2 --latency-bound 50 --percentile p50" in page
+
+
+def test_a_result_on_a_gpu_tells_the_memory_there(guest, version):
+    on_gpu = timed.processes(1.0)
+    for one, mebibytes in zip(on_gpu, (670, 672, 670, 671, 670), strict=True):
+        one["peak_device_bytes"] = mebibytes << 20
+    row = timed.benchmark(version, 1.0, processes=on_gpu)
+    page = guest.page(f"{TAB}/{row.pk}")
+    assert "GPU memory" in page
+    assert formatting.size(672 << 20) in page
+    assert "GPU memory" not in guest.page(f"{TAB}/{timed.benchmark(version, 2.0).pk}")
 
 
 def test_a_result_tells_the_batches_that_were_tried(guest, version):
