@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from hub.protocol.vocabularies import TASKS_OF
 from registry.cards import licences
-from registry.catalogue import accuracies, full_text, predictions, substrings, tags
+from registry.catalogue import accuracies, full_text, predictions, speeds, substrings, tags
 from registry.models import DocumentFact, DocumentKeyword, DocumentSpeed
 from registry.versions import selectors
 
@@ -33,7 +33,7 @@ SPARSE = {
     "most-parameters": "parameters", "macs": "macs", "memory": "memory_bytes",
 }  # fmt: skip
 # A condition of either-or takes the keys of so few documents themselves, see `_among`.
-FEW = 1_000
+FEW = speeds.FEW
 
 
 def matching(actor: Actor, query: Query, *, apart: bool = True) -> list[QuerySet[SearchDocument]]:
