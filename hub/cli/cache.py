@@ -20,7 +20,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 def add_to(commands: Any) -> None:
     cache = commands.add_parser("cache", help="list, prune, verify or pin cached versions")
     verbs = cache.add_subparsers(metavar="verb", required=True)
-    listing = verbs.add_parser("ls", aliases=["list"], help="list the cached versions")
+    listing = verbs.add_parser("list", aliases=["ls"], help="list the cached versions")
     listing.set_defaults(command=_list)
     prune = verbs.add_parser(
         "prune",

@@ -33,7 +33,7 @@ def add_to(commands: Any) -> None:
     show.set_defaults(command=_show)
     for verb in operations.VERBS:
         verb.add_to(verbs)
-    listing = verbs.add_parser("ls", help="list data sets")
+    listing = verbs.add_parser("list", aliases=["ls"], help="list data sets")
     listing.add_argument("query", nargs="*", help="words to search for; without any, list all")
     listing.add_argument(
         "--limit", type=positive, default=100, help="maximum number of results (default: 100)"

@@ -174,7 +174,7 @@ def _pin_path(cache: Cache, ref: str) -> tuple[Path, str]:
     if parsed.number is None or parsed.variant is not None:
         raise problems.InvalidReference(
             f"{ref!r} does not name one version. Pin a number, such as {parsed.name}@3; "
-            "`hub cache ls` lists them."
+            "`hub cache list` lists them."
         )
     name = str(parsed)
     return cache.pins / f"{digests.hash_bytes(name.encode())}.json", name

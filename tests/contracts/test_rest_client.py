@@ -112,7 +112,7 @@ def test_every_method_has_a_command():
 OTHER_COMMANDS = {
     "models.list": "search",
     "models.read": "info",
-    "datasets.list": "dataset ls",
+    "datasets.list": "dataset list",
     "datasets.read": "dataset show",
     "mirrors.import_version": "mirror import",
 }

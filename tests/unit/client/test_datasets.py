@@ -155,7 +155,7 @@ def test_the_command_pushes_shows_and_lists(fake, folder, capsys):
     lines = dict(line.split(maxsplit=1) for line in out.splitlines() if line.startswith("digest"))
     assert (code, lines) == (0, {"digest": digest})
     assert "test: classification by csv, inputs features, target kind (2 labels)" in out
-    assert run(capsys, "dataset", "ls")[1].split() == ["stones", "not", "declared", "stones"]
+    assert run(capsys, "dataset", "list")[1].split() == ["stones", "not", "declared", "stones"]
     assert run(capsys, "dataset", "show", "stones@2")[0] == 3
     assert "names no version" in run(capsys, "dataset", "show", "stones@latest")[2]
     shown = json.loads(run(capsys, "dataset", "show", "stones@1", "--json")[1])
