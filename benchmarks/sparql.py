@@ -257,7 +257,7 @@ def _oxigraph(quads: Path, *, on_disk: bool) -> Any:
     with quads.open("rb") as reader:
         store.bulk_load(input=reader, format=pyoxigraph.RdfFormat.N_QUADS)
     if on_disk:
-        # As the hub does: without it a question takes up to twenty times as long at 100,000 models.
+        # As the hub does: without it a question takes up to ten times as long at 100,000 models.
         store.optimize()
         store.flush()
         del store
