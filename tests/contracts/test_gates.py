@@ -82,5 +82,6 @@ def test_workflows_run_scripts_that_exist():
         for job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values():
             commands = " ".join(step.get("run", "") for step in job["steps"])
             scripts |= set(re.findall(r"(?:scripts|\.ci)/\S+", commands))
-    assert {".ci/run", "scripts/test", "scripts/test-laws", "scripts/test-newest"} <= scripts
+    nightly = {"scripts/test-laws", "scripts/test-newest", "scripts/test-benchmarks"}
+    assert {".ci/run", "scripts/test", *nightly} <= scripts
     assert [script for script in sorted(scripts) if not (ROOT / script).is_file()] == []
