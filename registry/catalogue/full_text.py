@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # A text that finds more is common: walking the most downloaded meets it soon.
 COMMON = 10_000
+# PostgreSQL cannot tell how many words begin with a term as short as this, such as a number.
+SHORT = 2
 
 
 def words(text: str) -> list[str]:
@@ -31,6 +33,11 @@ def words(text: str) -> list[str]:
 def terms(text: str) -> list[str]:
     """What is asked for: the first twelve words."""
     return words(text)[:12]
+
+
+def may_be_common(text: str) -> bool:
+    """Whether PostgreSQL should look among the most downloaded before it gathers all that match."""
+    return connection.vendor == "postgresql" and any(len(term) <= SHORT for term in terms(text))
 
 
 def is_nowhere(actor: Actor, text: str) -> bool:

@@ -87,11 +87,17 @@ def within(setup: Setup, limit: float) -> QuerySet[PredictedSpeed]:
     return _unmeasured(setup).filter(high_ms__lte=limit)
 
 
-def predicted(rows: QuerySet[SearchDocument], setup: Setup) -> QuerySet[SearchDocument]:
-    """Those with a prediction in a setup, which is then their ``expected``, and no result."""
+def predicted(
+    rows: QuerySet[SearchDocument], setup: Setup, most_ms: float | None = None
+) -> QuerySet[SearchDocument]:
+    """Those with a prediction in a setup, which is then their ``expected``, and no result.
+
+    Of those within a limit the upper end keeps it.
+    """
     same = Q(**{f"predictions__{name}": value for name, value in setup._asdict().items()})
     related = rows.annotate(expected=FilteredRelation("predictions", condition=same))
-    return related.filter(~_has_result(setup, "pk"), expected__isnull=False)
+    limit = Q(expected__isnull=False) if most_ms is None else Q(expected__high_ms__lte=most_ms)
+    return related.filter(~_has_result(setup, "pk"), limit)
 
 
 def _unmeasured(setup: Setup) -> QuerySet[PredictedSpeed]:

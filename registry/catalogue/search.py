@@ -22,7 +22,7 @@ from registry.core.prepared_queries import Prepared
 from registry.models import DocumentSpeed, SearchDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from django.db.models import QuerySet
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 COUNT_CAP = 1_000
 CANDIDATES = COUNT_CAP
+# How many of the most downloaded are looked at for a text that may be common.
+WALK = 5_000
 
 FASTEST, ACCURACY = "fastest", "accuracy"
 # Sort word -> (column, whether the largest comes first); the two above go by what was measured.
@@ -58,6 +60,8 @@ ORDERS = SORTS | {
 }
 
 
+# Downloads, key and title of a document.
+_Candidate = tuple[int, int, str]
 # The parts of the list by speed, with the sign that the key of each has; then come the unmeasured.
 _MEASURED = ((DocumentSpeed.Status.ACCEPTED, 1), (DocumentSpeed.Status.NOISY, -1))
 
@@ -103,10 +107,10 @@ def find(
 
 def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
     """The best of the most downloaded candidates: exact name, then prefix, then word, then text."""
-    candidates: list[tuple[int, int, str]] = []
-    for rows in conditions.matching(actor, query):
-        popular = rows.order_by("-downloads", "-pk").values_list("downloads", "pk", "title")
-        candidates += popular[: CANDIDATES + 1]
+    candidates: list[_Candidate] = []
+    every = conditions.matching(actor, replace(query, text=""))
+    for place, rows in enumerate(conditions.matching(actor, query)):
+        candidates += _walked(every[place], query) or _popular(rows)[: CANDIDATES + 1]
     candidates.sort(reverse=True)
     text = query.text.strip('" ').lower()
     terms = full_text.terms(query.text)
@@ -133,22 +137,37 @@ def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
     )
 
 
+def _popular(rows: QuerySet[SearchDocument], *columns: str) -> QuerySet[Any, Any]:
+    ordered = rows.order_by("-downloads", "-pk")
+    return ordered.values_list("downloads", "pk", "title", *columns)
+
+
+def _walked(rows: QuerySet[SearchDocument], query: Query) -> list[_Candidate]:
+    """The candidates where enough of the most downloaded match; else none of them."""
+    if query.near or _narrows(replace(query, text="")) or not full_text.may_be_common(query.text):
+        return []
+    matches = rows.annotate(matches=full_text.match(query.text))
+    first = [tuple(row) for *row, found in _popular(matches, "matches")[:WALK] if found]
+    return first[: CANDIDATES + 1] if len(first) > CANDIDATES else []
+
+
 def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
     """Those that were measured in the query's setup, from the least p50; then the others, newest.
 
     Accepted results come before noisy ones; where predictions count, they are in one order with the
     accepted ones. The key of a page's last row says in which of the three parts it was: a number of
-    milliseconds, one below zero, or a time.
+    milliseconds, one below zero, or a time. A limit of latency leaves the first part alone.
     """
-    parts = conditions.matching(actor, query)
+    is_limited = query.max_p50 is not None
+    parts = conditions.matching(actor, replace(query, max_p50=None))
     begun, cursor = _part_of(cursor)
     keys: list[tuple[Any, int]] = []
-    for part, (status, sign) in enumerate(_MEASURED):
+    for part, (status, sign) in enumerate(_MEASURED[:1] if is_limited else _MEASURED):
         if part >= begun and len(keys) <= limit:
             at = cursor if part == begun else ""
             rows = _measured(parts, query, status, at, limit + 1 - len(keys))
             keys += [(sign * p50, pk) for p50, pk in rows]
-    if len(keys) <= limit:
+    if len(keys) <= limit and not is_limited:
         at_rest = begun == len(_MEASURED)
         after = cursors.after("updated_at", cursor, down=True) if at_rest else Q()
         rest: list[tuple[Any, int]] = []
@@ -164,6 +183,9 @@ def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Seque
         value, pk = keys[limit - 1]
         following = cursors.encode([value if isinstance(value, float) else value.isoformat(), pk])
     items = _rows([pk for _, pk in keys[:limit]], columns)
+    if is_limited:
+        ranked = _in_order(parts, query, DocumentSpeed.Status.ACCEPTED)
+        parts = [rows.order_by() for rows, _ in ranked]
     count = _count(parts, query) if cursor or following else len(items)
     return Page(items, following, min(count, COUNT_CAP), count > COUNT_CAP)
 
@@ -201,21 +223,25 @@ def _part_of(cursor: str) -> tuple[int, str]:
 def _measured(
     parts: Sequence[QuerySet[SearchDocument]], query: Query, status: str, cursor: str, most: int
 ) -> list[tuple[float, int]]:
-    """The p50 and the key of those with a result of this status, from the least.
+    """The p50 and the key of those with a result of this status, from the least."""
+    keys: list[tuple[float, int]] = []
+    for rows, column in _in_order(parts, query, status):
+        after = cursors.after(column, cursor, down=False) if cursor else Q()
+        keys += rows.filter(after).order_by(column, "pk").values_list(column, "pk")[:most]
+    return sorted(keys)[:most]
+
+
+def _in_order(
+    parts: Sequence[QuerySet[SearchDocument]], query: Query, status: str
+) -> Iterator[tuple[QuerySet[SearchDocument], str]]:
+    """Those with a result of this status that keeps the query's limit, with the column to order by.
 
     Predictions that count stand among the accepted results.
     """
-    after = cursors.after(speeds.P50, cursor, down=False) if cursor else Q()
-    keys: list[tuple[float, int]] = []
     for documents in parts:
-        there = speeds.measured(documents, query.setup, status).filter(after)
-        keys += there.order_by(speeds.P50, "pk").values_list(speeds.P50, "pk")[:most]
+        yield speeds.measured(documents, query.setup, status, query.max_p50), speeds.P50
         if query.predicted and status == DocumentSpeed.Status.ACCEPTED:
-            after_that = cursors.after(predictions.P50, cursor, down=False) if cursor else Q()
-            expected = predictions.predicted(documents, query.setup).filter(after_that)
-            ordered = expected.order_by(predictions.P50, "pk")
-            keys += ordered.values_list(predictions.P50, "pk")[:most]
-    return sorted(keys)[:most]
+            yield predictions.predicted(documents, query.setup, query.max_p50), predictions.P50
 
 
 def _rows(pks: Sequence[int], columns: Sequence[str]) -> list[Any]:

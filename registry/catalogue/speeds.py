@@ -154,9 +154,12 @@ def of_documents(pks: Iterable[int], setup: Setup) -> dict[int, DocumentSpeed]:
     return {row.document_id: row for row in rows.order_by()}
 
 
-def measured(rows: QuerySet[SearchDocument], setup: Setup, status: str) -> QuerySet[SearchDocument]:
-    """Those with a result of this status in a setup, which is then their ``there``."""
-    return _there(rows, setup, {"status": status}).filter(Q(there__isnull=False))
+def measured(
+    rows: QuerySet[SearchDocument], setup: Setup, status: str, most_ms: float | None = None
+) -> QuerySet[SearchDocument]:
+    """Those with a result of this status in a setup, within a limit: it is then their ``there``."""
+    limit = Q(there__isnull=False) if most_ms is None else Q(**{f"{P50}__lte": most_ms})
+    return _there(rows, setup, {"status": status}).filter(limit)
 
 
 def unmeasured(rows: QuerySet[SearchDocument], setup: Setup) -> QuerySet[SearchDocument]:

@@ -193,6 +193,19 @@ def test_an_answer_costs_a_fixed_number_of_queries(api, shelf, path, most):
     assert len(asked) <= most, [query["sql"] for query in asked]
 
 
+@pytest.mark.parametrize("text", ["net", "net 2", "2", "nothing"])
+def test_the_most_downloaded_are_the_same_however_they_are_met(shelf, ada, text, monkeypatch):
+    """A text that may be common is looked for among them first."""
+    monkeypatch.setattr(search, "CANDIDATES", 2)
+    for actor in (GUEST, ada):
+        gathered = search.find(actor, Query(text=text), limit=9)
+        with monkeypatch.context() as patch:
+            patch.setattr(full_text, "may_be_common", lambda _: True)
+            walked = search.find(actor, Query(text=text), limit=9)
+        assert [row.title for row in walked.items] == [row.title for row in gathered.items]
+        assert (walked.count, walked.capped) == (gathered.count, gathered.capped)
+
+
 def test_a_members_own_models_do_not_make_the_public_list_long(shelf, ada, monkeypatch):
     monkeypatch.setattr(search, "COUNT_CAP", 4)
     for sort in search.SORTS:

@@ -92,6 +92,14 @@ def test_postgresql_asks_the_index_that_knows_the_text(text, indexes):
     assert {name for name in _index_names(plan) if name.startswith("search_")} == indexes
 
 
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite looks into every row")
+def test_postgresql_knows_that_pairs_of_characters_are_dear():
+    """Else it walks all models in the order of a list: 16 s for 300,000 where 23 ms will do."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT procost FROM pg_proc WHERE proname = 'registry_character_pairs'")
+        assert cursor.fetchone()[0] >= 10_000
+
+
 def _index_names(plan):
     text = plan if isinstance(plan, str) else json.dumps(plan)
     return {part.split('"')[0] for part in text.split('"Index Name": "')[1:]}
