@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from runners.engine.reports import Finding, InvalidReportError, Report
+from runners.engine.reports import Finding, InvalidReportError, Offers, Report
 
 _START_SECONDS = 60.0
 _POLL_SECONDS = 0.25
@@ -132,13 +132,13 @@ class Sandbox:
             except _LostError:
                 return {}
 
-    def offers(self) -> dict[str, Any]:
+    def offers(self) -> Offers:
         """Tell the runtimes and providers that passed their tests; empty if nothing starts."""
         with self._lock:
             try:
-                return dict(self._started().offers)
+                return self._started().offers
             except _LostError:
-                return {}
+                return Offers()
 
     def run(
         self,
@@ -225,7 +225,7 @@ class _Server:
         if not greeting.get("ready"):
             raise _LostError("sandbox-unavailable", "The sandbox did not get ready in time.")
         self.versions: dict[str, str] = greeting["versions"]
-        self.offers: dict[str, Any] = greeting.get("offers", {})
+        self.offers = Offers(**greeting["offers"])
         layers, details = greeting["level"]["layers"], greeting["level"]["details"]
         if greeting["broken"]:
             details = {**details, "engine": greeting["broken"]}

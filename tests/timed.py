@@ -16,6 +16,7 @@ from registry.models import Variant
 from registry.versions.services import derivatives
 from runners.benchmarks import challenges, comparisons, record_checks
 from runners.benchmarks import records as benchmark_records
+from runners.capabilities import Capabilities
 from runners.engine.benchmark import power, summary, verdicts
 from runners.engine.benchmark import record as form
 from runners.engine.reports import Report
@@ -200,7 +201,7 @@ def running(version, *, entry="model.onnx", **job_input):
         pool=POOL,
         max_attempts=1,
     )
-    return services.claim("proving", [POOL], uuid=job.pk, capabilities={})
+    return services.claim("proving", [POOL], uuid=job.pk, capabilities=Capabilities())
 
 
 def benchmark(version, median_ms=1.0, *, variant="default", deliver=True, **more):
@@ -236,7 +237,7 @@ def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, d
         job_input=job_input,
         pool=POOL,
     )
-    job = services.claim("proving", [POOL], uuid=job.pk, capabilities={})
+    job = services.claim("proving", [POOL], uuid=job.pk, capabilities=Capabilities())
     medians = (1.0, slower)
     records = [
         record(

@@ -26,6 +26,22 @@ _CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _SUBJECT = re.compile(r"[0-9a-f]{64}")
 
 
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What the environment of a fork server offers, as its greeting has it.
+
+    ``runtimes`` have the version of each runtime that works, and ``profiles`` the highest opset and
+    IR version that it loads. ``providers`` are those of ONNX Runtime that passed their test,
+    ``failed`` has the reason of each other one, and ``compiled_in`` is what the library claims.
+    """
+
+    runtimes: dict[str, str] = field(default_factory=dict)
+    profiles: dict[str, dict[str, int]] = field(default_factory=dict)
+    providers: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    compiled_in: list[str] = field(default_factory=list)
+
+
 class InvalidReportError(ValueError):
     """The data is not a report: its message names the first thing that is wrong."""
 

@@ -16,6 +16,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,7 +28,7 @@ from runners.engine.confine.children import Stop
 from runners.engine.confine.isolation import Limits
 from runners.engine.jobs import Job, Request
 from runners.engine.onnx_files import text
-from runners.engine.reports import Finding, Report
+from runners.engine.reports import Finding, Offers, Report
 from runners.engine.runtimes import probing
 from runners.engine.server.tasks import FLOWS
 
@@ -134,7 +135,7 @@ def _make_ready() -> dict[str, Any]:
         "versions": versions,
         "level": level,
         "broken": broken,
-        "offers": {} if broken else providers.offer(_layers_of(level)),
+        "offers": asdict(Offers() if broken else providers.offer(_layers_of(level))),
         "threads": threads,
     }
 

@@ -17,6 +17,7 @@ from registry.core import outbox
 from registry.models import File, SearchDocument, Variant
 from registry.versions import selectors
 from registry.versions.services import derivatives
+from runners.capabilities import Capabilities
 from runners.engine.reports import Report
 from runners.models import ConformanceResult, Job, Runtime, SuiteResult, SuiteRun, Worker
 from runners.proofs import derivations, results, verification
@@ -71,7 +72,7 @@ def waiting(kind=None):
 
 def end(job, report):
     """Claim and finish one job as a worker that offers everything would."""
-    taken = services.claim("w1", ["cpu"], uuid=job.pk, capabilities=CAPABILITIES)
+    taken = services.claim("w1", ["cpu"], uuid=job.pk, capabilities=Capabilities.read(CAPABILITIES))
     assert taken is not None
     assert services.finish(taken, report)
     outbox.deliver()
