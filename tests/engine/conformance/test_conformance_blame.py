@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -53,7 +55,7 @@ class Inline(Job):
         if name in self.ends:
             return self.ends[name](task)
         try:
-            return Ending("answered", task())
+            return Ending("answered", json.loads(json.dumps(task(), default=asdict)))
         except Exception as error:  # noqa: BLE001 - what a child's end would say
             return Ending("raised", [type(error).__name__, str(error)])
 

@@ -285,7 +285,7 @@ def test_the_first_node_that_gives_other_values_is_named(tmp_path):
         forms.append(Form(tmp_path / f"{name}.onnx", tmp_path))
     write(tmp_path / "sets", DataSet("test_data_set_0", "bundled", {"x": X}), model)
     found = candidates.first_difference(*forms, tmp_path / "sets", "test_data_set_0", "fp32")
-    assert (found["name"], found["op"]) == ("second", "Add")
+    assert (found.name, found.op) == ("second", "Add")
     same = candidates.first_difference(
         forms[0], forms[0], tmp_path / "sets", "test_data_set_0", "fp32"
     )
