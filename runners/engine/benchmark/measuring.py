@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import vocabularies  # noqa: F401
 from runners.engine.benchmark import devices, loops, readings
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
-from runners.engine.benchmark.requests import ProcessRequest, SessionRequest
+from runners.engine.benchmark.requests import ProcessRequest, ProfiledSession, SessionRequest
 
 if TYPE_CHECKING:
     from runners.engine.benchmark import outputs as outputs_of
@@ -199,7 +199,7 @@ def _clock_khz() -> int | str:
     return max(clocks) if clocks else NOT_EXPOSED
 
 
-def _profile(request: ProcessRequest) -> dict[str, Any]:
+def _profile(request: ProcessRequest) -> ProfiledSession:
     from runners.engine.benchmark import profiles, sessions, stored  # noqa: PLC0415
 
     values = stored.read(Path(request.leading.inputs))
@@ -215,5 +215,5 @@ def _profile(request: ProcessRequest) -> dict[str, Any]:
     )
     for _ in range(runs):
         infer()
-    facts = {**opened.facts, "affinity": sorted(os.sched_getaffinity(0))}
-    return {"facts": facts, "profile": opened.finish(2) if opened.finish else {}}
+    facts = replace(opened.facts, affinity=sorted(os.sched_getaffinity(0)))
+    return ProfiledSession(facts, opened.finish(2) if opened.finish else None)
