@@ -23,7 +23,7 @@ from metadata.sparql import tasks
 from metadata.sparql.error_messages import syntax_problem
 from registry.core import child_processes
 from registry.core.child_processes import DATA, DONE, FAILED, Child, LostError
-from runners.sandbox import IsolationLevel
+from runners.engine.reports import IsolationLevel
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -42,6 +42,48 @@ class Offers:
     compiled_in: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class IsolationLevel:
+    """Which layers were seen to hold on this machine, and why the others were not."""
+
+    rlimits: bool = False
+    namespaces: bool = False
+    mounts: bool = False
+    landlock: bool = False
+    seccomp: bool = False
+    details: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def layers(self) -> frozenset[str]:
+        """The names of the layers that hold."""
+        return frozenset(one.name for one in fields(self) if getattr(self, one.name) is True)
+
+    @property
+    def name(self) -> Literal["full", "partial", "limits", "none"]:
+        """Sum up in a word: `full` is all five, `partial` keeps files or calls apart."""
+        if len(self.layers) == len(fields(self)) - 1:
+            return "full"
+        if self.rlimits and (self.landlock or self.seccomp):
+            return "partial"
+        return "limits" if self.rlimits else "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What a fork server says of itself when it is ready; ``broken`` says why it can do no job."""
+
+    versions: dict[str, str]
+    level: IsolationLevel
+    broken: str = ""
+    offers: Offers = field(default_factory=Offers)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Greeting:
+        """Read what the server wrote, which has opened no upload by then."""
+        level, offers = IsolationLevel(**data["level"]), Offers(**data["offers"])
+        return cls(data["versions"], level, data["broken"], offers)
+
+
 class InvalidReportError(ValueError):
     """The data is not a report: its message names the first thing that is wrong."""
 

@@ -11,9 +11,8 @@ from registry.models import Blob
 from registry.storage.files import store
 from runners.benchmarks import timing_jobs
 from runners.engine.benchmark.options import Options
-from runners.engine.reports import Report
+from runners.engine.reports import IsolationLevel, Report
 from runners.models import Job
-from runners.sandbox import IsolationLevel
 from runners.workers import execution
 
 pytestmark = pytest.mark.django_db
