@@ -19,7 +19,7 @@ from runners.benchmarks import records as benchmark_records
 from runners.capabilities import Capabilities
 from runners.engine.benchmark import power, summary, verdicts
 from runners.engine.benchmark import record as form
-from runners.engine.reports import Report
+from runners.engine.reports import OutputFile, Report
 from runners.models import Challenge, Measurement
 from runners.queue import services
 from tests.engine.benchmark import timings
@@ -180,7 +180,7 @@ def report(told, *, seconds=600.0, outcome="passed", table=True):
     outputs = []
     for name, content in files.items():
         sha256, size = derivatives.store_bytes(io.BytesIO(content))
-        outputs.append({"name": name, "sha256": sha256, "size": size})
+        outputs.append(OutputFile(name, sha256, size))
     return Report(
         task="benchmark",
         versions={"onnxruntime": "1.31.1"},
@@ -252,7 +252,7 @@ def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, d
     if tampered:
         made["verdict"]["word"] = "same" if made["verdict"]["word"] != "same" else "faster"
     sha256, size = derivatives.store_bytes(io.BytesIO(form.canonical(made)))
-    outputs = [{"name": record_checks.COMPARISON, "sha256": sha256, "size": size}]
+    outputs = [OutputFile(record_checks.COMPARISON, sha256, size)]
     told = Report("compare-speed", {}, "0" * 64, "passed", outputs=outputs, seconds=600.0)
     found = record_checks.vetted(job, told)
     if found.outcome == "passed":

@@ -16,7 +16,7 @@ from runners.engine.checks import check
 from runners.engine.confine import children, fresh, isolation
 from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.onnx_files import staging, text
-from runners.engine.reports import Finding, InvalidReportError, Outcome, Report
+from runners.engine.reports import Finding, InvalidReportError, Outcome, OutputFile, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -264,9 +264,9 @@ class Job:
         findings: tuple[Finding, ...] = (),
         facts: dict[str, Any] | None = None,
         measures: list[dict[str, Any]] | None = None,
-        outputs: list[dict[str, Any]] | None = None,
+        outputs: Iterable[str] = (),
     ) -> Report:
-        """Give the report of this job."""
+        """Give the report of this job; `outputs` are names of files in `out`."""
         return Report(
             task=self.request.task,
             versions=self.versions,
@@ -275,7 +275,7 @@ class Job:
             findings=findings,
             facts=facts or {},
             measures=measures or [],
-            outputs=outputs or [],
+            outputs=list(map(OutputFile, outputs)),
             seconds=round(time.monotonic() - self._started, 3),
         )
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from hub.protocol.stored import mapping, rows, text
+from hub.protocol.stored import count, mapping, rows, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -182,6 +182,20 @@ class FileCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputFile:
+    """A file that a task made; digest and size are those of what the worker stored."""
+
+    name: str
+    sha256: str = ""
+    size: int = 0
+
+    @classmethod
+    def read(cls, row: dict[str, Any]) -> OutputFile:
+        """Read an output of a report; what is malformed is empty."""
+        return cls(text(row.get("name")), text(row.get("sha256")), count(row.get("size")))
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What a task found.
 
@@ -196,22 +210,21 @@ class Report:
     findings: tuple[Finding, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
     measures: list[dict[str, Any]] = field(default_factory=list)
-    outputs: list[dict[str, Any]] = field(default_factory=list)
+    outputs: list[OutputFile] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def files(self) -> dict[str, str]:
         """The SHA-256 of each file that the task made, by its name."""
-        return {
-            str(one["name"]): str(one["sha256"])
-            for one in self.outputs
-            if "name" in one and "sha256" in one
-        }
+        return {one.name: one.sha256 for one in self.outputs if one.name and one.sha256}
 
     def to_json(self) -> dict[str, Any]:
         """Give plain data: only what `json.dumps` writes and `from_json` reads."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
-        return values | {"findings": [finding.to_json() for finding in self.findings]}
+        return values | {
+            "findings": [finding.to_json() for finding in self.findings],
+            "outputs": [asdict(output) for output in self.outputs],
+        }
 
     @classmethod
     def from_json(cls, data: Any) -> Report:
@@ -238,7 +251,7 @@ class Report:
             findings=tuple(Finding.from_json(finding) for finding in findings),
             facts=_mapping(data, "facts"),
             measures=_rows(data, "measures"),
-            outputs=_rows(data, "outputs"),
+            outputs=list(map(OutputFile.read, _rows(data, "outputs"))),
             seconds=float(seconds),
         )
 
@@ -254,7 +267,7 @@ class Report:
             findings=stored_findings(row.get("findings")),
             facts=mapping(row.get("facts")),
             measures=rows(row.get("measures")),
-            outputs=rows(row.get("outputs")),
+            outputs=list(map(OutputFile.read, rows(row.get("outputs")))),
         )
 
 

@@ -46,7 +46,7 @@ def prepared(answer: Any) -> Prepared:
 def profiled(answer: Any) -> tuple[SessionFacts, Profile]:
     """What is known of a session, and its profile."""
     try:
-        facts, profile = answer["facts"], answer["profile"]
+        facts, profile = answer
         return (
             SessionFacts(**{name: read(facts[name]) for name, read in _FACTS.items()}),
             Profile(**{name: read(profile[name]) for name, read in _PROFILE.items()}),

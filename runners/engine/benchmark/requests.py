@@ -99,11 +99,3 @@ class Profile:
     operators: list[dict[str, Any]] = field(default_factory=list)
     nodes: list[dict[str, Any]] = field(default_factory=list)
     nodes_left_out: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ProfiledSession:
-    """What a process answers that profiles."""
-
-    facts: SessionFacts
-    profile: Profile | None

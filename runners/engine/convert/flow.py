@@ -175,7 +175,7 @@ class _Conversion:
             "or stores them more compactly than the tools do. The variant may still be faster.",
         )
         findings = (larger,) if after >= before else ()
-        names = [{"name": path.name} for path in outputs]
+        names = [path.name for path in outputs]
         return self._job.report("passed", findings, self._facts, measures, names)
 
     @property

@@ -58,7 +58,7 @@ def schema(job: Job) -> Report:
     findings, facts = findings_of(answer), mapping_of(answer, "facts")
     if is_refused(findings):
         return job.report("failed", findings, facts)
-    outputs = [{"name": federated.MODEL}, {"name": federated.WEIGHTS}]
+    outputs = [federated.MODEL, federated.WEIGHTS]
     return job.report("passed", findings, facts, outputs=outputs)
 
 
@@ -133,7 +133,7 @@ def aggregate(job: Job) -> Report:
     if ending.kind != "answered":
         raise JobError("engine-error", f"The round was not aggregated: {job.cause(ending)}")
     names = [federated.WEIGHTS, aggregation.OPTIMISER]
-    outputs = [{"name": name} for name in names if (out / name).exists()]
+    outputs = [name for name in names if (out / name).exists()]
     return job.report("passed", facts=mapping_of(ending.answer), outputs=outputs)
 
 

@@ -284,7 +284,7 @@ class _Ascent:
                 f"{step.checks['inference']}"
             )
             findings.append(Finding("upgrade-inference", "info", words))
-        return job.report("passed", tuple(findings), facts, trial.rows, [{"name": name}])
+        return job.report("passed", tuple(findings), facts, trial.rows, [name])
 
     def _failed(self) -> Report:
         job = self._job

@@ -757,8 +757,9 @@ def test_no_other_file_of_a_job_is_followed(tmp_path):
         {"ports": [], "source": "seeded", "batch": True, "fixed_batch": 0},
         {"ports": [{"name": "x", "dtype": "float32", "shape": [-1]}], "source": "seeded"},
         {"ports": [{"name": "x", "dtype": "float32", "shape": [True]}], "source": "seeded"},
-        {"facts": {}, "profile": {}},
-        {"facts": 1, "profile": 2},
+        [{}, {}],
+        [1, 2],
+        [{}],
     ],
 )
 def test_an_answer_of_another_shape_is_nobodys_word(answer):

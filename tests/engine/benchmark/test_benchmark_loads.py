@@ -44,7 +44,7 @@ def measured(sandbox, stored):
         made = {}
 
         def keep(report, folder):
-            made.update({one["name"]: (folder / one["name"]).read_text() for one in report.outputs})
+            made.update({one.name: (folder / one.name).read_text() for one in report.outputs})
             return report
 
         files = stored({"model.onnx": content})

@@ -150,7 +150,7 @@ def test_a_wrong_runtime_is_blamed_and_its_node_found(judge):
     assert {measures[check]["node"]["op"] for check in ("bundled", "reference")} == {"Relu"}
     evidence = [measures[check]["evidence"] for check in ("bundled", "reference")]
     assert evidence == ["diverging-Relu.zip", "diverging-Relu-1.zip"]
-    assert [one["name"] for one in report.outputs] == evidence
+    assert [one.name for one in report.outputs] == evidence
     assert {one.code for one in report.findings} == {"conformance-mismatch"}
 
 

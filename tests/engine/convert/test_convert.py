@@ -125,7 +125,7 @@ class TestRecipes:
     def test_facts_that_a_reader_needs(self, convert):
         report, made = convert(perceptron(), "int8")
         facts, (output,) = report.facts, report.outputs
-        assert output["name"] == "model.int8.onnx"
+        assert output.name == "model.int8.onnx"
         assert facts["recipe"] == "int8"
         assert facts["tool"]["name"] == "onnxruntime.quantization.quantize_dynamic"
         assert facts["tool"]["version"] == report.versions["onnxruntime"]
