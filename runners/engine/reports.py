@@ -182,6 +182,29 @@ class FileCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class Scan:
+    """What a walk over a model's bytes gives; ``external`` are the other files that it names."""
+
+    findings: tuple[Finding, ...]
+    facts: dict[str, Any]
+    external: tuple[str, ...] = ()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the findings forbid everything else."""
+        return any(finding.severity == "error" for finding in self.findings)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Scan:
+        """Read what a child answers; raises InvalidReportError."""
+        _keys(data, cls, "scan")
+        external = data["external"]
+        if not isinstance(external, list) or not all(isinstance(path, str) for path in external):
+            raise InvalidReportError("external must be a list of paths")
+        return cls(_findings(data), _mapping(data, "facts"), tuple(external))
+
+
+@dataclass(frozen=True, slots=True)
 class OutputFile:
     """A file that a task made; digest and size are those of what the worker stored."""
 
@@ -240,15 +263,12 @@ class Report:
         # The comparison also refuses NaN, which a database cannot store as JSON.
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
             raise InvalidReportError("seconds must be a number of at least 0")
-        findings = data["findings"]
-        if not isinstance(findings, list):
-            raise InvalidReportError("findings must be a list")
         return cls(
             task=_text(data, "task"),
             versions=versions,
             subject=subject,
             outcome=cast("Outcome", _word(data, "outcome", get_args(Outcome))),
-            findings=tuple(Finding.from_json(finding) for finding in findings),
+            findings=_findings(data),
             facts=_mapping(data, "facts"),
             measures=_rows(data, "measures"),
             outputs=list(map(OutputFile.read, _rows(data, "outputs"))),
@@ -271,11 +291,18 @@ class Report:
         )
 
 
-def _keys(data: Any, kind: type[Finding | Report], what: str) -> None:
+def _keys(data: Any, kind: type[Finding | Scan | Report], what: str) -> None:
     if not isinstance(data, dict):
         raise InvalidReportError(f"a {what} must be an object")
     if strange := sorted(str(key) for key in data.keys() ^ {one.name for one in fields(kind)}):
         raise InvalidReportError(f"a {what} has unknown or missing keys: {', '.join(strange[:5])}")
+
+
+def _findings(data: dict[str, Any]) -> tuple[Finding, ...]:
+    findings = data["findings"]
+    if not isinstance(findings, list):
+        raise InvalidReportError("findings must be a list")
+    return tuple(map(Finding.from_json, findings))
 
 
 def _text(data: dict[str, Any], key: str) -> str:

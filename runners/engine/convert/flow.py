@@ -142,7 +142,7 @@ class _Conversion:
         judge = functools.partial(written_models.judge, self._target)
         ending = self._stage("judge", judge)
         judgement = self._answer(ending, "the variant's load", _UNUSABLE, Judgement)
-        refused = [one for one in judgement.findings if one.severity == "error"]
+        refused = [one for one in judgement.scan.findings if one.severity == "error"]
         if refused:
             raise _EndError(replace(_UNUSABLE, message=f"{_LOST} {refused[0].message}"))
         comparing = functools.partial(
@@ -154,7 +154,7 @@ class _Conversion:
             words = f"{_LOST} {'; '.join(comparison.broken)}."
             raise _EndError(replace(_UNUSABLE, message=words))
         self._facts |= {
-            "described": judgement.described,
+            "described": judgement.scan.facts,
             "settings": {**asdict(settings), **asdict(variant)},
             "checker": judgement.checker,
             "cpu": judgement.cpu,

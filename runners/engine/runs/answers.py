@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NewType, TypeVar, get_args, get_origin, get_type_hints
 
 from hub.protocol import proofs, stored
-from runners.engine.jobs import JobError, findings_of
+from runners.engine.jobs import JobError, scan_of
 from runners.engine.onnx_files import text
-from runners.engine.reports import Finding
+from runners.engine.reports import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -304,8 +304,7 @@ class Variant:
 class Judgement:
     """What scan, checker and loader say of a variant, and the processor it was loaded on."""
 
-    described: Mapping[str, Any]
-    findings: tuple[Finding, ...]
+    scan: Scan
     checker: str
     cpu: list[str]
 
@@ -472,7 +471,7 @@ _READERS: dict[Any, Callable[[Any, str], Any]] = {
     Mapping[str, Any]: lambda answer, key: take(answer, key, dict),
     Mapping[str, Any] | None: _optional(dict),
     list[Mapping[str, Any]]: lambda answer, key: take(answer, key, list),
-    tuple[Finding, ...]: lambda answer, _key: findings_of(answer),
+    Scan: lambda answer, key: scan_of(take(answer, key, dict)),
     list[Step]: _many(Step, _MOST_STEPS),
     proofs.HiddenDifference | None: _hidden,
 }

@@ -7,7 +7,7 @@ while converting; the new file names the same external data as the original.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hub.protocol.proofs import HiddenDifference
 from hub.protocol.vocabularies import ONNXRUNTIME
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import onnx
 
     from runners.engine.onnx_files.datasets import DataSet
+    from runners.engine.reports import Scan
     from runners.engine.runs.agreement import Figures, Profile
     from runners.engine.runs.answers import Name
     from runners.engine.runs.child_runs import Form
@@ -93,7 +94,7 @@ def examine(path: Path) -> dict[str, str]:
     }
 
 
-def tell(path: Path, entry: str, sizes: Mapping[str, int]) -> dict[str, Any]:
+def tell(path: Path, entry: str, sizes: Mapping[str, int]) -> Scan:
     """Describe the new file as any upload would be described."""
     with path.open("rb") as file:
         return describe.describe(file.fileno(), entry, {**sizes, entry: path.stat().st_size})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol.proofs import PARTIAL, Proof
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
-from runners.engine.jobs import Job, JobError, mapping_of
+from runners.engine.jobs import Job, JobError, scan_of
 from runners.engine.onnx_files import datasets, staging
 from runners.engine.reports import Finding, Report
 from runners.engine.runs import answers
@@ -273,7 +273,7 @@ class _Ascent:
             "rules": step.rules,
             "steps": [one.to_json() for one in self._steps],
             "changed": True,
-            "described": mapping_of(ending.answer, "facts"),
+            "described": scan_of(ending.answer).facts,
             "parity": self._court.facts(trial),
             "proof": proof.to_json(),
         }
