@@ -14,12 +14,13 @@ from django.db.models import F
 from registry.core import outbox
 from registry.models import Variant
 from registry.versions.services import derivatives
-from runners.benchmarks import challenges, comparisons, record_checks
+from runners.benchmarks import challenges, record_checks
 from runners.benchmarks import records as benchmark_records
 from runners.capabilities import Capabilities
 from runners.engine.benchmark import power, summary, verdicts
 from runners.engine.benchmark import record as form
 from runners.engine.reports import OutputFile, Report
+from runners.graphs import differences
 from runners.models import Challenge, Measurement
 from runners.queue import services
 from tests.engine.benchmark import timings
@@ -229,7 +230,7 @@ def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, d
         Variant.objects.select_related("entry", "version").filter(version=version).first()
         for version in (baseline, candidate)
     ]
-    job_input = comparisons.sides(*sides) | {"runtime": "onnxruntime"}
+    job_input = differences.sides(*sides) | {"runtime": "onnxruntime"}
     job = services.enqueue(
         kind="compare-speed",
         version=candidate,
