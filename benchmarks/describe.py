@@ -62,7 +62,7 @@ def one(path: str) -> None:
     if path:
         with Path(path).open("rb") as file:
             told = describe(file.fileno(), "model.onnx", {"model.onnx": Path(path).stat().st_size})
-        assert told["facts"]["parameters"], told
+        assert told.facts["parameters"], told
     used = resource.getrusage(resource.RUSAGE_SELF)
     # Not ru_maxrss, which a new process inherits from the one that started it.
     status = Path("/proc/self/status").read_text()

@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import stored
+from runners.engine.reports import Offers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
-class Capabilities:
-    """The capabilities of a worker; all empty of one that has not told any.
+class Capabilities(Offers):
+    """What the sandbox of a worker offers, and its machine; empty where it has stated none.
 
-    ``runtimes`` are those that passed their test, and ``versions`` the libraries, by name with
-    version. ``providers`` are execution providers of ONNX Runtime. ``failed`` has the reason for
-    each runtime and provider that failed its test. ``isolation`` has the layers of the sandbox.
+    ``isolation`` has the layers of the sandbox, ``versions`` the libraries by name, and ``gpu`` is
+    the UUID of the one GPU that the worker is bound to.
     """
 
-    runtimes: Mapping[str, str]
-    versions: Mapping[str, str]
-    providers: tuple[str, ...]
-    failed: Mapping[str, str]
-    isolation: Mapping[str, Any]
+    isolation: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    host: str = ""
+    gpu: str = ""
+    cpus: int = 0
+    memory_bytes: int = 0
+    machine: str = ""
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Capabilities:
         """Read the stored capabilities of a worker."""
         return cls(
-            runtimes=_texts(row.get("runtimes")),
-            versions=_texts(row.get("versions")),
-            providers=tuple(map(str, row.get("providers") or ())),
-            failed=_texts(row.get("failed")),
             isolation=stored.mapping(row.get("isolation")),
+            versions=_texts(row.get("versions")),
+            runtimes=_texts(row.get("runtimes")),
+            profiles=stored.mapping(row.get("profiles")),
+            providers=list(map(str, row.get("providers") or ())),
+            failed=_texts(row.get("failed")),
+            compiled_in=list(map(str, row.get("compiled_in") or ())),
+            host=stored.text(row.get("host")),
+            gpu=stored.text(row.get("gpu")),
+            cpus=stored.count(row.get("cpus")),
+            memory_bytes=stored.count(row.get("memory_bytes")),
+            machine=stored.text(row.get("machine")),
         )
 
 

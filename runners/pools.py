@@ -15,6 +15,8 @@ from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from runners.capabilities import Capabilities
+
 POOL = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)$"
 QUEUE = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)(\.[a-z0-9-]{1,30})?$"
 # What a worker of the hub's own environment brings, and what `hub worker` starts.
@@ -75,18 +77,18 @@ def check_needs(requires: Mapping[str, Any]) -> dict[str, Any]:
     return dict(sorted(requires.items()))
 
 
-def unmet(requires: Mapping[str, Any], capabilities: Mapping[str, Any]) -> str:
+def unmet(requires: Mapping[str, Any], capabilities: Capabilities) -> str:
     """What of a job's needs a worker does not offer, in words; empty where it offers all."""
     runtime, provider = requires.get("runtime"), requires.get("provider")
-    if runtime and runtime not in capabilities.get("runtimes", {}):
+    if runtime and runtime not in capabilities.runtimes:
         return str(runtime)
-    if provider and provider not in capabilities.get("providers", []):
+    if provider and provider not in capabilities.providers:
         return str(provider).removesuffix("ExecutionProvider")
     memory = requires.get("memory_bytes", 0)
-    if memory and memory > int(capabilities.get("memory_bytes") or 0):
+    if memory and memory > capabilities.memory_bytes:
         return f"{memory / _GIB:.1f} GiB of memory"
     host = requires.get("host")
-    if host and host != capabilities.get("host"):
+    if host and host != capabilities.host:
         return f"the host {host}"
     return ""
 

@@ -20,9 +20,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from runners.engine.reports import Finding, InvalidReportError, Report
+from runners.engine.reports import (
+    Finding,
+    Greeting,
+    InvalidReportError,
+    IsolationLevel,
+    Offers,
+    Report,
+)
 
 _START_SECONDS = 60.0
 _POLL_SECONDS = 0.25
@@ -73,28 +80,6 @@ class Request:
     limits: Limits = field(default_factory=Limits)
 
 
-@dataclass(frozen=True, slots=True)
-class IsolationLevel:
-    """Which layers were seen to hold on this machine, and why the others were not."""
-
-    rlimits: bool = False
-    namespaces: bool = False
-    mounts: bool = False
-    landlock: bool = False
-    seccomp: bool = False
-    details: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def name(self) -> Literal["full", "partial", "limits", "none"]:
-        """Sum up in a word: `full` is all five, `partial` keeps files or calls apart."""
-        layers = (self.rlimits, self.namespaces, self.mounts, self.landlock, self.seccomp)
-        if all(layers):
-            return "full"
-        if self.rlimits and (self.landlock or self.seccomp):
-            return "partial"
-        return "limits" if self.rlimits else "none"
-
-
 class _LostError(Exception):
     """The fork server ended, or does not answer as it should; the code becomes the finding's."""
 
@@ -120,7 +105,7 @@ class Sandbox:
         """Tell which layers hold here; starts the server if need be. Raises no error."""
         with self._lock:
             try:
-                return self._started().level
+                return self._started().greeting.level
             except _LostError as error:
                 return IsolationLevel(details={"server": str(error)})
 
@@ -128,17 +113,17 @@ class Sandbox:
         """Tell the engine's and its libraries' versions; empty if the server does not start."""
         with self._lock:
             try:
-                return dict(self._started().versions)
+                return dict(self._started().greeting.versions)
             except _LostError:
                 return {}
 
-    def offers(self) -> dict[str, Any]:
+    def offers(self) -> Offers:
         """Tell the runtimes and providers that passed their tests; empty if nothing starts."""
         with self._lock:
             try:
-                return dict(self._started().offers)
+                return self._started().greeting.offers
             except _LostError:
-                return {}
+                return Offers()
 
     def run(
         self,
@@ -215,21 +200,16 @@ class _Server:
                 "sandbox-unavailable", f"The sandbox does not start: {error}."
             ) from None
         try:
-            messages = self._messages(time.monotonic() + _START_SECONDS, _GREETING_BYTES)
-            self._greet(next((message for message in messages if message is not None), {}))
+            self.greeting = self._first_message()
         except BaseException:
             self.close()
             raise
 
-    def _greet(self, greeting: dict[str, Any]) -> None:
-        if not greeting.get("ready"):
-            raise _LostError("sandbox-unavailable", "The sandbox did not get ready in time.")
-        self.versions: dict[str, str] = greeting["versions"]
-        self.offers: dict[str, Any] = greeting.get("offers", {})
-        layers, details = greeting["level"]["layers"], greeting["level"]["details"]
-        if greeting["broken"]:
-            details = {**details, "engine": greeting["broken"]}
-        self.level = IsolationLevel(**layers, details=details)
+    def _first_message(self) -> Greeting:
+        for message in self._messages(time.monotonic() + _START_SECONDS, _GREETING_BYTES):
+            if message is not None:
+                return Greeting.from_json(message)
+        raise _LostError("sandbox-unavailable", "The sandbox did not get ready in time.")
 
     def usable(self) -> bool:
         # A forked copy of a worker shares these pipes with the original and must not use them.

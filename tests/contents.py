@@ -5,6 +5,7 @@ from __future__ import annotations
 from registry.core import outbox
 from registry.models import RegisteredModel, Version
 from runners.benchmarks import record_checks
+from runners.capabilities import Capabilities
 from runners.models import Job
 from runners.proofs import verification
 from runners.queue import services
@@ -30,7 +31,9 @@ def offer(**changes):
 
 
 def claim(capabilities=CAPABILITIES, worker="w1", host=HOST):
-    return services.claim(worker, ["cpu", "light"], host=host, capabilities=capabilities)
+    return services.claim(
+        worker, ["cpu", "light"], host=host, capabilities=Capabilities.read(capabilities)
+    )
 
 
 def finish(job, outcome="passed", versions=CAPABILITIES["versions"], **changes):
@@ -79,7 +82,7 @@ def measure(host=HOST, most=None, **record):
     """Time what waits, as a worker of a host would, or some of it; the jobs that it did."""
     done = []
     while len(done) != most and (
-        job := services.claim("b1", ["bench-cpu"], host=host, capabilities=BENCH)
+        job := services.claim("b1", ["bench-cpu"], host=host, capabilities=Capabilities.read(BENCH))
     ):
         made = timed.record(job.subject, **record)
         report = record_checks.vetted(job, timed.report(made))

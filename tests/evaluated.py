@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from registry.core import outbox
+from runners.capabilities import Capabilities
 from runners.engine.reports import Report
 from runners.models import Job
 from runners.queue import services
@@ -80,7 +81,7 @@ def report(figures=(("accuracy", 0.8, 0.7, 0.9),), *, skipped=None, findings=(),
 
 def end(job, of=None):
     """Claim and finish an evaluation as a worker would."""
-    taken = services.claim("w1", ["cpu"], uuid=job.pk, capabilities=CAPABILITIES)
+    taken = services.claim("w1", ["cpu"], uuid=job.pk, capabilities=Capabilities.read(CAPABILITIES))
     assert taken is not None
     assert services.finish(taken, of or report())
     outbox.deliver()

@@ -14,7 +14,7 @@ from registry.federated.models import Training
 from registry.federated.services import participants, trainings
 from registry.storage.files import store
 from registry.versions.services import derivatives
-from runners.engine.reports import Finding, Report
+from runners.engine.reports import Finding, OutputFile, Report
 from runners.federated import jobs as learning
 from runners.models import Job
 from runners.queue import services as runners
@@ -210,4 +210,4 @@ def stored(name, content):
     import io
 
     sha256, size = derivatives.store_bytes(io.BytesIO(content))
-    return {"name": name, "sha256": sha256, "size": size}
+    return OutputFile(name, sha256, size)

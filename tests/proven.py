@@ -11,7 +11,7 @@ from hub.protocol.proofs import Output, Proof
 from registry.core import outbox
 from registry.models import Variant
 from registry.versions.services import derivatives
-from runners.engine.reports import Finding, Report
+from runners.engine.reports import Finding, OutputFile, Report
 from runners.models import ConformanceResult, SuiteRun
 from runners.queue import services
 from tests.factories import FACTS
@@ -184,7 +184,7 @@ def _end(job, report):
 
 def _output(name, content):
     sha256, size = derivatives.store_bytes(io.BytesIO(content))
-    return {"name": name, "sha256": sha256, "size": size}
+    return OutputFile(name, sha256, size)
 
 
 def _report(task, outcome="passed", *, findings=(), facts=None, measures=(), outputs=()):

@@ -14,11 +14,13 @@ from django.db.models import F
 from registry.core import outbox
 from registry.models import Variant
 from registry.versions.services import derivatives
-from runners.benchmarks import challenges, comparisons, record_checks
+from runners.benchmarks import challenges, record_checks
 from runners.benchmarks import records as benchmark_records
+from runners.capabilities import Capabilities
 from runners.engine.benchmark import power, summary, verdicts
 from runners.engine.benchmark import record as form
-from runners.engine.reports import Report
+from runners.engine.reports import OutputFile, Report
+from runners.graphs import differences
 from runners.models import Challenge, Measurement
 from runners.queue import services
 from tests.engine.benchmark import timings
@@ -179,7 +181,7 @@ def report(told, *, seconds=600.0, outcome="passed", table=True):
     outputs = []
     for name, content in files.items():
         sha256, size = derivatives.store_bytes(io.BytesIO(content))
-        outputs.append({"name": name, "sha256": sha256, "size": size})
+        outputs.append(OutputFile(name, sha256, size))
     return Report(
         task="benchmark",
         versions={"onnxruntime": "1.31.1"},
@@ -200,7 +202,7 @@ def running(version, *, entry="model.onnx", **job_input):
         pool=POOL,
         max_attempts=1,
     )
-    return services.claim("proving", [POOL], uuid=job.pk, capabilities={})
+    return services.claim("proving", [POOL], uuid=job.pk, capabilities=Capabilities())
 
 
 def benchmark(version, median_ms=1.0, *, variant="default", deliver=True, **more):
@@ -228,7 +230,7 @@ def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, d
         Variant.objects.select_related("entry", "version").filter(version=version).first()
         for version in (baseline, candidate)
     ]
-    job_input = comparisons.sides(*sides) | {"runtime": "onnxruntime"}
+    job_input = differences.sides(*sides) | {"runtime": "onnxruntime"}
     job = services.enqueue(
         kind="compare-speed",
         version=candidate,
@@ -236,7 +238,7 @@ def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, d
         job_input=job_input,
         pool=POOL,
     )
-    job = services.claim("proving", [POOL], uuid=job.pk, capabilities={})
+    job = services.claim("proving", [POOL], uuid=job.pk, capabilities=Capabilities())
     medians = (1.0, slower)
     records = [
         record(
@@ -251,7 +253,7 @@ def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, d
     if tampered:
         made["verdict"]["word"] = "same" if made["verdict"]["word"] != "same" else "faster"
     sha256, size = derivatives.store_bytes(io.BytesIO(form.canonical(made)))
-    outputs = [{"name": record_checks.COMPARISON, "sha256": sha256, "size": size}]
+    outputs = [OutputFile(record_checks.COMPARISON, sha256, size)]
     told = Report("compare-speed", {}, "0" * 64, "passed", outputs=outputs, seconds=600.0)
     found = record_checks.vetted(job, told)
     if found.outcome == "passed":

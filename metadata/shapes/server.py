@@ -38,7 +38,7 @@ def serve() -> NoReturn:
     # Output of libraries must not be taken for an answer.
     os.dup2(2, 1)
     logging.disable(logging.WARNING)  # what rdflib has to say of strangers' terms
-    layers = frozenset(name for name, holds in probe.probe()["layers"].items() if holds)
+    layers = probe.probe().layers
     graphs: dict[str, Graph] = {}
     gc.freeze()
     for line in _lines(0):

@@ -12,7 +12,7 @@ import json
 import os
 import signal
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import structlog
@@ -23,7 +23,7 @@ from metadata.sparql import tasks
 from metadata.sparql.error_messages import syntax_problem
 from registry.core import child_processes
 from registry.core.child_processes import DATA, DONE, FAILED, Child, LostError
-from runners.sandbox import IsolationLevel
+from runners.engine.reports import IsolationLevel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,6 +98,15 @@ def _refuse_weak(process: _Process) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """The last message of a process: what memory it has held, or what is wrong with the query."""
+
+    peak_bytes: int = 0
+    kind: str = ""
+    detail: str = ""
+
+
 class _Process:
     """One query process. `is_fit` tells whether it may answer another."""
 
@@ -135,19 +144,17 @@ class _Process:
         try:
             question = asdict(task) | {"base": f"{settings.HUB_PUBLIC_URL}/"}
             self._child.write(json.dumps(question).encode("ascii") + b"\n", until)
-            answer = self._collect(result, began, until, is_gone)
+            ending = self._collect(result, began, until, is_gone)
         except TimeoutError:
             raise tasks.too_slow(task.seconds) from None
         except (LostError, OSError):
             raise self._ending(task) from None
         quick = time.monotonic() - began < _QUICK_SECONDS
-        self.is_fit = quick and answer.get("peak_bytes", 0) < _FAT_BYTES
-        if "kind" in answer:
-            _fail(answer, task)
+        self.is_fit = quick and ending.peak_bytes < _FAT_BYTES
+        if ending.kind:
+            _fail(ending, task)
 
-    def _collect(
-        self, result: IO[bytes], began: float, until: float, is_gone: IsGone
-    ) -> dict[str, Any]:
+    def _collect(self, result: IO[bytes], began: float, until: float, is_gone: IsGone) -> _Ending:
         """Receive the result; return the final message of the process."""
 
         def watch() -> None:
@@ -159,8 +166,10 @@ class _Process:
 
         while True:
             kind, payload = self._child.frame(until, watch)
+            if kind in (DONE, FAILED):
+                return _Ending(**json.loads(payload))
             if kind != DATA:
-                return _words_of(kind, payload)
+                raise LostError("it returned an unreadable response")
             result.write(payload)
 
     def _ending(self, task: Task) -> problems.Problem:
@@ -179,15 +188,8 @@ class _Process:
         return problems.Unavailable("The query process was lost. Try again.", retry_after=1)
 
 
-def _words_of(kind: bytes, payload: bytes) -> dict[str, Any]:
-    if kind not in (DONE, FAILED):
-        raise LostError("it returned an unreadable response")
-    answer: dict[str, Any] = json.loads(payload)
-    return answer
-
-
-def _fail(answer: dict[str, Any], task: Task) -> NoReturn:
-    kind, detail = answer["kind"], answer["detail"]
+def _fail(ending: _Ending, task: Task) -> NoReturn:
+    kind, detail = ending.kind, ending.detail
     if kind == "gone":
         raise tasks.SnapshotGoneError(detail)
     if kind == "syntax":

@@ -6,6 +6,7 @@ reported in the card's own terms: the field and its line.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -21,6 +22,7 @@ from registry.cards import cards
 from registry.cards.findings import dotted
 from registry.models import Check, Version
 from registry.versions.services import checks
+from runners.engine.reports import FileCheck, Finding
 
 if TYPE_CHECKING:
     from registry.core import outbox
@@ -28,6 +30,14 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 KIND = "card"
+
+
+@dataclass(frozen=True, slots=True)
+class CardFinding(Finding):
+    """A finding with the field of the card and its line, where the card is at fault."""
+
+    field: str = ""
+    line: int | None = None
 
 
 def on_submitted(subject: outbox.Subject) -> None:
@@ -72,40 +82,36 @@ def judge(version: Version) -> tuple[str, dict[str, Any]]:
         findings.append(_cycle(version, path))
     if not findings:
         return Check.Outcome.PASSED.value, _report([])
-    mendable = any(one["field"] for one in findings)
+    mendable = any(one.field for one in findings)
     outcome = Check.Outcome.FAILED if mendable else Check.Outcome.ERRORED
-    return outcome.value, _report(sorted(findings, key=lambda one: (one["line"] or 0, one["code"])))
+    return outcome.value, _report(sorted(findings, key=lambda one: (one.line or 0, one.code)))
 
 
-def _report(findings: list[dict[str, Any]]) -> dict[str, Any]:
+def _report(findings: list[CardFinding]) -> dict[str, Any]:
     """Findings by file, as every check reports them: these are all of the card."""
-    return {"files": [{"path": cards.CARD_PATH, "findings": findings}]}
+    return {"files": [FileCheck(cards.CARD_PATH, tuple(findings)).to_json()]}
 
 
-def _shape_finding(version: Version, finding: validator.Finding) -> dict[str, Any]:
+def _shape_finding(version: Version, finding: validator.Finding) -> CardFinding:
     pointer = messages.pointer(version.card, finding.field, finding.focus)
     code = "card-shape" if pointer else "graph-shape"
     return _finding(code, messages.sentence(finding), version.readme, pointer, finding.focus)
 
 
-def _foreign_subjects(version: Version, nquads: str) -> list[dict[str, Any]]:
+def _foreign_subjects(version: Version, nquads: str) -> list[CardFinding]:
     """Statements about what is not a part of the version: no card may make any."""
     model = version.model
     own = Places(settings.HUB_PUBLIC_URL).version(model.namespace.slug, model.name, version.number)
     iris = {line.partition("> ")[0].removeprefix("<") for line in nquads.splitlines()}
+    words = "The graph describes something that does not belong to this version."
     return [
-        _finding(
-            "graph-subject",
-            "The graph describes something that does not belong to this version.",
-            "",
-        )
-        | {"where": iri}
+        CardFinding("graph-subject", "error", words, iri)
         for iri in sorted(iris)
         if iri != own and not iri.startswith((f"{own}#", f"{own}/"))
     ]
 
 
-def _cycle(version: Version, path: list[str]) -> dict[str, Any]:
+def _cycle(version: Version, path: list[str]) -> CardFinding:
     steps = " from ".join([*path, version.ref])
     message = f"{version.ref} would be derived from itself: it derives from {steps}."
     return _finding(
@@ -115,17 +121,11 @@ def _cycle(version: Version, path: list[str]) -> dict[str, Any]:
 
 def _finding(
     code: str, message: str, readme: str = "", field: str = "", focus: str = ""
-) -> dict[str, Any]:
+) -> CardFinding:
     """A finding as reports have it; ``field`` is steps divided by slashes, `license` or deeper."""
     pointer = f"/{field}" if field else ""
     line = cards.line_of(readme, pointer) if pointer and readme else None
     place = [f"line {line}"] if line else []
     place += [dotted(pointer)] if pointer else []
-    return {
-        "code": code,
-        "severity": "error",
-        "message": message,
-        "where": ", ".join(place) or focus.rpartition("/")[2],
-        "field": dotted(pointer),
-        "line": line,
-    }
+    where = ", ".join(place) or focus.rpartition("/")[2]
+    return CardFinding(code, "error", message, where, dotted(pointer), line)

@@ -172,7 +172,7 @@ class WorkerOutput(serializers.Serializer[Worker]):
 
     @extend_schema_field(serializers.DictField(child=serializers.DictField()))
     def get_causes(self, worker: Any) -> dict[str, dict[str, str]]:
-        rows = registration.unavailable(worker.capabilities).items()
+        rows = registration.unavailable(worker.typed_capabilities).items()
         return {name: {"code": cause.code, "cure": cause.cure} for name, cause in rows}
 
     def get_isolation(self, worker: Any) -> str:

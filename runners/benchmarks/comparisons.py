@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
 from registry.core.permissions import require
-from registry.models import File, Variant, Version
+from registry.models import Variant, Version
 from runners.benchmarks import offers
 from runners.benchmarks.timing_jobs import COMPARISON, IDLE, REQUESTED
 from runners.graphs import differences
@@ -44,7 +44,7 @@ def ask(
             "/baseline",
             "Their inputs or outputs differ, so they cannot run on the same input.",
         )
-    options = sides(baseline, candidate)
+    options = differences.sides(baseline, candidate)
     return [
         offer.enqueue(COMPARISON, candidate, options, priority=REQUESTED, again=True)
         for offer in offers.matching(runtime, provider)
@@ -65,8 +65,8 @@ def owe(version: Version, live: Iterable[Offer]) -> int:
     baseline = before.variants.select_related("entry").first()
     if baseline is None or _interface(baseline) != _interface(candidate):
         return 0
-    options = sides(baseline, candidate)
-    if options["against_files"] == _files(candidate):
+    options = differences.sides(baseline, candidate)
+    if options["against_files"] == differences.digests(candidate):
         return 0
     jobs = Job.objects.filter(version=version, kind=COMPARISON, entry=candidate.entry.path)
     requests = {_mark(job.input) for job in jobs.only("input")}
@@ -78,23 +78,6 @@ def owe(version: Version, live: Iterable[Offer]) -> int:
     for offer in missing:
         offer.enqueue(COMPARISON, candidate, options, priority=IDLE)
     return len(missing)
-
-
-def sides(baseline: Variant, candidate: Variant) -> dict[str, Any]:
-    """What tells a comparison's sides, with the files of the earlier one by their digests."""
-    return {
-        "variant": candidate.name,
-        "against": f"{differences.AGAINST}/{baseline.entry.path}",
-        "against_version": baseline.version.number,
-        "against_variant": baseline.name,
-        "against_files": _files(baseline),
-    }
-
-
-def _files(variant: Variant) -> dict[str, str]:
-    """The files that a variant is loaded from, by path."""
-    rows = File.objects.filter(version=variant.version_id, path__in=variant.paths)
-    return dict(sorted(rows.values_list("path", "blob")))
 
 
 def _interface(variant: Variant) -> list[Any]:

@@ -48,9 +48,8 @@ def checked(data: Any) -> Record:
             "", f"its figures cannot be computed ({type(error).__name__})"
         ) from None
     if wrong:
-        raise UnbelievableError(
-            *(str(wrong[0][name]) for name in ("field", "message", "rule", "cure"))
-        )
+        first = wrong[0]
+        raise UnbelievableError(first.field, first.message, first.rule, first.cure)
     record = Record.read(data)
     for part in record.parts:
         _fits(part)

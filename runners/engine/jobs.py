@@ -16,7 +16,7 @@ from runners.engine.checks import check
 from runners.engine.confine import children, fresh, isolation
 from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.onnx_files import staging, text
-from runners.engine.reports import Finding, InvalidReportError, Outcome, Report
+from runners.engine.reports import Finding, InvalidReportError, Outcome, OutputFile, Report, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -155,17 +155,16 @@ class Job:
         ending, limits = self.scan_with(check.look)
         if ending.kind != "answered":
             raise RefusedError((check.judge(check.SCAN, ending, limits).finding(check.SCAN),))
-        findings = findings_of(ending.answer)
-        if is_refused(findings):
-            raise RefusedError(tuple(one for one in findings if one.severity == "error"))
-        return self.external(ending.answer)
+        scan = scan_of(ending.answer)
+        if scan.is_refused:
+            raise RefusedError(tuple(one for one in scan.findings if one.severity == "error"))
+        return self.external(scan)
 
-    def external(self, answer: Any) -> list[str]:
-        """The files besides the entry that a scan's answer says the model needs."""
-        paths = answer.get("external")
-        if not isinstance(paths, list) or not all(path in self.request.files for path in paths):
+    def external(self, scan: Scan) -> list[str]:
+        """The files besides the entry that the model needs."""
+        if not all(path in self.request.files for path in scan.external):
             raise JobError("engine-error", "The scan named files that the version does not have.")
-        return [path for path in paths if path != self.request.entry]
+        return [path for path in scan.external if path != self.request.entry]
 
     def lay_out(self, paths: Iterable[str]) -> Path:
         """Copy these files of the version into the input folder, once for a job."""
@@ -264,9 +263,9 @@ class Job:
         findings: tuple[Finding, ...] = (),
         facts: dict[str, Any] | None = None,
         measures: list[dict[str, Any]] | None = None,
-        outputs: list[dict[str, Any]] | None = None,
+        outputs: Iterable[str] = (),
     ) -> Report:
-        """Give the report of this job."""
+        """Give the report of this job; `outputs` are names of files in `out`."""
         return Report(
             task=self.request.task,
             versions=self.versions,
@@ -275,7 +274,7 @@ class Job:
             findings=findings,
             facts=facts or {},
             measures=measures or [],
-            outputs=outputs or [],
+            outputs=list(map(OutputFile, outputs)),
             seconds=round(time.monotonic() - self._started, 3),
         )
 
@@ -320,25 +319,17 @@ def brief(words: str, *private: str) -> str:
     return text.message(_PREAMBLE.sub("", words), *private)
 
 
-def is_refused(findings: tuple[Finding, ...]) -> bool:
-    """Whether a scan's findings forbid everything else."""
-    return any(finding.severity == "error" for finding in findings)
-
-
-def findings_of(answer: Any) -> tuple[Finding, ...]:
-    """Read the findings in a child's answer; raises JobError where they are none."""
+def scan_of(answer: Any) -> Scan:
+    """Read a child's answer as a scan; raises JobError."""
     try:
-        return tuple(Finding.from_json(one) for one in answer["findings"])
-    except (InvalidReportError, KeyError, TypeError):
-        raise JobError(
-            "engine-error", "The response of a child process has no readable findings."
-        ) from None
+        return Scan.from_json(answer)
+    except InvalidReportError as error:
+        words = f"The response of a child process has no readable scan: {error}."
+        raise JobError("engine-error", words) from None
 
 
-def mapping_of(answer: Any, key: str = "") -> dict[str, Any]:
-    """Read a child's answer, or what it has under a key, as an object; raises JobError."""
-    value = answer.get(key) if key and isinstance(answer, dict) else answer
-    if not isinstance(value, dict):
-        part = key or "facts"
-        raise JobError("engine-error", f"The response of a child process has no readable {part}.")
-    return value
+def mapping_of(answer: Any) -> dict[str, Any]:
+    """Read a child's answer as an object; raises JobError."""
+    if not isinstance(answer, dict):
+        raise JobError("engine-error", "The response of a child process has no readable facts.")
+    return answer

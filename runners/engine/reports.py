@@ -10,7 +10,7 @@ import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from hub.protocol.stored import mapping, rows, text
+from hub.protocol.stored import count, mapping, rows, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,64 @@ Word = Literal[
 
 _CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _SUBJECT = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What the environment of a fork server offers, as its greeting has it.
+
+    ``runtimes`` have the version of each runtime that works, and ``profiles`` the highest opset and
+    IR version that it loads. ``providers`` are those of ONNX Runtime that passed their test,
+    ``failed`` has the reason of each other one, and ``compiled_in`` is what the library claims.
+    """
+
+    runtimes: dict[str, str] = field(default_factory=dict)
+    profiles: dict[str, dict[str, int]] = field(default_factory=dict)
+    providers: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    compiled_in: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class IsolationLevel:
+    """Which layers were seen to hold on this machine, and why the others were not."""
+
+    rlimits: bool = False
+    namespaces: bool = False
+    mounts: bool = False
+    landlock: bool = False
+    seccomp: bool = False
+    details: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def layers(self) -> frozenset[str]:
+        """The names of the layers that hold."""
+        return frozenset(one.name for one in fields(self) if getattr(self, one.name) is True)
+
+    @property
+    def name(self) -> Literal["full", "partial", "limits", "none"]:
+        """Sum up in a word: `full` is all five, `partial` keeps files or calls apart."""
+        if len(self.layers) == len(fields(self)) - 1:
+            return "full"
+        if self.rlimits and (self.landlock or self.seccomp):
+            return "partial"
+        return "limits" if self.rlimits else "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What a fork server says of itself when it is ready; ``broken`` says why it can do no job."""
+
+    versions: dict[str, str]
+    level: IsolationLevel
+    broken: str = ""
+    offers: Offers = field(default_factory=Offers)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Greeting:
+        """Read what the server wrote, which has opened no upload by then."""
+        level, offers = IsolationLevel(**data["level"]), Offers(**data["offers"])
+        return cls(data["versions"], level, data["broken"], offers)
 
 
 class InvalidReportError(ValueError):
@@ -124,6 +182,43 @@ class FileCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class Scan:
+    """What a walk over a model's bytes gives; ``external`` are the other files that it names."""
+
+    findings: tuple[Finding, ...]
+    facts: dict[str, Any]
+    external: tuple[str, ...] = ()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the findings forbid everything else."""
+        return any(finding.severity == "error" for finding in self.findings)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Scan:
+        """Read what a child answers; raises InvalidReportError."""
+        _keys(data, cls, "scan")
+        external = data["external"]
+        if not isinstance(external, list) or not all(isinstance(path, str) for path in external):
+            raise InvalidReportError("external must be a list of paths")
+        return cls(_findings(data), _mapping(data, "facts"), tuple(external))
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """A file that a task made; digest and size are those of what the worker stored."""
+
+    name: str
+    sha256: str = ""
+    size: int = 0
+
+    @classmethod
+    def read(cls, row: dict[str, Any]) -> OutputFile:
+        """Read an output of a report; what is malformed is empty."""
+        return cls(text(row.get("name")), text(row.get("sha256")), count(row.get("size")))
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What a task found.
 
@@ -138,22 +233,21 @@ class Report:
     findings: tuple[Finding, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
     measures: list[dict[str, Any]] = field(default_factory=list)
-    outputs: list[dict[str, Any]] = field(default_factory=list)
+    outputs: list[OutputFile] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def files(self) -> dict[str, str]:
         """The SHA-256 of each file that the task made, by its name."""
-        return {
-            str(one["name"]): str(one["sha256"])
-            for one in self.outputs
-            if "name" in one and "sha256" in one
-        }
+        return {one.name: one.sha256 for one in self.outputs if one.name and one.sha256}
 
     def to_json(self) -> dict[str, Any]:
         """Give plain data: only what `json.dumps` writes and `from_json` reads."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
-        return values | {"findings": [finding.to_json() for finding in self.findings]}
+        return values | {
+            "findings": [finding.to_json() for finding in self.findings],
+            "outputs": [asdict(output) for output in self.outputs],
+        }
 
     @classmethod
     def from_json(cls, data: Any) -> Report:
@@ -169,18 +263,15 @@ class Report:
         # The comparison also refuses NaN, which a database cannot store as JSON.
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
             raise InvalidReportError("seconds must be a number of at least 0")
-        findings = data["findings"]
-        if not isinstance(findings, list):
-            raise InvalidReportError("findings must be a list")
         return cls(
             task=_text(data, "task"),
             versions=versions,
             subject=subject,
             outcome=cast("Outcome", _word(data, "outcome", get_args(Outcome))),
-            findings=tuple(Finding.from_json(finding) for finding in findings),
+            findings=_findings(data),
             facts=_mapping(data, "facts"),
             measures=_rows(data, "measures"),
-            outputs=_rows(data, "outputs"),
+            outputs=list(map(OutputFile.read, _rows(data, "outputs"))),
             seconds=float(seconds),
         )
 
@@ -196,15 +287,22 @@ class Report:
             findings=stored_findings(row.get("findings")),
             facts=mapping(row.get("facts")),
             measures=rows(row.get("measures")),
-            outputs=rows(row.get("outputs")),
+            outputs=list(map(OutputFile.read, rows(row.get("outputs")))),
         )
 
 
-def _keys(data: Any, kind: type[Finding | Report], what: str) -> None:
+def _keys(data: Any, kind: type[Finding | Scan | Report], what: str) -> None:
     if not isinstance(data, dict):
         raise InvalidReportError(f"a {what} must be an object")
     if strange := sorted(str(key) for key in data.keys() ^ {one.name for one in fields(kind)}):
         raise InvalidReportError(f"a {what} has unknown or missing keys: {', '.join(strange[:5])}")
+
+
+def _findings(data: dict[str, Any]) -> tuple[Finding, ...]:
+    findings = data["findings"]
+    if not isinstance(findings, list):
+        raise InvalidReportError("findings must be a list")
+    return tuple(map(Finding.from_json, findings))
 
 
 def _text(data: dict[str, Any], key: str) -> str:

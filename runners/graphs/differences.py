@@ -38,7 +38,7 @@ def owe(version: Version) -> int:
     queued = 0
     for pair in ((earlier, version), (version, later)):
         before, after = (_first_variant(of) for of in pair)
-        if before is None or after is None or _digests(before) == _digests(after):
+        if before is None or after is None or digests(before) == digests(after):
             continue
         _enqueue(before, after, order.DEEP)
         queued += 1
@@ -69,7 +69,7 @@ def request(actor: Actor, *, before: Variant, after: Variant) -> Job:
 def of(before: Variant, after: Variant) -> Job | None:
     """The newest job that compares these two files."""
     subject = f"{after.version.manifest_sha256}:{after.entry.path}"
-    key = services.key_of(KIND, subject, _input(before, after))
+    key = services.key_of(KIND, subject, sides(before, after))
     rows = Job.objects.filter(version=after.version, kind=KIND, key=key).order_by("-queued_at")
     return rows.filter(state=Job.State.SUCCEEDED).first() or rows.first()
 
@@ -129,7 +129,7 @@ def _enqueue(before: Variant, after: Variant, priority: int) -> Job:
         kind=KIND,
         version=after.version,
         entry=after.entry.path,
-        job_input=_input(before, after),
+        job_input=sides(before, after),
         priority=priority,
         once=True,
     )
@@ -141,18 +141,18 @@ def _first_variant(version: Version | None) -> Variant | None:
     return version.variants.select_related("entry", "version").order_by("pk").first()
 
 
-def _digests(variant: Variant) -> dict[str, str]:
+def digests(variant: Variant) -> dict[str, str]:
     """The SHA-256 of each file that a variant is loaded from, by path."""
     rows = File.objects.filter(version=variant.version_id, path__in=variant.paths)
     return dict(sorted(rows.values_list("path", "blob")))
 
 
-def _input(before: Variant, after: Variant) -> dict[str, Any]:
-    """What tells the sides: their names for people, and the earlier one's files by digest."""
+def sides(before: Variant, after: Variant) -> dict[str, Any]:
+    """What tells the sides to a job: their names for people, and the earlier one's files."""
     return {
         "variant": after.name,
         "against": f"{AGAINST}/{before.entry.path}",
         "against_version": before.version.number,
         "against_variant": before.name,
-        "against_files": _digests(before),
+        "against_files": digests(before),
     }

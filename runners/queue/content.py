@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
@@ -69,11 +69,6 @@ class Bench:
     versions: Mapping[str, str]
     host: str
 
-    @classmethod
-    def of(cls, capabilities: Mapping[str, Any], host: str) -> Bench:
-        """The bench of a worker with these capabilities."""
-        return cls(capabilities.get("versions", {}), host)
-
 
 def key_of(job: Job) -> str:
     """The content key of a job about to be queued; empty where its result is its version's alone.
@@ -110,9 +105,9 @@ def benches_for(job: Job) -> list[Bench]:
     """The benches of the live workers that may take a job."""
     workers = Worker.objects.filter(seen_at__gt=timezone.now() - order.WORKER_LOST)
     return [
-        Bench.of(worker.capabilities, worker.host)
+        Bench(worker.typed_capabilities.versions, worker.host)
         for worker in workers
-        if job.queue in worker.queues and not pools.unmet(job.requires, worker.capabilities)
+        if job.queue in worker.queues and not pools.unmet(job.requires, worker.typed_capabilities)
     ]
 
 

@@ -6,7 +6,8 @@ The same beat finds what was lost, so sweeping waits for no free slot either.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from celery import bootsteps
@@ -16,6 +17,9 @@ from django.db import connections
 
 from runners.queue import environments, registration, services
 from runners.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from runners.capabilities import Capabilities
 
 log = structlog.get_logger(__name__)
 
@@ -28,7 +32,7 @@ class SignsOfLife(bootsteps.StartStopStep):  # type: ignore[misc]
     def __init__(self, consumer: Any, **more: Any) -> None:
         super().__init__(consumer, **more)
         self._timer: Any = None
-        self._capabilities: dict[str, Any] | None = None
+        self._capabilities: Capabilities | None = None
 
     def start(self, consumer: Any) -> None:
         """Tell at once, then by the timer: after each new connection to the broker as well."""
@@ -37,9 +41,7 @@ class SignsOfLife(bootsteps.StartStopStep):  # type: ignore[misc]
             with Sandbox(interpreter=python) as sandbox:
                 queues = list(consumer.app.amqp.queues.consume_from)
                 self._capabilities = registration.capabilities(sandbox, queues)
-            summary = registration.summary(self._offered(consumer))
-            log.info("worker_started", worker=registration.name(), **summary)
-            registration.log_unavailable(self._capabilities)
+            registration.log_start(registration.name(), _queues(consumer), self._capabilities)
         self._beat(consumer)
         period = settings.HUB_LIMITS_LEASE_SECONDS / 3
         self._timer = consumer.timer.call_repeatedly(period, self._beat, (consumer,))
@@ -59,20 +61,22 @@ class SignsOfLife(bootsteps.StartStopStep):  # type: ignore[misc]
         finally:
             connections.close_all()
 
-    def _offered(self, consumer: Any) -> dict[str, Any]:
-        return {
-            "host": registration.host(),
-            "pool": ",".join(sorted(consumer.app.amqp.queues.consume_from)),
-            "capabilities": self._capabilities or {},
-            "slots": consumer.controller.concurrency,
-        }
-
     def _beat(self, consumer: Any) -> None:
         try:
-            services.see(registration.name(), **self._offered(consumer))
+            services.see(
+                registration.name(),
+                host=registration.host(),
+                pool=_queues(consumer),
+                capabilities=asdict(self._capabilities) if self._capabilities else {},
+                slots=consumer.controller.concurrency,
+            )
             services.recover()
         except DatabaseTrouble:
             log.warning("sign_of_life_failed", exc_info=True)
         finally:
             # A connection open here would be copied into the next process of the pool.
             connections.close_all()
+
+
+def _queues(consumer: Any) -> str:
+    return ",".join(sorted(consumer.app.amqp.queues.consume_from))

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import platform
 import socket
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 from django.conf import settings
 
+from runners.capabilities import Capabilities
 from runners.engine.benchmark import causes
 from runners.engine.benchmark.record import GPU_PROVIDERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from runners.engine.benchmark.causes import Cause
     from runners.sandbox import Sandbox
@@ -39,59 +40,54 @@ def name(pid: int | None = None) -> str:
     return f"{socket.gethostname()}-{pid or os.getpid()}"
 
 
-def capabilities(sandbox: Sandbox, queues: Sequence[str] = ()) -> dict[str, Any]:
+def capabilities(sandbox: Sandbox, queues: Sequence[str] = ()) -> Capabilities:
     """What jobs may require, as it was found here; starts the sandbox's server if need be.
 
     Of a worker for GPUs (``queues``) `failed` also has the providers that its build lacks.
     """
     level, offers = sandbox.level(), sandbox.offers()
-    failed = dict(offers.get("failed", {}))
-    if any(queue.startswith("gpu-") for queue in queues):
-        build = offers.get("runtimes", {}).get("onnxruntime")
-        lacking = GPU_PROVIDERS.keys() - set(offers.get("compiled_in", [])) if build else set()
-        failed |= dict.fromkeys(sorted(lacking), causes.not_compiled(str(build)))
-    return {
-        "isolation": {"name": level.name, **asdict(level)},
-        "versions": sandbox.versions(),
-        "runtimes": offers.get("runtimes", {}),
-        "profiles": offers.get("profiles", {}),
-        "providers": offers.get("providers", []),
-        "failed": failed,
-        "compiled_in": offers.get("compiled_in", []),
-        "host": host(),
-        "gpu": _gpu(),
-        "cpus": len(os.sched_getaffinity(0)),
-        "memory_bytes": _memory_bytes(),
-        "machine": platform.machine(),
-    }
+    build = offers.runtimes.get("onnxruntime")
+    failed = offers.failed
+    if build and any(queue.startswith("gpu-") for queue in queues):
+        lacking = sorted(GPU_PROVIDERS.keys() - set(offers.compiled_in))
+        failed = failed | dict.fromkeys(lacking, causes.not_compiled(build))
+    return Capabilities(
+        **asdict(replace(offers, failed=failed)),
+        isolation={"name": level.name, **asdict(level)},
+        versions=sandbox.versions(),
+        host=host(),
+        gpu=_gpu(),
+        cpus=len(os.sched_getaffinity(0)),
+        memory_bytes=_memory_bytes(),
+        machine=platform.machine(),
+    )
 
 
-def summary(offered: dict[str, Any]) -> dict[str, Any]:
-    """What of an offer is worth a line in the log."""
-    capabilities = offered["capabilities"]
-    return {
-        "queues": offered["pool"],
-        "isolation": capabilities["isolation"]["name"],
-        "runtimes": capabilities["runtimes"],
-        "providers": capabilities["providers"],
-        "failed": capabilities["failed"],
-    }
+def log_start(worker: str, queues: str, capabilities: Capabilities) -> None:
+    """Write what a worker offers, and a line for each runtime and provider that failed its test."""
+    log.info(
+        "worker_started",
+        worker=worker,
+        queues=queues,
+        isolation=capabilities.isolation["name"],
+        runtimes=capabilities.runtimes,
+        providers=capabilities.providers,
+        failed=capabilities.failed,
+    )
+    log_unavailable(capabilities)
 
 
-def unavailable(capabilities: Mapping[str, Any]) -> dict[str, Cause]:
+def unavailable(capabilities: Capabilities) -> dict[str, Cause]:
     """The runtimes and providers that failed their test, each with its cause."""
-    return {
-        name: causes.of(str(words))
-        for name, words in sorted(capabilities.get("failed", {}).items())
-    }
+    return {name: causes.of(words) for name, words in sorted(capabilities.failed.items())}
 
 
-def log_unavailable(capabilities: Mapping[str, Any]) -> None:
+def log_unavailable(capabilities: Capabilities) -> None:
     """Write a line for each runtime and provider that failed its test: reason, cause and cure."""
     for name, cause in unavailable(capabilities).items():
         # A provider that takes no operators is as it should be.
         write = log.info if cause.code == causes.NO_NODES else log.warning
-        reason = capabilities["failed"][name]
+        reason = capabilities.failed[name]
         write(
             "provider_unavailable", provider=name, reason=reason, cause=cause.code, cure=cause.cure
         )

@@ -159,12 +159,12 @@ def _same_work(waiting: Job) -> str:
 def _nobody_offers(waiting: Job, workers: Sequence[Worker] | None) -> str:
     """Which of a job's needs no worker meets; empty where one meets them all."""
     live = live_workers() if workers is None else workers
-    able = [worker for worker in live if not pools.unmet(waiting.requires, worker.capabilities)]
-    if any(waiting.queue in worker.queues for worker in able):
-        return ""
     here = [worker for worker in live if waiting.queue in worker.queues]
-    if here:
-        return f"no worker offers {pools.unmet(waiting.requires, here[0].capabilities)}"
+    lacks = [pools.unmet(waiting.requires, worker.typed_capabilities) for worker in here]
+    if not all(lacks):
+        return ""
+    if lacks:
+        return f"no worker offers {lacks[0]}"
     if waiting.runtime:
         return f"no worker offers {waiting.runtime}"
     return f"no worker takes jobs of the pool {waiting.pool}"

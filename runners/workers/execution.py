@@ -279,16 +279,15 @@ def _store_outputs(report: Report, folder: Path) -> Report:
     """
     outputs = []
     for output in report.outputs:
-        name = str(output.get("name", ""))
-        if not OUTPUT_NAME.fullmatch(name):
-            raise OSError(f"a child named an output {name[:80]!r}")
+        if not OUTPUT_NAME.fullmatch(output.name):
+            raise OSError(f"a child named an output {output.name[:80]!r}")
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with open(os.open(folder / name, flags), "rb", buffering=0) as reader:  # noqa: PTH123
+        with open(os.open(folder / output.name, flags), "rb", buffering=0) as reader:  # noqa: PTH123
             state = os.fstat(reader.fileno())
             if not stat.S_ISREG(state.st_mode) or state.st_nlink != 1:
-                raise OSError(f"the output {name!r} is not a plain file")
+                raise OSError(f"the output {output.name!r} is not a plain file")
             sha256, size = derivatives.store_bytes(reader)
-        outputs.append({**output, "sha256": sha256, "size": size})
+        outputs.append(replace(output, sha256=sha256, size=size))
     return replace(report, outputs=outputs)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Self
 
 import structlog
 from django.conf import settings
@@ -20,6 +21,7 @@ from registry.core import changes, leases, outbox
 from registry.mirrors.services import mirrors
 from registry.storage.verification import SLICE_SECONDS
 from runners import pools
+from runners.capabilities import Capabilities
 from runners.federated import jobs
 from runners.queue import environments, registration, services
 from runners.sandbox import Sandbox
@@ -43,9 +45,9 @@ class Pulse:
     So a worker that is busy for long is not taken for dead, and its sweep does not wait.
     """
 
-    def __init__(self, name: str, offered: dict[str, Any]) -> None:
-        self._name = name
-        self._offered = offered
+    def __init__(self, name: str, queues: str, capabilities: Capabilities) -> None:
+        self._name, self._queues = name, queues
+        self._capabilities = asdict(capabilities)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
 
@@ -60,7 +62,12 @@ class Pulse:
     def _beat(self) -> None:
         while True:
             try:
-                services.see(self._name, **self._offered)
+                services.see(
+                    self._name,
+                    host=registration.host(),
+                    pool=self._queues,
+                    capabilities=self._capabilities,
+                )
                 services.recover()
             except DatabaseTrouble:
                 log.warning("pulse_failed", exc_info=True)
@@ -76,7 +83,7 @@ class Worker:
     def __init__(self, names: Sequence[str], *, runtime: str = "") -> None:
         self.name = registration.name()
         self.queues = pools.queues_of(names, runtime)
-        self.capabilities: dict[str, Any] = {}
+        self.capabilities = Capabilities()
         self._runtime = runtime
         # What somebody waits for must not wait for the sweep where no process keeps graphs.
         self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
@@ -94,9 +101,9 @@ class Worker:
         signal.signal(signal.SIGINT, self._stop)
         with Sandbox(interpreter=environments.interpreter(self._runtime)) as sandbox:
             self.capabilities = registration.capabilities(sandbox, self.queues)
-            log.info("worker_started", worker=self.name, **registration.summary(self._offered()))
-            registration.log_unavailable(self.capabilities)
-            with Pulse(self.name, self._offered()):
+            queues = ",".join(self.queues)
+            registration.log_start(self.name, queues, self.capabilities)
+            with Pulse(self.name, queues, self.capabilities):
                 while not self._stopping:
                     self._turn(sandbox)
             services.leave(self.name)
@@ -159,13 +166,6 @@ class Worker:
         if not worked:
             changes.wait(before, lambda: self._stopping)
         close_old_connections()
-
-    def _offered(self) -> dict[str, Any]:
-        return {
-            "host": registration.host(),
-            "pool": ",".join(self.queues),
-            "capabilities": self.capabilities,
-        }
 
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:
         self._stopping = True

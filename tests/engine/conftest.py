@@ -60,7 +60,7 @@ def lift(sandbox, stored, tmp_path):
 
         def keep(report, folder):
             for output in report.outputs:
-                (made / output["name"]).write_bytes((folder / output["name"]).read_bytes())
+                (made / output.name).write_bytes((folder / output.name).read_bytes())
             return report
 
         return sandbox.run(request, keep=keep), made

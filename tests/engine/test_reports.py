@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from runners.engine.reports import Finding, InvalidReportError, Report, stored_findings
+from runners.engine.reports import Finding, InvalidReportError, OutputFile, Report, stored_findings
 
 REPORT = Report(
     task="check",
@@ -17,7 +17,7 @@ REPORT = Report(
     findings=(Finding("truncated", "error", "The file ends early.", "model.onnx"),),
     facts={"verdicts": {}},
     measures=[{"name": "cpu"}],
-    outputs=[{"path": "a.onnx"}],
+    outputs=[OutputFile("a.onnx")],
     seconds=1.5,
 )
 

@@ -114,11 +114,11 @@ def _verify(options: argparse.Namespace) -> int:
         )
         return PROBLEM
     for one in findings:
-        stated, right = (_short(one[name]) for name in ("said", "computed"))
+        stated, right = _short(one.value), _short(one.computed)
         words = f"the record states {stated}, its samples give {right}"
-        if one["rule"] != "sums":
-            words = f"{one['message']} (rule {one['rule']}). {one['cure']}"
-        print(plain(f"{one['field']}: {words}"))
+        if one.rule != "sums":
+            words = f"{one.message} (rule {one.rule}). {one.cure}"
+        print(plain(f"{one.field}: {words}"))
     if findings:
         return PROBLEM
     print(plain(f"{options.file}: every figure matches its samples and no rule is broken"))
@@ -171,7 +171,7 @@ def _of_records(baseline: Any, candidate: Any) -> dict[str, Any]:
     for side, one in (("first", first), ("second", second)):
         if wrong := verification.problems(one):
             raise problems.HubError(
-                f"The {side} record is inconsistent: {wrong[0]['field']} does not match its "
+                f"The {side} record is inconsistent: {wrong[0].field} does not match its "
                 "samples. "
                 "Run `hub bench verify FILE` for details."
             )

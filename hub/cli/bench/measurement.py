@@ -65,9 +65,9 @@ def _run(
 
     def keep(report: Any, folder: Path) -> Any:
         documents.extend(
-            json.loads((folder / one["name"]).read_text(encoding="ascii"))
+            json.loads((folder / one.name).read_text(encoding="ascii"))
             for one in report.outputs
-            if one["name"] == output
+            if one.name == output
         )
         return report
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runners.engine.benchmark.requests import Profile, SessionFacts
 from runners.engine.jobs import JobError
 
 if TYPE_CHECKING:
@@ -34,23 +35,21 @@ class Prepared:
 def prepared(answer: Any) -> Prepared:
     """What the stage that made the inputs says of them."""
     try:
-        ports = [
-            {name: read(one[name]) for name, read in _PORT.items()} for one in answer["inputs"]
-        ]
+        ports = [{name: read(one[name]) for name, read in _PORT.items()} for one in answer["ports"]]
         batch = max(1, _whole(answer["batch"]))
         fixed, by_sizes = _whole(answer["fixed_batch"]), bool(answer["batch_by_sizes"])
-        return Prepared(ports, _text(answer["input_source"]), batch, fixed, by_sizes)
+        return Prepared(ports, _text(answer["source"]), batch, fixed, by_sizes)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise _unexpected("prepare") from None
 
 
-def profiled(answer: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def profiled(answer: Any) -> tuple[SessionFacts, Profile]:
     """What is known of a session, and its profile."""
     try:
-        facts, profile = answer["facts"], answer["profile"]
+        facts, profile = answer
         return (
-            {name: read(facts[name]) for name, read in _FACTS.items()},
-            {name: read(profile[name]) for name, read in _PROFILE.items()},
+            SessionFacts(**{name: read(facts[name]) for name, read in _FACTS.items()}),
+            Profile(**{name: read(profile[name]) for name, read in _PROFILE.items()}),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise _unexpected("profile") from None

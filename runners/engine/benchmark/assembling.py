@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ def assemble(
     """Put together what was measured, and all that follows from it."""
     options, job = subject.options, subject.job
     idle = quiet.get("idle_power_w")
-    facts = {"runtime_version": job.versions.get(options.runtime), **subject.facts}
+    version = subject.facts.runtime_version or job.versions.get(options.runtime, "")
     measured = {
         "format": form.FORMAT,
         "format_version": form.FORMAT_VERSION,
@@ -48,7 +49,10 @@ def assemble(
         "config": _config(subject),
         "provider": _provider(subject),
         "environment": environments.describe(
-            cores=subject.slot, layers=job.layers, facts=facts, options=options
+            cores=subject.slot,
+            layers=job.layers,
+            facts=replace(subject.facts, runtime_version=version),
+            options=options,
         ),
         "gate": options.gate_in_force(),
         "quiet": quiet,
@@ -101,9 +105,9 @@ def _config(subject: Subject) -> dict[str, Any]:
         "intra_op_threads": options.threads,
         "inter_op_threads": 1,
         "spinning": options.spinning,
-        "graph_opt_level": str(subject.facts.get("graph_opt_level", NOT_EXPOSED)),
-        "execution_mode": str(subject.facts.get("execution_mode", NOT_EXPOSED)),
-        "cores": subject.facts.get("affinity", subject.pinned),
+        "graph_opt_level": subject.facts.graph_opt_level,
+        "execution_mode": subject.facts.execution_mode,
+        "cores": subject.facts.affinity or subject.pinned,
         "warmup": {
             "least_inferences": 10,
             "least_s": options.warmup_seconds,
@@ -147,10 +151,10 @@ def _provider(subject: Subject) -> dict[str, Any]:
     options, facts, profile = subject.options, subject.facts, subject.profile
     is_native = options.runtime == "onnxruntime"
     requested = options.provider if is_native else sessions.OPENVINO_CPU
-    claimed = str(facts.get("claimed") or requested)
-    nodes = profile.get("nodes_by_provider", {})
+    claimed = facts.claimed or requested
+    nodes = profile.nodes_by_provider
     others = {name: count for name, count in nodes.items() if name != claimed and count}
-    kinds = profile.get("operators_by_provider", {})
+    kinds = profile.operators_by_provider
     return {
         "runtime": options.runtime,
         "requested": [requested],
@@ -163,21 +167,21 @@ def _provider(subject: Subject) -> dict[str, Any]:
         ),
         "strict": options.strict_provider,
         "nodes_by_provider": nodes,
-        "kernels_by_provider": profile.get("kernels_by_provider", {}),
+        "kernels_by_provider": profile.kernels_by_provider,
         "partial": bool(others),
         "operators_elsewhere": {name: kinds.get(name, []) for name in sorted(others)},
-        "optimised_model_sha256": str(facts.get("optimised_model_sha256", NOT_EXPOSED)),
+        "optimised_model_sha256": facts.optimised_model_sha256,
     }
 
 
 def _per_operator(subject: Subject) -> dict[str, Any]:
     profile = subject.profile
-    if not profile:
+    if not profile.runs:
         return {"status": "not profiled", "operators": [], "nodes": []}
     return {
         "status": "from one profiled process, which was not timed",
-        "runs": profile["runs"],
-        "operators": profile["operators"],
-        "nodes": profile["nodes"],
-        "nodes_left_out": profile["nodes_left_out"],
+        "runs": profile.runs,
+        "operators": profile.operators,
+        "nodes": profile.nodes,
+        "nodes_left_out": profile.nodes_left_out,
     }

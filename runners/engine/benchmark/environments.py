@@ -19,6 +19,9 @@ from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from runners.engine.benchmark.options import Options
+    from runners.engine.benchmark.requests import SessionFacts
+
 _CPU = Path("/sys/devices/system/cpu")
 # The bits that decide which kernels a runtime chooses, as /proc/cpuinfo calls them.
 _ISA = (
@@ -29,7 +32,7 @@ _ISA = (
 
 
 def describe(
-    *, cores: Sequence[int], layers: Iterable[str], facts: dict[str, Any], options: Any
+    *, cores: Sequence[int], layers: Iterable[str], facts: SessionFacts, options: Options
 ) -> dict[str, Any]:
     """Describe this host and the runtime that a child found in it."""
     is_gpu = devices.is_gpu(options.provider)
@@ -38,9 +41,9 @@ def describe(
         **_system(),
         **_limits(),
         "runtime": options.runtime,
-        "runtime_version": str(facts.get("runtime_version") or NOT_EXPOSED),
-        "runtime_build": str(facts.get("runtime_build") or NOT_EXPOSED),
-        "ep_version": str(facts.get("ep_version") or NOT_APPLICABLE),
+        "runtime_version": facts.runtime_version or NOT_EXPOSED,
+        "runtime_build": facts.runtime_build or NOT_EXPOSED,
+        "ep_version": facts.ep_version or NOT_APPLICABLE,
         **(devices.describe() if is_gpu else dict.fromkeys(devices.FIELDS, NOT_APPLICABLE)),
         "isolation": sorted(layers),
         "worker_image": options.worker_image or NOT_EXPOSED,

@@ -13,6 +13,7 @@ import numpy as np
 
 from runners.engine import runtimes
 from runners.engine.benchmark import shapes, stored
+from runners.engine.benchmark.answers import Prepared
 from runners.engine.onnx_files import datasets, text
 from runners.engine.onnx_files.datasets import Value, required_inputs
 from runners.engine.runs import child_runs, generate
@@ -36,12 +37,8 @@ class UnsuitableInputError(Exception):
     """No inputs can be made for this configuration; the message says why."""
 
 
-def make(model_path: Path, folder: Path, request: SessionRequest) -> dict[str, Any]:
-    """Write inputs that the runtime can run into `folder`.
-
-    Answers their ports and source, the rows of one call, the rows that the model itself fixes (0
-    where they are free), and whether chosen sizes say how many rows a call has.
-    """
+def make(model_path: Path, folder: Path, request: SessionRequest) -> Prepared:
+    """Write inputs that the runtime can run into `folder`."""
     model = child_runs.load(model_path)
     reason, fixed = "", _fixed_rows(model)
     free = [port.name for port in required_inputs(model) if _is_free_first(port)]
@@ -53,8 +50,7 @@ def make(model_path: Path, folder: Path, request: SessionRequest) -> dict[str, A
         reason = _try(model_path, values, request.runtime)
         if not reason:
             ports = stored.write(folder, values)
-            rows = {"batch": bound.batch, "fixed_batch": fixed, "batch_by_sizes": bool(firsts)}
-            return {"inputs": ports, "input_source": source, **rows}
+            return Prepared(ports, source, bound.batch, fixed, bool(firsts))
     raise UnsuitableInputError(reason or "no inputs can be made for this model")
 
 

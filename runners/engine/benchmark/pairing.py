@@ -68,7 +68,7 @@ def compare(job: Job) -> Report:
         _findings(comparison["verdict"]) if quiet else task.findings(comparison["baseline"]),
         verdicts.without_samples(comparison),
         [task.measure_of(comparison[name]) for name in ("baseline", "candidate")],
-        [{"name": COMPARISON}],
+        [COMPARISON],
     )
 
 

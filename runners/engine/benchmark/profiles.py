@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from runners.engine.benchmark.requests import Profile
 
 _KERNEL = "_kernel_time"
 # They run other nodes, whose time is their own already.
@@ -18,7 +21,7 @@ Row = tuple[str, str, str, float, dict[str, Any]]
 MOST_EVENTS = 200_000
 
 
-def of_onnxruntime(session: Any, warm: int) -> dict[str, Any]:
+def of_onnxruntime(session: Any, warm: int) -> Profile:
     """End the session's profile; the first `warm` runs of it are passed over."""
     nodes: Counter[str] = Counter()
     types: dict[str, list[str]] = {}
@@ -46,16 +49,14 @@ def of_onnxruntime(session: Any, warm: int) -> dict[str, Any]:
         )
         for one in kernels
     ]
-    return {
-        "nodes_by_provider": dict(sorted(nodes.items())),
-        "operators_by_provider": {
-            name: sorted(set(kinds)) for name, kinds in sorted(types.items())
-        },
-        **_table(rows, max(len(runs), 1)),
-    }
+    return replace(
+        _table(rows, max(len(runs), 1)),
+        nodes_by_provider=dict(sorted(nodes.items())),
+        operators_by_provider={name: sorted(set(kinds)) for name, kinds in sorted(types.items())},
+    )
 
 
-def of_openvino(compiled: Any, request: Any, provider: str) -> dict[str, Any]:
+def of_openvino(compiled: Any, request: Any, provider: str) -> Profile:
     """Read the last run's counters, and the graph that the plugin made of the model."""
     rows: list[Row] = [
         (one.node_name, one.node_type, provider, one.real_time.total_seconds() * 1e3, {})
@@ -63,14 +64,14 @@ def of_openvino(compiled: Any, request: Any, provider: str) -> dict[str, Any]:
         if one.status == one.Status.EXECUTED
     ]
     kinds = [one.get_friendly_name() for one in compiled.get_runtime_model().get_ops()]
-    return {
-        "nodes_by_provider": {provider: len(kinds)},
-        "operators_by_provider": {provider: sorted({kind for _, kind, _, _, _ in rows})},
-        **_table(rows, 1),
-    }
+    return replace(
+        _table(rows, 1),
+        nodes_by_provider={provider: len(kinds)},
+        operators_by_provider={provider: sorted({kind for _, kind, _, _, _ in rows})},
+    )
 
 
-def _table(rows: list[Row], runs: int) -> dict[str, Any]:
+def _table(rows: list[Row], runs: int) -> Profile:
     by_operator: dict[tuple[str, str], list[Any]] = {}
     by_node: dict[tuple[str, str, str], list[Any]] = {}
     kernels: dict[str, dict[str, Any]] = {}
@@ -110,16 +111,16 @@ def _table(rows: list[Row], runs: int) -> dict[str, Any]:
         }
         for (name, kind, provider), (count, took, arguments) in by_node.items()
     ]
-    return {
-        "kernels_by_provider": {
+    return Profile(
+        kernels_by_provider={
             name: {"count": tally["count"], "time_ms": round(tally["time_ms"] / runs, 6)}
             for name, tally in sorted(kernels.items())
         },
-        "runs": runs,
-        "operators": sorted(operators, key=_by_time),
-        "nodes": sorted(nodes, key=_by_time)[:_MOST_NODES],
-        "nodes_left_out": max(0, len(nodes) - _MOST_NODES),
-    }
+        runs=runs,
+        operators=sorted(operators, key=_by_time),
+        nodes=sorted(nodes, key=_by_time)[:_MOST_NODES],
+        nodes_left_out=max(0, len(nodes) - _MOST_NODES),
+    )
 
 
 def _by_time(row: dict[str, Any]) -> tuple[float, str]:

@@ -11,12 +11,13 @@ import ctypes
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from runners.engine import runtimes
 from runners.engine.benchmark import causes, devices
 from runners.engine.confine import children, isolation
 from runners.engine.confine.isolation import Confinement, Limits
+from runners.engine.reports import Offers
 from runners.engine.runtimes import probing
 
 if TYPE_CHECKING:
@@ -34,44 +35,39 @@ _LIMITS = Limits(
 _TOLERANCE = 2e-2
 
 
-def offer(layers: frozenset[str]) -> dict[str, Any]:
-    """Tell which runtimes and providers work here; opens no session in this process.
-
-    `profiles` maps each runtime to the highest opset and IR version that it loads, `providers`
-    lists those of ONNX Runtime that passed, `failed` says of the others why, and `compiled_in` is
-    what the library itself claims.
-    """
+def offer(layers: frozenset[str]) -> Offers:
+    """Tell which runtimes and providers work here; opens no session in this process."""
+    offers = Offers()
     with tempfile.TemporaryDirectory(prefix="hub-offer-") as folder:
         place = Path(folder)
         confinement = Confinement(layers, _LIMITS, writable=(place,), folder=place)
-        offers: dict[str, Any] = {"runtimes": {}, "profiles": {}, "providers": [], "failed": {}}
         for name in runtimes.names():
             ending = children.run(partial(_profile, name), confinement, children.Stop())
             if ending.kind == "answered":
-                offers["runtimes"][name] = str(ending.answer["version"])
-                offers["profiles"][name] = ending.answer["profile"]
+                offers.runtimes[name], offers.profiles[name] = ending.answer
             else:
-                offers["failed"][name] = _words(ending)
-        offers["compiled_in"] = _compiled_in() if "onnxruntime" in offers["runtimes"] else []
-        for name in offers["compiled_in"]:
+                offers.failed[name] = _words(ending)
+        if "onnxruntime" in offers.runtimes:
+            offers.compiled_in.extend(_compiled_in())
+        for name in offers.compiled_in:
             alone = confinement
             if devices.is_gpu(name):
                 alone = isolation.with_devices(confinement, devices.nodes())
             ending = children.run(partial(_try, name), alone, children.Stop())
             fault = str(ending.answer) if ending.kind == "answered" else _words(ending)
             if fault:
-                offers["failed"][name] = causes.brief(fault)
+                offers.failed[name] = causes.brief(fault)
             else:
-                offers["providers"].append(name)
+                offers.providers.append(name)
     return offers
 
 
-def _profile(name: str) -> dict[str, Any]:
+def _profile(name: str) -> tuple[str, dict[str, int]]:
+    """The version of a runtime, and the highest opset and IR version that it loads."""
     opset, ir_version = probing.highest(name)
     if not opset:
         raise RuntimeError("it loads no model of any opset")
-    version = runtimes.of(name).version()
-    return {"version": version, "profile": {"opset": opset, "ir_version": ir_version}}
+    return runtimes.of(name).version(), {"opset": opset, "ir_version": ir_version}
 
 
 def _compiled_in() -> list[str]:

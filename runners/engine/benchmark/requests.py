@@ -1,9 +1,14 @@
-"""What a measurement asks of its processes: how to open and feed models, and how to time them."""
+"""What a measurement asks of its processes, and what they answer of a session.
+
+How to open and feed models, and how to time them; what a profiled session is, and did.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
+
+from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +72,30 @@ class ProcessRequest:
     def to_json(self) -> dict[str, Any]:
         """The request as the process gets it."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFacts:
+    """How a model is run; ``affinity`` are the processors of its process."""
+
+    runtime_version: str = ""
+    runtime_build: str = NOT_EXPOSED
+    ep_version: str = NOT_APPLICABLE
+    claimed: str = ""
+    graph_opt_level: str = NOT_EXPOSED
+    execution_mode: str = NOT_EXPOSED
+    optimised_model_sha256: str = NOT_EXPOSED
+    affinity: list[int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Which provider holds each node, and how long operators and nodes took, as records have it."""
+
+    nodes_by_provider: dict[str, int] = field(default_factory=dict)
+    operators_by_provider: dict[str, list[str]] = field(default_factory=dict)
+    kernels_by_provider: dict[str, dict[str, float]] = field(default_factory=dict)
+    runs: int = 0
+    operators: list[dict[str, Any]] = field(default_factory=list)
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    nodes_left_out: int = 0

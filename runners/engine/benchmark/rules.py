@@ -59,13 +59,17 @@ _ON_CPU = "CPUExecutionProvider"
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A rule that a record breaks: its name, the field, what the record says and what is wrong."""
+    """A rule that a record breaks: its name, the field, what the record says and what is wrong.
+
+    ``computed`` is what comes out, where the record says something else (`verification`).
+    """
 
     rule: str
     field: str
     value: Any
     message: str
     cure: str
+    computed: Any = None
 
 
 def broken(record: Document, where: str = "") -> Iterator[Broken]:

@@ -11,19 +11,20 @@ import ctypes
 import hashlib
 import importlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import OPENVINO
 from runners.engine.benchmark import provider_options
 from runners.engine.benchmark.record import GPU_PROVIDERS, NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.benchmark.requests import SessionFacts
 from runners.engine.runtimes import onnxruntime_cpu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runners.engine.benchmark.requests import SessionRequest
+    from runners.engine.benchmark.requests import Profile, SessionRequest
 
 CPU = "CPUExecutionProvider"
 OPENVINO_CPU = "OpenVINO:CPU"
@@ -53,11 +54,11 @@ class Opened:
     """
 
     callers: list[Caller]
-    facts: dict[str, Any]
+    facts: SessionFacts
     # Asked when the stopwatch has stopped; raises ProviderLostError.
     expect_provider: Callable[[], None] = lambda: None
     # Of a profiled session: ends the profile and gives what it held.
-    finish: Callable[[int], dict[str, Any]] | None = None
+    finish: Callable[[int], Profile] | None = None
     references: list[Any] = field(default_factory=list)
 
 
@@ -100,7 +101,8 @@ def _open_onnxruntime(request: SessionRequest, feeds: dict[str, Any], *, profile
         from runners.engine.benchmark import profiles  # noqa: PLC0415
 
         opened.finish = lambda warm: profiles.of_onnxruntime(session, warm)
-        opened.facts["optimised_model_sha256"] = _digest(options.optimized_model_filepath)
+        digest = _digest(options.optimized_model_filepath)
+        opened.facts = replace(opened.facts, optimised_model_sha256=digest)
     return opened
 
 
@@ -188,17 +190,16 @@ def _on_device(value: Any, device: str) -> Any:
     return onnxruntime.OrtValue.ortvalue_from_numpy(value, device, 0)
 
 
-def _facts(onnxruntime: Any, session: Any, request: SessionRequest) -> dict[str, Any]:
+def _facts(onnxruntime: Any, session: Any, request: SessionRequest) -> SessionFacts:
     claimed = session.get_providers()
-    return {
-        "runtime_version": str(onnxruntime.__version__),
-        "runtime_build": str(onnxruntime.get_build_info())[:500],
-        "ep_version": _ep_version(request.provider),
-        "claimed": request.provider if request.provider in claimed else claimed[0],
-        "providers": claimed,
-        "graph_opt_level": "all",
-        "execution_mode": "sequential",
-    }
+    return SessionFacts(
+        runtime_version=str(onnxruntime.__version__),
+        runtime_build=str(onnxruntime.get_build_info())[:500],
+        ep_version=_ep_version(request.provider),
+        claimed=request.provider if request.provider in claimed else claimed[0],
+        graph_opt_level="all",
+        execution_mode="sequential",
+    )
 
 
 def _ep_version(provider: str) -> str:
@@ -278,16 +279,14 @@ def _open_openvino(request: SessionRequest, feeds: dict[str, Any], *, profiled: 
     hint = str(plugin.get("PERFORMANCE_HINT", "LATENCY")).lower().replace("_", " ")
     precision = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
     kind = precision[str(plugin["INFERENCE_PRECISION_HINT"])]
-    facts = {
-        "runtime_version": importlib.import_module("importlib.metadata").version("openvino"),
-        "runtime_build": str(openvino.get_version())[:500],
-        "ep_version": NOT_APPLICABLE,
-        "claimed": OPENVINO_CPU,
-        "providers": [OPENVINO_CPU],
-        "graph_opt_level": NOT_APPLICABLE,
-        "execution_mode": f"{hint}, {width}, {kind}",
-        "optimised_model_sha256": NOT_APPLICABLE,
-    }
+    facts = SessionFacts(
+        runtime_version=importlib.import_module("importlib.metadata").version("openvino"),
+        runtime_build=str(openvino.get_version())[:500],
+        claimed=OPENVINO_CPU,
+        graph_opt_level=NOT_APPLICABLE,
+        execution_mode=f"{hint}, {width}, {kind}",
+        optimised_model_sha256=NOT_APPLICABLE,
+    )
     is_bound = request.call_style != "run"
     callers = [
         _openvino_caller(one, bound if is_bound else values, outputs, is_bound=is_bound)

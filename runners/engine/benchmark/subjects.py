@@ -20,7 +20,7 @@ from runners.engine.benchmark import (
 )
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_EXPOSED
-from runners.engine.benchmark.requests import ProcessRequest
+from runners.engine.benchmark.requests import ProcessRequest, Profile, SessionFacts
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class Subject:
     name: str = "inputs"
     ports: list[dict[str, Any]] = field(default_factory=list)
     input_source: str = "none"
-    facts: dict[str, Any] = field(default_factory=dict)
-    profile: dict[str, Any] = field(default_factory=dict)
+    facts: SessionFacts = field(default_factory=SessionFacts)
+    profile: Profile = field(default_factory=Profile)
     rate_per_s: float = 0.0
     # The rows of one call that the model fixes; 0 where they are free.
     fixed_batch: int = 0
@@ -102,12 +102,12 @@ class Subject:
         if ending.kind != "answered":
             raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
         self.facts, self.profile = answers.profiled(ending.answer)
-        claimed = str(self.facts["claimed"])
+        claimed = self.facts.claimed
         provider = self.options.provider
         if self.options.runtime == "onnxruntime" and claimed != provider:
             words = f"The runtime used {claimed} instead of {provider}."
             raise TroubleError("ep-not-used", words)
-        if not self.profile["nodes_by_provider"].get(claimed):
+        if not self.profile.nodes_by_provider.get(claimed):
             raise TroubleError("ep-not-used", f"{claimed} runs no node of the model.")
 
     def make_inputs(self) -> None:

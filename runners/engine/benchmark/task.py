@@ -47,7 +47,7 @@ def run(job: Job) -> Report:
                 for one in record["sweeps"]
             ),
         ],
-        [{"name": RECORD}, {"name": SAMPLES}],
+        [RECORD, SAMPLES],
     )
 
 

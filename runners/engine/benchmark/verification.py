@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import loads, rules, summary, verdicts
 from runners.engine.benchmark import record as form
+from runners.engine.benchmark.rules import Broken
 
 if TYPE_CHECKING:
     from runners.engine.benchmark.record import Document, Process
@@ -25,13 +26,12 @@ _SWEPT = {"batch": "batch", "threads": "intra_op_threads"}
 _ORDER = ("environment_digest", "comparability_key", "status", "reasons", "stats", "accounting")
 
 
-def problems(data: Any) -> list[dict[str, Any]]:
-    """Each field that does not follow: its path, what the record says and what comes out.
+def problems(data: Any) -> list[Broken]:
+    """Each field that does not follow, and each rule that is broken; of a field the rule is `sums`.
 
-    Of a broken rule (`rules.Broken`) ``computed`` is None; ``rule``, ``message`` and ``cure`` tell.
     Takes a comparison, too. Raises record.InvalidRecordError for what is neither.
     """
-    faults: list[dict[str, Any]] = []
+    faults: list[Broken] = []
     if isinstance(data, dict) and data.get("format") == verdicts.FORMAT:
         comparison = verdicts.check(data)
         for name in ("baseline", "candidate"):
@@ -43,7 +43,7 @@ def problems(data: Any) -> list[dict[str, Any]]:
     return faults[:_MOST]
 
 
-def _compare_record(record: Document, where: str, faults: list[dict[str, Any]]) -> None:
+def _compare_record(record: Document, where: str, faults: list[Broken]) -> None:
     right = summary.summarise(record)
     rest = sorted(form.DERIVED - set(_ORDER))
     for name in (*_ORDER, *rest):
@@ -53,11 +53,7 @@ def _compare_record(record: Document, where: str, faults: list[dict[str, Any]]) 
             _compare(one[name], other[name], f"{where}processes[{place}].{name}", faults)
     for place, one in enumerate(record["processes"]):
         _count(one, record["config"], f"{where}processes[{place}]", faults)
-    faults += [
-        {"field": one.field, "said": one.value, "computed": None, "rule": one.rule,
-         "message": one.message, "cure": one.cure}
-        for one in (*rules.broken(record, where), *loads.broken(record, where))
-    ]  # fmt: skip
+    faults += [*rules.broken(record, where), *loads.broken(record, where)]
     for place, one in enumerate(record["sweeps"]):
         spot, inner = f"{where}sweeps[{place}]", one["record"]
         _compare(one["value"], inner["config"][_SWEPT[one["axis"]]], f"{spot}.value", faults)
@@ -66,7 +62,7 @@ def _compare_record(record: Document, where: str, faults: list[dict[str, Any]]) 
         _compare_record(inner, f"{spot}.record.", faults)
 
 
-def _count(one: Process, config: dict[str, Any], where: str, faults: list[dict[str, Any]]) -> None:
+def _count(one: Process, config: dict[str, Any], where: str, faults: list[Broken]) -> None:
     """Hold the counts and times of a process against its samples, as `measuring` makes them."""
     queries, every, sample_count = one["queries"], one["kept_every"], len(one["samples_ns"])
     _compare(
@@ -85,7 +81,7 @@ def _count(one: Process, config: dict[str, Any], where: str, faults: list[dict[s
         faults.append(_wrong(f"{where}.wall_s", one["wall_s"], total))
 
 
-def _compare(value: Any, right: Any, where: str, faults: list[dict[str, Any]]) -> None:
+def _compare(value: Any, right: Any, where: str, faults: list[Broken]) -> None:
     if isinstance(value, dict) and isinstance(right, dict) and value.keys() == right.keys():
         for name in right:
             _compare(value[name], right[name], f"{where}.{name}", faults)
@@ -93,12 +89,6 @@ def _compare(value: Any, right: Any, where: str, faults: list[dict[str, Any]]) -
         faults.append(_wrong(where, value, right))
 
 
-def _wrong(field: str, value: Any, right: Any) -> dict[str, Any]:
-    return {
-        "field": field,
-        "said": value,
-        "computed": right,
-        "rule": "sums",
-        "message": "it does not follow from what was measured",
-        "cure": "Send the record as `hub bench` wrote it.",
-    }
+def _wrong(field: str, value: Any, right: Any) -> Broken:
+    message = "it does not follow from what was measured"
+    return Broken("sums", field, value, message, "Send the record as `hub bench` wrote it.", right)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine.onnx_files import describe, text
 from runners.engine.onnx_files.scan import scan
-from runners.engine.reports import Finding, Outcome, Verdict, Word
+from runners.engine.reports import Finding, Outcome, Scan, Verdict, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,16 +41,16 @@ _PREAMBLE = re.compile(
 _MAX_OPERATORS = 2000
 
 
-def look(handle: int, entry: str, files: dict[str, int]) -> dict[str, Any]:
+def look(handle: int, entry: str, files: dict[str, int]) -> Scan:
     """Scan the model (stage 1, in a child): findings, files it names, facts that judging needs."""
     state = scan(handle, entry, files)
     facts = describe.facts_of(state) if "graph" in state.facts else {}
     keep = ("ir_version", "opsets", "operators", "custom_domains")
-    return {
-        "findings": [one.to_json() for one in state.notes.findings()],
-        "external": sorted(state.external),
-        "facts": {key: facts[key] for key in keep if key in facts},
-    }
+    return Scan(
+        tuple(state.notes.findings()),
+        {key: facts[key] for key in keep if key in facts},
+        tuple(sorted(state.external)),
+    )
 
 
 def run_checker(path: Path, facts: dict[str, Any]) -> dict[str, Any]:

@@ -23,12 +23,11 @@ def judge(path: Path) -> dict[str, Any]:
     sizes = {one.name: one.stat().st_size for one in whole_models.family(path)}
     handle = os.open(path, os.O_RDONLY)
     try:
-        description = describe.describe(handle, path.name, sizes)
+        scan = describe.describe(handle, path.name, sizes)
     finally:
         os.close(handle)
     return {
-        "described": description["facts"],
-        "findings": description["findings"],
+        "scan": scan,
         # Not the last word: the checker rejects some originals too.
         "checker": check.complaint(lambda: check.run_checker(path, {}), path),
         "cpu": processor_flags(),

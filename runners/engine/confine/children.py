@@ -12,7 +12,7 @@ import os
 import selectors
 import signal
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -70,7 +70,8 @@ def run(
 ) -> Ending:
     """Run the task in a child and wait for its end; `keep` is an open file it may read from.
 
-    The task must return what JSON can say. An exception of it becomes kind "raised".
+    The task must return what JSON can say, or a dataclass of it, which becomes an object. An
+    exception of it becomes kind "raised".
     """
     server = os.getpid()
     isolation.interpreter_places()  # looked up once, and inherited by every child
@@ -171,7 +172,7 @@ def _answer(task: Callable[[], Any]) -> None:
         answer = {"memory": True}
     except Exception as error:  # noqa: BLE001 - every complaint of a library is an answer here
         answer = {"raised": [type(error).__name__, str(error)]}
-    line = json.dumps(answer, ensure_ascii=True, allow_nan=False).encode("ascii")
+    line = json.dumps(answer, ensure_ascii=True, allow_nan=False, default=asdict).encode("ascii")
     view = memoryview(line)
     while view:
         view = view[os.write(ANSWER, view) :]

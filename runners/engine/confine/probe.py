@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine.confine import children, isolation, kernel
 from runners.engine.confine.isolation import Confinement, Limits
+from runners.engine.reports import IsolationLevel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +32,8 @@ _UNREACHABLE = (PermissionError, FileNotFoundError)
 _INVISIBLE = tuple(Path(path) for path in ("/etc/passwd", "/proc/1", "/proc/self/environ"))
 
 
-def probe() -> dict[str, Any]:
-    """Give {"layers": {name: bool}, "details": {name: why not}} for this machine."""
+def probe() -> IsolationLevel:
+    """Which layers hold on this machine, and why the others do not."""
     layers: dict[str, bool] = {}
     details: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="hub-probe-") as folder:
@@ -43,7 +44,7 @@ def probe() -> dict[str, Any]:
             layers[layer] = not failures
             if failures:
                 details[layer] = "; ".join(failures)
-    return {"layers": layers, "details": details}
+    return IsolationLevel(**layers, details=details)
 
 
 def self_test(layers: frozenset[str], task: Callable[[], Any]) -> str:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import functools
 import json
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.conformance import cases
-from runners.engine.jobs import Job, JobError, brief, mapping_of
+from runners.engine.jobs import Job, JobError, brief
 from runners.engine.onnx_files import bodies, datasets, text
-from runners.engine.runs import agreement, child_runs
+from runners.engine.runs import agreement, answers, child_runs
 from runners.engine.runs.agreement import Profile
 
 if TYPE_CHECKING:
@@ -37,6 +38,23 @@ _REASON_LENGTH = 300
 # Two steps of bfloat16, as the ONNX runner allows.
 _BFLOAT16_RTOL = 2.0**-6
 _JOURNAL = "journal"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How a case ended, one of OUTCOMES, and why."""
+
+    case: str
+    operator: str
+    opset: int
+    outcome: str
+    reason: str
+
+    @classmethod
+    def of(cls, case: Case, outcome: str, reason: str) -> Measure:
+        """How a case ended, with as much of the reason as a report keeps."""
+        clipped = text.clip(reason, _REASON_LENGTH)
+        return cls(case.name, case.operator, case.opset, outcome, clipped)
 
 
 def run(job: Job) -> Report:
@@ -61,9 +79,9 @@ def run(job: Job) -> Report:
         words = job.cause(ending)
         raise JobError("suite-unreadable", f"The ONNX node tests could not be made: {words}")
     measures = _Round(job, runtime, folder, int(ending.answer)).run()
-    totals = {word: sum(one["outcome"] == word for one in measures) for word in OUTCOMES}
+    totals = {word: sum(one.outcome == word for one in measures) for word in OUTCOMES}
     facts = {"runtime": runtime, "part": part, "parts": parts, "totals": totals}
-    return job.report("passed", (), facts, measures)
+    return job.report("passed", (), facts, list(map(asdict, measures)))
 
 
 def _read_options(options: dict[str, Any]) -> tuple[str, int, int]:
@@ -84,19 +102,19 @@ class _Round:
         self._folder = folder
         self._count = count
 
-    def run(self) -> list[dict[str, Any]]:
-        measures: list[dict[str, Any]] = []
+    def run(self) -> list[Measure]:
+        measures: list[Measure] = []
         while len(measures) < self._count:
             first = len(measures)
             self._job.tell(10 + 90 * first // self._count, "run")
             ending = self._stage(first, min(first + _BATCH, self._count))
             if ending.kind == "answered":
-                measures += ending.answer
+                measures += _measures(ending)
                 continue
             # What the child had judged before it died.
             journal = functools.partial(read_journal, self._folder, first)
             ending = self._job.stage("journal", journal, writes=False)
-            measures += ending.answer if ending.kind == "answered" else []
+            measures += _measures(ending) if ending.kind == "answered" else []
             measures.append(self._alone(len(measures)))
         return measures
 
@@ -111,53 +129,47 @@ class _Round:
             written_files=_MOST_FILES,
         )
 
-    def _alone(self, number: int) -> dict[str, Any]:
+    def _alone(self, number: int) -> Measure:
         ending = self._stage(number, number + 1)
         if ending.kind == "answered":
-            return mapping_of(ending.answer[0])
+            return _measures(ending)[0]
         folder = self._folder
         words = self._job.cause(ending)
         word = "timed-out" if ending.kind == "timed-out" else "crashed"
         named = self._job.stage(
-            "name", lambda: _measure(cases.read_index(folder)[number], word, words), writes=False
+            "name", lambda: Measure.of(cases.read_index(folder)[number], word, words), writes=False
         )
         if named.kind != "answered":
             raise JobError("suite-unreadable", "The index of the ONNX node tests cannot be read.")
-        return mapping_of(named.answer)
+        return answers.read(Measure, named.answer)
 
 
-def run_batch(runtime: str, folder: Path, first: int, end: int) -> list[dict[str, Any]]:
+def _measures(ending: Ending) -> list[Measure]:
+    return [answers.read(Measure, row) for row in ending.answer]
+
+
+def run_batch(runtime: str, folder: Path, first: int, end: int) -> list[Measure]:
     """Run some cases one after the other, keeping a journal; for a child."""
     measures = []
     with (folder / f"{_JOURNAL}-{first}").open("w", encoding="utf-8") as journal:
         for case in cases.read_index(folder)[first:end]:
-            measure = _measure(case, *_try(runtimes.of(runtime), case, folder / str(case.number)))
-            measures.append(measure)
-            print(json.dumps(measure), file=journal, flush=True)
+            ended = _try(runtimes.of(runtime), case, folder / str(case.number))
+            measures.append(Measure.of(case, *ended))
+            print(json.dumps(asdict(measures[-1])), file=journal, flush=True)
     return measures
 
 
-def read_journal(folder: Path, first: int) -> list[dict[str, Any]]:
+def read_journal(folder: Path, first: int) -> list[Measure]:
     """Give what the batch beginning here had found before its child ended."""
     path = folder / f"{_JOURNAL}-{first}"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     measures = []
     for line in lines:
         try:
-            measures.append(json.loads(line))
+            measures.append(Measure(**json.loads(line)))
         except ValueError:  # the child ended in the middle of a line
             break
     return measures
-
-
-def _measure(case: Case, outcome: str, reason: str) -> dict[str, Any]:
-    return {
-        "case": case.name,
-        "operator": case.operator,
-        "opset": case.opset,
-        "outcome": outcome,
-        "reason": text.clip(reason, _REASON_LENGTH),
-    }
 
 
 def _try(runtime: runtimes.Runtime, case: Case, home: Path) -> tuple[str, str]:

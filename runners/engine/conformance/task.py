@@ -65,7 +65,7 @@ def run(job: Job) -> Report:
             "processor_flags": processor_flags(),
         },
         measures,
-        [{"name": one["evidence"]} for one in measures if one["evidence"]],
+        [one["evidence"] for one in measures if one["evidence"]],
     )
 
 

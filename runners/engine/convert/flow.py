@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import functools
 import stat
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from runners.engine.checks import written_models
 from runners.engine.convert import makers, parity, prepare
 from runners.engine.convert.recipes import RECIPES, Recipe, Settings
-from runners.engine.jobs import Job, JobError, findings_of
+from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import datasets, staging, text
 from runners.engine.reports import Finding, Report
+from runners.engine.runs import answers
+from runners.engine.runs.answers import Baseline, Judgement, Parity, Preparation, Variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from runners.engine.confine.children import Ending
 
@@ -47,11 +49,7 @@ _OWN_ERRORS = {
 }
 
 
-# What the parent believes of each child's answer.
-_RAN = {"sets": list, "reasons": list, "unsteady": list, "held_out": bool}
-_PREPARED = {"rules": list, "steps": list}
-_JUDGED = {"described": dict, "findings": list, "checker": str, "cpu": list}
-_COMPARED = {"measures": list, "broken": list, "parity": dict}
+_T = TypeVar("_T")
 
 
 class _EndError(Exception):
@@ -110,7 +108,7 @@ class _Conversion:
                     path.unlink()
         raise last or JobError("engine-error", "A recipe has no attempts.")
 
-    def _baseline(self) -> dict[str, Any]:
+    def _baseline(self) -> Baseline:
         self._job.tell(15, "original")
         sample = self._job.input / self._sample if self._sample else None
         task = functools.partial(
@@ -125,44 +123,44 @@ class _Conversion:
             # Made inputs may be what it died of; the version's own decide.
             again = self._stage("original", functools.partial(task, generated=False))
             ending = again if again.kind == "answered" else ending
-        ran = self._answer(ending, "the original's run", _NOT_RUNNING, _RAN)
-        self._facts["calibration"] = ran.get("calibration")
+        ran = self._answer(ending, "the original's run", _NOT_RUNNING, Baseline)
+        self._facts["calibration"] = ran.calibration
         return ran
 
     def _prepare(self) -> None:
         job = self._job
         job.tell(30, "prepare")
         task = functools.partial(prepare.prepare, job.model, job.work, self._recipe)
-        answer = self._answer(self._stage("prepare", task), "the preparation", _FAILED, _PREPARED)
-        self._facts["opset"] = {key: answer.get(key) for key in ("source", "target", "rules")}
-        self._facts["prepared"] = answer["steps"]
+        ending = self._stage("prepare", task)
+        facts = asdict(self._answer(ending, "the preparation", _FAILED, Preparation))
+        self._facts |= {"prepared": facts.pop("steps"), "opset": facts}
 
-    def _attempt(self, settings: Settings, ran: dict[str, Any]) -> Report:
+    def _attempt(self, settings: Settings, ran: Baseline) -> Report:
         job, recipe = self._job, self._recipe
         task = functools.partial(makers.make, recipe, settings, job.model, job.work, self._target)
-        variant = self._answer(self._stage("convert", task), recipe.tool, _FAILED, {})
+        variant = self._answer(self._stage("convert", task), recipe.tool, _FAILED, Variant)
         judge = functools.partial(written_models.judge, self._target)
-        judged = self._answer(self._stage("judge", judge), "the variant's load", _UNUSABLE, _JUDGED)
-        refused = [one for one in findings_of(judged) if one.severity == "error"]
+        ending = self._stage("judge", judge)
+        judgement = self._answer(ending, "the variant's load", _UNUSABLE, Judgement)
+        refused = [one for one in judgement.scan.findings if one.severity == "error"]
         if refused:
             raise _EndError(replace(_UNUSABLE, message=f"{_LOST} {refused[0].message}"))
         comparing = functools.partial(
             parity.compare, job.model, self._target, job.work, recipe.name, ran
         )
-        comparison = self._answer(
-            self._stage("compare", comparing), "the variant's run", _UNUSABLE, _COMPARED
-        )
-        if comparison["broken"]:
-            words = f"{_LOST} {'; '.join(map(str, comparison['broken']))}."
+        ending = self._stage("compare", comparing)
+        comparison = self._answer(ending, "the variant's run", _UNUSABLE, Parity)
+        if comparison.broken:
+            words = f"{_LOST} {'; '.join(comparison.broken)}."
             raise _EndError(replace(_UNUSABLE, message=words))
         self._facts |= {
-            "described": judged["described"],
-            "settings": {**settings.to_json(), **variant},
-            "checker": judged["checker"],
-            "cpu": judged["cpu"],
-            "parity": {**comparison["parity"], "held_out": ran["held_out"]},
+            "described": judgement.scan.facts,
+            "settings": {**asdict(settings), **asdict(variant)},
+            "checker": judgement.checker,
+            "cpu": judgement.cpu,
+            "parity": {**comparison.parity, "held_out": ran.held_out},
         }
-        return self._report(comparison["measures"])
+        return self._report(list(map(dict, comparison.measures)))
 
     def _report(self, measures: list[dict[str, Any]]) -> Report:
         outputs = self._outputs()
@@ -177,7 +175,7 @@ class _Conversion:
             "or stores them more compactly than the tools do. The variant may still be faster.",
         )
         findings = (larger,) if after >= before else ()
-        names = [{"name": path.name} for path in outputs]
+        names = [path.name for path in outputs]
         return self._job.report("passed", findings, self._facts, measures, names)
 
     @property
@@ -197,15 +195,10 @@ class _Conversion:
             file_bytes=usual.file_bytes or 2 * self._size + _ROOM_BYTES,
         )
 
-    def _answer(
-        self, ending: Ending, who: str, blame: Finding, shape: Mapping[str, type]
-    ) -> dict[str, Any]:
-        """Give a child's answer, of this shape, or end with the finding that its end means."""
+    def _answer(self, ending: Ending, who: str, blame: Finding, kind: type[_T]) -> _T:
+        """Read a child's answer, or end with the finding that its end means."""
         if ending.kind == "answered":
-            answer = ending.answer if isinstance(ending.answer, dict) else {}
-            if not all(isinstance(answer.get(key), kind) for key, kind in shape.items()):
-                raise JobError("engine-error", f"{who} gave an answer of another shape.")
-            return answer
+            return answers.read(kind, ending.answer)
         who = who[0].upper() + who[1:] if who.startswith("the ") else who
         if ending.kind == "raised":
             name, words = ending.answer

@@ -11,6 +11,7 @@ from onnx import TensorProto
 from runners.engine.convert import calibration, prepare
 from runners.engine.onnx_files import bodies, whole_models
 from runners.engine.opsets import schemas
+from runners.engine.runs.answers import Variant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
 _TOOL_FILE = "made.onnx"
 
 
-def make(
-    recipe: Recipe, settings: Settings, source: Path, work: Path, target: Path
-) -> dict[str, Any]:
+def make(recipe: Recipe, settings: Settings, source: Path, work: Path, target: Path) -> Variant:
     """Make the variant of `work`/prepared.onnx at `target`; gives how many nodes were left alone.
 
     `source` is the original, whose documentation and metadata the variant keeps. Raises
@@ -42,7 +41,7 @@ def make(
     _sort(model.graph)
     whole_models.restore(model, onnx.load(str(source), load_external_data=False))
     whole_models.save(model, target)
-    return {"left_in_float32": left_alone}
+    return Variant(left_alone)
 
 
 def _quantise(recipe: Recipe, settings: Settings, work: Path, target: Path) -> int:

@@ -7,6 +7,7 @@ the data sets). Everything above it is a figure for people to judge by.
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,10 @@ from runners.engine import runtimes
 from runners.engine.convert import calibration
 from runners.engine.onnx_files import datasets, text
 from runners.engine.runs import agreement, generate
+from runners.engine.runs.answers import Baseline, Parity, SetRun
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from runners.engine.onnx_files.datasets import DataSet, Value
@@ -42,35 +45,36 @@ class NotRunningError(ValueError):
 
 def baseline(
     source: Path, work: Path, sample: Path | None, *, calibrates: bool, generated: bool
-) -> dict[str, Any]:
+) -> Baseline:
     """Run the original on every data set, leave its outputs in `work`, and the calibrating data.
 
     Raises NotRunningError, UnusableSampleError, UnreadableDataError.
     """
     model = onnx.load(str(source), load_external_data=False)
     bundled, unread = _bundled(source, model, needed=calibrates and sample is None)
-    facts: dict[str, Any] = {"calibration": None}
-    held_out = calibrates
+    origin, held_out = "", calibrates
+    using: list[DataSet] = []
     if sample is not None and calibrates:
         samples = calibration.read_sample(sample, model)
         using, judged = calibration.split(samples)
-        held_out, bundled = len(samples) > 1, [*bundled, *judged]
-        facts["calibration"] = {"from": "sample", "samples": len(using)}
+        origin, held_out, bundled = "sample", len(samples) > 1, [*bundled, *judged]
     elif calibrates:
         if not bundled:
             raise calibration.UnusableSampleError(
                 "No test data set has a value for every input. Complete them, or send a sample."
             )
         using, judged = calibration.split(bundled)
-        held_out, bundled = len(bundled) > 1, judged
-        facts["calibration"] = {"from": "bundled", "samples": len(using)}
-    else:
-        using = []
+        origin, held_out, bundled = "bundled", len(bundled) > 1, judged
     calibration.leave(work, using, model)
     inputs, reason = _generated(model) if generated else ([], "")
-    facts |= _run_all(source, work, model, [*bundled[:MAX_SETS], *inputs])
-    facts["reasons"] += [words for words in (unread, reason) if words]
-    return {**facts, "held_out": held_out}
+    ran, reasons, unsteady = _run_all(source, work, model, [*bundled[:MAX_SETS], *inputs])
+    return Baseline(
+        ran,
+        [*reasons, *filter(None, (unread, reason))],
+        unsteady,
+        held_out,
+        {"from": origin, "samples": len(using)} if origin else None,
+    )
 
 
 def _bundled(source: Path, model: onnx.ModelProto, *, needed: bool) -> tuple[list[DataSet], str]:
@@ -94,13 +98,14 @@ def _generated(model: onnx.ModelProto) -> tuple[list[DataSet], str]:
 
 def _run_all(
     source: Path, work: Path, model: onnx.ModelProto, sets: list[DataSet]
-) -> dict[str, Any]:
+) -> tuple[list[SetRun], list[str], list[str]]:
+    """Run the original on the sets: those that ran, why others did not, and unsteady outputs."""
     try:
         run = runtimes.of(ONNXRUNTIME).open(source)
     except (runtimes.LoadError, runtimes.UnsupportedModelError) as error:
         raise NotRunningError(f"onnxruntime does not load it: {error}") from None
     names = [port.name for port in model.graph.output]
-    ran: list[dict[str, str]] = []
+    ran: list[SetRun] = []
     reasons: list[str] = []
     unsteady: set[str] = set()
     for one in sets:
@@ -119,62 +124,61 @@ def _run_all(
         values = dict(zip(names, outputs, strict=True))
         dataset = replace(one, name=f"test_data_set_{len(ran)}", outputs=values)
         datasets.write(work / _FOLDER, dataset, model)
-        ran.append({"name": one.name, "origin": one.origin})
+        ran.append(SetRun(one.name, one.origin))
     if not ran:
         why = reasons[0] if reasons else "there is no data to run it with"
         raise NotRunningError(f"no data set could be run: {why}")
-    return {"sets": ran, "reasons": reasons[:5], "unsteady": sorted(unsteady)}
+    return ran, reasons[:5], sorted(unsteady)
 
 
-def compare(
-    source: Path, variant: Path, work: Path, recipe: str, ran: dict[str, Any]
-) -> dict[str, Any]:
+def compare(source: Path, variant: Path, work: Path, recipe: str, ran: Baseline) -> Parity:
     """Run the variant on the same data; gives figures by data set and output, and what broke."""
     model = onnx.load(str(source), load_external_data=False)
     profile = _PROFILES.get(recipe, agreement.QUANTISED)
     run = runtimes.of(ONNXRUNTIME).open(variant)
-    measures: list[dict[str, Any]] = []
+    outputs_compared: list[tuple[SetRun, Figures]] = []
     broken: list[str] = []
     cosines: dict[str, list[float]] = {}
-    real = _like_real(ran["sets"])
-    for one, facts in zip(datasets.read(work / _FOLDER, model), ran["sets"], strict=True):
+    real = _like_real(ran.sets)
+    for one, trial in zip(datasets.read(work / _FOLDER, model), ran.sets, strict=True):
         outputs = runtimes.attempt(run, one.inputs)
         if isinstance(outputs, Exception):
-            broken.append(text.message(f"{facts['name']}: does not run: {outputs}"))
+            broken.append(text.message(f"{trial.name}: does not run: {outputs}"))
             continue
         for port, actual in zip(model.graph.output, outputs, strict=True):
-            if port.name in ran["unsteady"]:
+            if port.name in ran.unsteady:
                 continue
             expected = one.outputs.get(port.name)
             figures = agreement.compare(port.name, expected, actual, profile)
-            measures.append(
-                {**figures.to_json(), "dataset": facts["name"], "origin": facts["origin"]}
-            )
-            if facts["name"] not in real:
+            outputs_compared.append((trial, figures))
+            if trial.name not in real:
                 continue
-            broken += _broken(expected, actual, figures, facts["name"])
+            broken += _broken(expected, actual, figures, trial.name)
             cosine = _cosine(expected, actual, figures)
             if cosine is not None:
                 cosines.setdefault(port.name, []).append(cosine)
-    return {
-        "measures": measures[:_MAX_ROWS],
-        "broken": [*broken, *_lost(cosines)][:5],
-        "parity": {
-            **_worst([one for one in measures if one["dataset"] in real]),
+    return Parity(
+        [
+            {**figures.to_json(), "dataset": trial.name, "origin": trial.origin}
+            for trial, figures in outputs_compared[:_MAX_ROWS]
+        ],
+        [*broken, *_lost(cosines)][:5],
+        {
+            **_worst([figures for trial, figures in outputs_compared if trial.name in real]),
             "profile": profile.name,
             "datasets": len(real),
             # Made inputs go where no data goes: told, but apart.
-            "made": _worst([one for one in measures if one["dataset"] not in real]),
-            "unsteady": ran["unsteady"],
-            "not_run": ran["reasons"],
+            "made": _worst([one for trial, one in outputs_compared if trial.name not in real]),
+            "unsteady": ran.unsteady,
+            "not_run": ran.reasons,
         },
-    }
+    )
 
 
-def _like_real(sets: list[dict[str, str]]) -> set[str]:
+def _like_real(sets: list[SetRun]) -> set[str]:
     """Name the sets that decide: the version's own where there are any, plain made ones else."""
-    own = {one["name"] for one in sets if one["origin"] != "generated"}
-    return own or {one["name"] for one in sets if one["name"] != _EXTREME}
+    own = {one.name for one in sets if one.origin != "generated"}
+    return own or {one.name for one in sets if one.name != _EXTREME}
 
 
 def _broken(expected: Value, actual: Value, figures: Figures, where: str) -> list[str]:
@@ -211,17 +215,17 @@ def _lost(cosines: dict[str, list[float]]) -> list[str]:
     ]
 
 
-def _worst(measures: list[dict[str, Any]]) -> dict[str, Any]:
-    def of(key: str, choose: Any) -> Any:
-        figures = [one[key] for one in measures if isinstance(one[key], float)]
-        return choose(figures) if figures else None
+def _worst(outputs: list[Figures]) -> dict[str, Any]:
+    def finite(values: Iterable[float | None]) -> list[float]:
+        return [one for one in values if one is not None and math.isfinite(one)]
 
+    is_infinite = any(one.max_abs == math.inf for one in outputs)
     return {
-        "agrees": all(one["agrees"] for one in measures),
+        "agrees": all(one.agrees for one in outputs),
         "max_abs": "inf"
-        if any(one["max_abs"] == "inf" for one in measures)
-        else of("max_abs", max),
-        "cosine": of("cosine", min),
-        "top1": of("top1", min),
-        "outside": sum(one["outside"] for one in measures),
+        if is_infinite
+        else max(finite(one.max_abs for one in outputs), default=None),
+        "cosine": min(finite(one.cosine for one in outputs), default=None),
+        "top1": min(finite(one.top1 for one in outputs), default=None),
+        "outside": sum(one.outside for one in outputs),
     }

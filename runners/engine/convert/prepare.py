@@ -6,7 +6,7 @@ Everything runs in a child, in a folder it may write.
 from __future__ import annotations
 
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -17,6 +17,7 @@ from runners.engine import runtimes
 from runners.engine.onnx_files import bodies, whole_models
 from runners.engine.opsets import convert as convert_opset
 from runners.engine.opsets import schemas
+from runners.engine.runs.answers import Preparation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +51,7 @@ class BlockedError(ValueError):
     """The model's operator set is too old, and a node stands in the way of a newer one."""
 
 
-def prepare(source: Path, work: Path, recipe: Recipe) -> dict[str, Any]:
+def prepare(source: Path, work: Path, recipe: Recipe) -> Preparation:
     """Write `work`/prepared.onnx; gives what was done.
 
     Raises NothingToConvertError, BlockedError.
@@ -59,8 +60,8 @@ def prepare(source: Path, work: Path, recipe: Recipe) -> dict[str, Any]:
     model = onnx.load(str(source))
     if recipe.quantises:
         _refuse_quantised(model)
-    steps: list[str] = []
-    model, opset = _renew(model, recipe.opset)
+    model, preparation = _renew(model, recipe.opset)
+    steps = preparation.steps
     if model.functions:
         model = onnx.inliner.inline_local_functions(model)
         steps.append("functions inlined")
@@ -81,7 +82,7 @@ def prepare(source: Path, work: Path, recipe: Recipe) -> dict[str, Any]:
         _claim_types(model)
     _refuse_empty(model, recipe)
     whole_models.save(model, target)
-    return {**opset, "steps": steps}
+    return preparation
 
 
 def _refuse_quantised(model: onnx.ModelProto) -> None:
@@ -100,10 +101,10 @@ def _refuse_quantised(model: onnx.ModelProto) -> None:
         )
 
 
-def _renew(model: onnx.ModelProto, least: int) -> tuple[onnx.ModelProto, dict[str, Any]]:
+def _renew(model: onnx.ModelProto, least: int) -> tuple[onnx.ModelProto, Preparation]:
     version = opset_of(model)
     if version is None or version >= least:
-        return model, {"source": version, "target": version, "rules": []}
+        return model, Preparation(version, version, [], [])
     conversion = convert_opset(model, max(least, _MODERN))
     if conversion.model is None:
         block = conversion.blocking[0]
@@ -111,8 +112,8 @@ def _renew(model: onnx.ModelProto, least: int) -> tuple[onnx.ModelProto, dict[st
             f"The recipe needs operator set {conversion.target} or newer, and node "
             f"{block.node or '(unnamed)'!r} ({block.op}) cannot go there: {block.reason}."
         )
-    facts = {"source": conversion.source, "target": conversion.target}
-    return conversion.model, {**facts, "rules": list(conversion.rules)}
+    preparation = Preparation(conversion.source, conversion.target, list(conversion.rules), [])
+    return conversion.model, preparation
 
 
 def opset_of(model: onnx.ModelProto) -> int | None:

@@ -6,8 +6,7 @@ loader with the tool's file, fails.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 # Per-channel weights and the axis of DequantizeLinear came with 13; what the runtime runs, with 7.
 _QUANTISING_OPSET, _LEAST_OPSET = 13, 7
@@ -28,9 +27,6 @@ class Settings:
     weights_only: bool = False
     # Keep whole bodies and foreign operators in float32 too.
     guarded: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "kept": list(self.kept)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def ports_of(names: Sequence[str], ports: Sequence[Port]) -> list[int]:
     UnfitSplitError.
     """
     required = [place for place, port in enumerate(ports) if port.is_required]
-    by_name = {port.name: place for place, port in enumerate(ports)}
+    by_name: dict[str, int] = {port.name: place for place, port in enumerate(ports)}
     if len(names) == 1 and names[0] not in by_name and len(required) == 1:
         places = required
     else:

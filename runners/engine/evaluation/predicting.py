@@ -22,8 +22,10 @@ from hub.protocol import inputs as declarations
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.evaluation import outputs, readers
-from runners.engine.onnx_files import datasets, text
+from runners.engine.evaluation.answers import Port, Ports, Predicted
+from runners.engine.onnx_files import datasets
 from runners.engine.runs import child_runs, pictures
+from runners.engine.runs.answers import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,22 +71,16 @@ class UnfitPicturesError(ValueError):
     """The pictures of a split cannot become the model's input; the message says why."""
 
 
-def ports(path: Path) -> dict[str, Any]:
-    """Read the inputs of a model; answers what `answers.ports` reads."""
+def ports(path: Path) -> Ports:
+    """Read the inputs of a model."""
     model = child_runs.load(path)
     required = {port.name for port in datasets.required_inputs(model)}
-    rows = []
-    for port in model.graph.input:
-        shape = _shape(port)
-        rows.append(
-            {
-                "name": text.clip(port.name, 200),
-                "dtype": _dtype(port),
-                "shape": None if shape is None else list(shape),
-                "required": port.name in required,
-            }
+    return Ports(
+        tuple(
+            Port(name_of(port.name), _dtype(port), _shape(port), port.name in required)
+            for port in model.graph.input
         )
-    return {"inputs": rows}
+    )
 
 
 def _dtype(port: onnx.ValueInfoProto) -> str:
@@ -106,8 +102,8 @@ def _shape(port: onnx.ValueInfoProto) -> tuple[int | None, ...] | None:
     )
 
 
-def run(path: Path, work: Path, plan: Plan, source: Source) -> dict[str, Any]:
-    """Run a model over all rows; answers `answers.Predicted`.
+def run(path: Path, work: Path, plan: Plan, source: Source) -> Predicted:
+    """Run a model over all rows.
 
     Raises OverBudgetError, UnfitOutputError, UnfitPicturesError, UnfitPictureError and whatever the
     runtime raises.
@@ -125,14 +121,14 @@ def run(path: Path, work: Path, plan: Plan, source: Source) -> dict[str, Any]:
             writer.add(runner.outputs(start, stop, batch), start, stop)
             if stop < source.rows and time.monotonic() - began > source.seconds:
                 raise OverBudgetError(over_budget(stop, source.rows, source.seconds))
-    names = [text.clip(port.name, 200) for port in model.graph.output]
-    return {
-        "rows": source.rows,
-        "batch": batch,
-        "output": names[choice.scores] if choice.scores >= 0 else "",
-        "label_output": names[choice.labels] if choice.labels >= 0 else "",
-        "seconds": time.monotonic() - began,
-    }
+    names = [name_of(port.name) for port in model.graph.output]
+    return Predicted(
+        rows=source.rows,
+        batch=batch,
+        output=names[choice.scores] if choice.scores >= 0 else name_of(""),
+        label_output=names[choice.labels] if choice.labels >= 0 else name_of(""),
+        seconds=time.monotonic() - began,
+    )
 
 
 def over_budget(done: int, rows: int, seconds: float) -> str:

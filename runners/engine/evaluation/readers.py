@@ -18,6 +18,7 @@ import numpy as np
 
 from hub.protocol import inputs, splits
 from runners.engine.evaluation import archives, classes
+from runners.engine.evaluation.answers import Column, Rows
 from runners.engine.evaluation.archives import UnreadableDataError
 from runners.engine.onnx_files import text
 
@@ -49,8 +50,8 @@ class Table(NamedTuple):
     columns: dict[str, Array | list[str]]
 
 
-def read(document: dict[str, Any], folder: Path, work: Path, texts: Sequence[bool]) -> Any:
-    """Read a split whose files lie in ``folder``; answers `answers.Rows`.
+def read(document: dict[str, Any], folder: Path, work: Path, texts: Sequence[bool]) -> Rows:
+    """Read a split whose files lie in ``folder``.
 
     ``texts`` tells for each input whether the model takes text. Raises UnreadableDataError.
     """
@@ -61,12 +62,10 @@ def read(document: dict[str, Any], folder: Path, work: Path, texts: Sequence[boo
         values, targets = _npz(split, folder / split.files[0])
     else:
         values, targets = _table(split, folder, texts)
-    columns = []
-    for place, value in enumerate(values):
-        columns.append(_write(value, work, place))
+    columns = tuple(_write(value, work, place) for place, value in enumerate(values))
     written, count = _targets(split, targets)
     _finish(written, work)
-    return {"rows": len(written), "classes": count, "columns": columns}
+    return Rows(len(written), count, columns)
 
 
 def value_of(work: Path, place: int, *, is_text: bool) -> Array:
@@ -77,15 +76,15 @@ def value_of(work: Path, place: int, *, is_text: bool) -> Array:
     return array
 
 
-def _write(value: Array | list[list[str]], work: Path, place: int) -> dict[str, Any]:
+def _write(value: Array | list[list[str]], work: Path, place: int) -> Column:
     if isinstance(value, list):
         with (work / f"input_{place}.json").open("x", encoding="utf-8") as file:
             json.dump(value, file)
         missing = sum(not cell for row in value for cell in row)
-        return {"shape": [len(value[0])], "text": True, "missing": missing}
+        return Column((len(value[0]),), is_text=True, missing=missing)
     np.save(work / f"input_{place}.npy", value, allow_pickle=False)
     missing = int(np.isnan(value).sum()) if value.dtype.kind == "f" else 0
-    return {"shape": list(value.shape[1:]), "text": False, "missing": missing}
+    return Column(value.shape[1:], is_text=False, missing=missing)
 
 
 def _finish(targets: Array, work: Path) -> None:
@@ -312,7 +311,7 @@ def _target_array(target: Array, split: Split, name: str) -> Array | list[str]:
     return [str(one) for one in whole.tolist()]
 
 
-def _pictures(split: Split, path: Path, work: Path) -> dict[str, Any]:
+def _pictures(split: Split, path: Path, work: Path) -> Rows:
     name = split.files[0]
     archive, members = archives.members(path, name)
     archive.close()
@@ -338,7 +337,7 @@ def _pictures(split: Split, path: Path, work: Path) -> dict[str, Any]:
     targets, count = _targets(split, folders)
     (work / PICTURES).write_text(json.dumps(names), encoding="utf-8")
     _finish(targets, work)
-    return {"rows": len(names), "classes": count, "columns": []}
+    return Rows(len(names), count, ())
 
 
 def _targets(split: Split, values: Array | list[str]) -> tuple[Array, int]:

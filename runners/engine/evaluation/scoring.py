@@ -10,7 +10,9 @@ import numpy as np
 
 from hub.protocol import splits
 from runners.engine.evaluation import classes, metrics, predicting, readers
+from runners.engine.evaluation.answers import Figure, Figures
 from runners.engine.evaluation.outputs import UnfitOutputError
+from runners.engine.runs.answers import Name, Number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +31,8 @@ _TOO_MANY = f"There are more than {metrics.MOST_CURVE_VALUES:,} scores."
 NEITHER = "The scores are from 0 to 1 and do not sum to 1."
 
 
-def figures(work: Path, split: Split, count: int, subject: str) -> dict[str, Any]:
-    """Compute the figures; answers `answers.Figures`. Raises UnfitOutputError.
+def figures(work: Path, split: Split, count: int, subject: str) -> Figures:
+    """Compute the figures. Raises UnfitOutputError.
 
     ``count`` is the number of classes, and ``subject`` the digest of the model's file, of which
     the bootstrap's seed is made together with that of the predictions.
@@ -71,17 +73,14 @@ def figures(work: Path, split: Split, count: int, subject: str) -> dict[str, Any
     seed = int(hashlib.sha256(f"{subject}{digest}".encode()).hexdigest()[:12], 16)
     rows = metrics.intervals(figures, len(targets), seed)
     undefined = dict.fromkeys(figures.keys() - rows.keys(), "It is not defined for these targets.")
-    return {
-        "figures": [
-            {"metric": name, "value": value, "low": low, "high": high}
-            for name, (value, low, high) in rows.items()
-        ],
-        "skipped": skipped | undefined,
-        "notes": notes,
-        "predictions_sha256": digest,
-        "seed": seed,
-        "constant": is_constant,
-    }
+    return Figures(
+        tuple(Figure(name, *map(Number, row)) for name, row in rows.items()),
+        skipped | undefined,
+        list(map(Name, notes)),
+        digest,
+        seed,
+        is_constant,
+    )
 
 
 def _regression(

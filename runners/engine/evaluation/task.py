@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import splits
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine.evaluation import answers, matching, predicting, readers, scoring
+from runners.engine.evaluation.answers import Ports, Predicted, Rows
 from runners.engine.evaluation.rules import FOLDER, METHOD, PERCENTILES, RESAMPLES
 from runners.engine.jobs import JobError, RefusedError
 from runners.engine.reports import Finding
-from runners.engine.runs.answers import take
+from runners.engine.runs.answers import read, take
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from hub.protocol.splits import Split
     from runners.engine.confine.children import Ending
-    from runners.engine.evaluation.answers import Port, Predicted, Rows
+    from runners.engine.evaluation.answers import Port
     from runners.engine.evaluation.matching import Plan
     from runners.engine.jobs import Job
     from runners.engine.reports import Report
@@ -42,7 +43,7 @@ def run(job: Job) -> Report:
         raise JobError("engine-error", "An evaluation needs the files of its split.")
     folder = job.lay_out([job.request.entry, *job.scan(), *paths]) / FOLDER
     job.tell(20, "read")
-    ports = answers.ports(_answer(job, "inputs", partial(predicting.ports, job.model)))
+    ports = read(Ports, _answer(job, "inputs", partial(predicting.ports, job.model))).inputs
     try:
         names = [one.name for one in split.inputs]
         places = matching.ports_of(names, ports)
@@ -60,8 +61,8 @@ def run(job: Job) -> Report:
 
 
 def _read(job: Job, split: Split, folder: Path, texts: list[bool]) -> Rows:
-    read = partial(readers.read, split.document(), folder, job.work, texts)
-    return answers.rows(_answer(job, "read", read))
+    task = partial(readers.read, split.document(), folder, job.work, texts)
+    return read(Rows, _answer(job, "read", task))
 
 
 def _plan(split: Split, places: list[int], ports: tuple[Port, ...], rows: Rows) -> Plan:
@@ -83,7 +84,7 @@ def _predict(job: Job, split: Split, plan: Plan, rows: Rows, file: Path) -> Pred
         raise RefusedError((Finding("over-budget", "error", words),))
     if ending.kind != "answered":
         raise _refusal(job, ending, Finding("run-failed", "error", "The model did not run"))
-    return answers.predicted(ending.answer)
+    return read(Predicted, ending.answer)
 
 
 def _answer(job: Job, name: str, task: Callable[[], Any], *, writes: bool = True) -> Any:
@@ -132,7 +133,7 @@ def _report(
         "percentiles": list(PERCENTILES),
         "seed": figures.seed,
         "predictions_sha256": figures.predictions_sha256,
-        "skipped": dict(figures.skipped),
+        "skipped": figures.skipped,
     }
     measures = [asdict(figure) for figure in figures.figures]
     return job.report("passed", tuple(findings), facts, measures=measures)

@@ -7,6 +7,7 @@ none harming another; the accepted ones become the next weights.
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -19,8 +20,8 @@ from runners.engine.federated import aggregation, judging, mapping, splitting
 from runners.engine.federated.aggregation import Member, Round
 from runners.engine.federated.judging import Contribution
 from runners.engine.federated.updates import Update, Weights
-from runners.engine.jobs import Job, JobError, findings_of, is_refused, mapping_of
-from runners.engine.reports import Finding, Report
+from runners.engine.jobs import Job, JobError, mapping_of, scan_of
+from runners.engine.reports import Finding, Report, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,11 +56,11 @@ def schema(job: Job) -> Report:
         memory_bytes=job.limits().memory_bytes + _MEMORY_COPIES * size,
         file_bytes=size + _SCHEMA_ROOM_BYTES,
     )
-    findings, facts = findings_of(answer), mapping_of(answer, "facts")
-    if is_refused(findings):
-        return job.report("failed", findings, facts)
-    outputs = [{"name": federated.MODEL}, {"name": federated.WEIGHTS}]
-    return job.report("passed", findings, facts, outputs=outputs)
+    scan = scan_of(answer)
+    if scan.is_refused:
+        return job.report("failed", scan.findings, scan.facts)
+    outputs = [federated.MODEL, federated.WEIGHTS]
+    return job.report("passed", scan.findings, scan.facts, outputs=outputs)
 
 
 def _patterns(job: Job) -> dict[str, list[str]]:
@@ -75,10 +76,12 @@ def _patterns(job: Job) -> dict[str, list[str]]:
     return patterns
 
 
-def _split(path: Path, target: Path, patterns: dict[str, list[str]]) -> dict[str, Any]:
+def _split(path: Path, target: Path, patterns: dict[str, list[str]]) -> Scan:
     split = splitting.split(onnx.load(path, load_external_data=False), patterns)
-    facts = {} if is_refused(split.findings) else splitting.write(split, path.parent, target)
-    return {"findings": [finding.to_json() for finding in split.findings], "facts": facts}
+    scan = Scan(split.findings, {})
+    if scan.is_refused:
+        return scan
+    return replace(scan, facts=splitting.write(split, path.parent, target))
 
 
 def check(job: Job) -> Report:
@@ -133,7 +136,7 @@ def aggregate(job: Job) -> Report:
     if ending.kind != "answered":
         raise JobError("engine-error", f"The round was not aggregated: {job.cause(ending)}")
     names = [federated.WEIGHTS, aggregation.OPTIMISER]
-    outputs = [{"name": name} for name in names if (out / name).exists()]
+    outputs = [name for name in names if (out / name).exists()]
     return job.report("passed", facts=mapping_of(ending.answer), outputs=outputs)
 
 

@@ -43,7 +43,7 @@ def run(job: Job) -> Report:
         Finding("annotate-failed", "error", "The model's outermost message cannot be copied"),
         file_bytes=job.size(entry) + MOST_BYTES + (1 << 20),
     )
-    return job.report("passed", (), facts, outputs=[{"name": name}])
+    return job.report("passed", (), facts, outputs=[name])
 
 
 def write(origin: Path, target: Path, props: Mapping[str, str]) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def run(job: Job) -> Report:
     else:
         words = f"The nodes of the model cannot be listed: {job.cause(ending)}"
         return job.report("failed", (Finding("skeleton-failed", "error", words),))
-    outputs = [{"name": SKELETON}, {"name": NODES}]
+    outputs = [SKELETON, NODES]
     job.tell(90, "costs")
     ending = job.stage(
         "costs",
@@ -123,7 +123,7 @@ def run(job: Job) -> Report:
     )
     if ending.kind == "answered":
         facts |= mapping_of(ending.answer)
-        outputs.append({"name": COSTS})
+        outputs.append(COSTS)
     else:
         words = f"The costs of the graph could not be counted: {job.cause(ending)}"
         findings.append(Finding("costs-unknown", "info", words))

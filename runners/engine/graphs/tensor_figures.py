@@ -64,7 +64,7 @@ def run(job: Job) -> Report:
     task = functools.partial(write, read, folder, entry, sizes, job.out / NAME)
     failure = Finding("tensors-unreadable", "error", "The tensors cannot be read")
     facts = job.answer("tensors", task, failure, file_bytes=_FILE_BYTES)
-    return job.report("passed", (), facts, outputs=[{"name": NAME}])
+    return job.report("passed", (), facts, outputs=[NAME])
 
 
 def write(

@@ -22,6 +22,7 @@ from runners.engine.onnx_files.vocabulary import (
     OTHER,
     STANDARD_DOMAINS,
 )
+from runners.engine.reports import Scan
 
 if TYPE_CHECKING:
     from runners.engine.onnx_files.walk import Tensor, Walk
@@ -39,14 +40,14 @@ _HASH_BUDGET = 32 << 20
 _WORTH_COMPARING = 64
 
 
-def describe(handle: int, entry: str, files: dict[str, int]) -> dict[str, Any]:
-    """Describe an open model file as {"findings", "facts"}; `files` maps version paths to sizes.
+def describe(handle: int, entry: str, files: dict[str, int]) -> Scan:
+    """Describe an open model file; `files` maps version paths to sizes.
 
     Facts are whole only when no finding is an error.
     """
     state = scan(handle, entry, files)
     facts = facts_of(state) if "graph" in state.facts else {}
-    return {"findings": [one.to_json() for one in state.notes.findings()], "facts": facts}
+    return Scan(tuple(state.notes.findings()), facts)
 
 
 def facts_of(state: Walk) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the children of conformance and upgrade jobs answer, and how the parent reads it.
+"""What the children of jobs answer, and how the parent reads it.
 
 A child has held an upload, so its answer is taken apart: known keys of known types, names of files
 that cannot lead elsewhere, and everything else dropped. Raises JobError where nothing fits.
@@ -7,12 +7,14 @@ that cannot lead elsewhere, and everything else dropped. Raises JobError where n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NewType, TypeVar, get_args, get_type_hints
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NewType, TypeVar, get_args, get_origin, get_type_hints
 
-from hub.protocol import proofs
-from runners.engine.jobs import JobError
+from hub.protocol import proofs, stored
+from runners.engine.jobs import JobError, scan_of
 from runners.engine.onnx_files import text
+from runners.engine.reports import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 200
 # As deep as a model may nest its graphs.
 _MOST_STEPS = 24
+_MOST_MEMBERS = 512
 _NAME_CHARACTERS = 200
 _EVIDENCE = re.compile(r"diverging-[A-Za-z0-9_-]{1,80}\.zip")
 _FIGURES = ("cosine", "max_abs", "max_rel", "p999_rel", "top1", "ulp_max")
@@ -29,6 +32,8 @@ _T = TypeVar("_T")
 # A text of an upload, cut to 200 characters when it is read.
 Name = NewType("Name", str)
 Names = list[Name]
+# A finite number of either sign.
+Number = NewType("Number", float)
 # One output compared, as the reports have it: `agreement.Figures` with its data set.
 Row = dict[str, Any]
 
@@ -134,6 +139,13 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """What one session did for each origin, in the order asked for."""
+
+    origins: list[Ran]
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Two sides' outputs compared; `worst` is the folder of the first set that disagrees."""
 
@@ -224,6 +236,23 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """The first node of a new model that makes another value than the original."""
+
+    name: Name
+    op: Name
+    figures: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """How many values inside two models were compared, and the first node that differs."""
+
+    compared: int
+    node: proofs.HiddenDifference | None
+
+
+@dataclass(frozen=True, slots=True)
 class Divergence:
     """Where two runtimes part, the file name of the evidence, and why something is missing."""
 
@@ -232,39 +261,92 @@ class Divergence:
     note: str
 
 
+@dataclass(frozen=True, slots=True)
+class SetRun:
+    """A data set that the original ran on; of a conversion."""
+
+    name: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The runs of the original: their data sets, why others are missing, and unsteady outputs.
+
+    `held_out` tells whether none of the calibrating data is among the sets.
+    """
+
+    sets: list[SetRun]
+    reasons: list[str]
+    unsteady: list[str]
+    held_out: bool
+    calibration: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What was done before the tool: operator sets, the rules between them, and other steps."""
+
+    source: int | None
+    target: int | None
+    rules: list[str]
+    steps: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How many nodes a conversion left alone."""
+
+    left_in_float32: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What scan, checker and loader say of a variant, and the processor it was loaded on."""
+
+    scan: Scan
+    checker: str
+    cpu: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Parity:
+    """How far a variant is from the original: a row for each output, what broke, and the worst."""
+
+    measures: list[Mapping[str, Any]]
+    broken: list[str]
+    parity: Mapping[str, Any]
+
+
 def read(kind: type[_T], answer: Any) -> _T:
     """Read an answer as one of the dataclasses above."""
     hints = get_type_hints(kind)
-    return kind(**{name: _READERS[hint](answer, name) for name, hint in hints.items()})
+    return kind(**{name: _reader(hint)(answer, name) for name, hint in hints.items()})
+
+
+def _reader(hint: Any) -> Callable[[Any, str], Any]:
+    """How a field of this type is read; objects inside an answer are dataclasses, too."""
+    if hint in _READERS:
+        return _READERS[hint]
+    kind = get_args(hint)[0]
+    if get_origin(hint) is tuple:
+        return lambda answer, key: tuple(_many(kind, _MOST_MEMBERS)(answer, key))
+    return _many(kind) if get_origin(hint) is list else _nested(kind)
 
 
 def session(answer: Any, count: int) -> list[Ran]:
     """Read what one session did for each of so many origins, in the order asked for."""
-    rows = take(answer, "origins", list)
-    if len(rows) != count:
-        raise JobError("engine-error", f"A session answered for {len(rows)} of {count} origins.")
-    return [read(Ran, row) for row in rows]
-
-
-def inner(answer: Any) -> tuple[int, proofs.HiddenDifference | None]:
-    """Read how many values inside were compared, and the first node that makes another one."""
-    count = take(answer, "compared", int)
-    node = answer.get("node")
-    if node is None:
-        return count, None
-    worst = _figure(node, "worst")
-    name, op = _name(node, "name"), _name(node, "op")
-    return count, proofs.HiddenDifference(name, op, worst if isinstance(worst, float) else None)
+    origins = read(Session, answer).origins
+    if len(origins) != count:
+        raise JobError("engine-error", f"A session answered for {len(origins)} of {count} origins.")
+    return origins
 
 
 def divergence(answer: Any) -> Divergence:
     """Read which node was found, the name of its evidence, and what is to be said of it."""
-    evidence, node = take(answer, "evidence", str), answer.get("node")
-    return Divergence(
-        None if node is None else read(Node, node),
-        evidence if _EVIDENCE.fullmatch(evidence) else "",
-        text.message(take(answer, "note", str)),
-    )
+    divergence = read(Divergence, answer)
+    evidence = divergence.evidence if _EVIDENCE.fullmatch(divergence.evidence) else ""
+    return replace(divergence, evidence=evidence, note=text.message(divergence.note))
 
 
 def name_of(words: str) -> Name:
@@ -281,7 +363,36 @@ def take(answer: Any, key: str, kind: type[_T]) -> _T:
     """Read one value of an answer."""
     value = answer.get(key) if isinstance(answer, dict) else None
     if not isinstance(value, kind):
-        raise JobError("engine-error", f"The response of a child process has no readable {key}.")
+        raise unreadable(key)
+    return value
+
+
+def unreadable(key: str) -> JobError:
+    """The error of an answer whose value of this key cannot be read."""
+    return JobError("engine-error", f"The response of a child process has no readable {key}.")
+
+
+def _count(value: Any, key: str) -> int:
+    if type(value) is not int or value < 0:
+        raise unreadable(key)
+    return value
+
+
+def _counts(answer: Any, key: str) -> tuple[int, ...]:
+    return tuple(_count(one, key) for one in take(answer, key, list))
+
+
+def _sizes(answer: Any, key: str) -> tuple[int | None, ...] | None:
+    if answer.get(key) is None:
+        return None
+    sizes = take(answer, key, list)
+    return tuple(None if size is None else _count(size, key) for size in sizes)
+
+
+def _number(answer: Any, key: str) -> float:
+    value = stored.finite(answer.get(key))
+    if value is None:
+        raise unreadable(key)
     return value
 
 
@@ -293,8 +404,21 @@ def _optional(kind: type[_T]) -> Callable[[Any, str], _T | None]:
     return lambda answer, key: None if answer.get(key) is None else take(answer, key, kind)
 
 
+def _nested(kind: type[_T]) -> Callable[[Any, str], _T | None]:
+    return lambda answer, key: None if answer.get(key) is None else read(kind, answer[key])
+
+
 def _many(kind: type[_T], most: int = MOST_ROWS) -> Callable[[Any, str], list[_T]]:
     return lambda answer, key: [read(kind, row) for row in take(answer, key, list)[:most]]
+
+
+def _hidden(answer: Any, key: str) -> proofs.HiddenDifference | None:
+    node = answer.get(key)
+    if node is None:
+        return None
+    worst = _figure(node, "worst")
+    name, op = _name(node, "node"), _name(node, "op")
+    return proofs.HiddenDifference(name, op, worst if isinstance(worst, float) else None)
 
 
 def _refused(answer: Any, key: str) -> dict[str, str]:
@@ -329,11 +453,14 @@ def _figure(row: Any, key: str) -> float | str | None:
 
 _READERS: dict[Any, Callable[[Any, str], Any]] = {
     str: lambda answer, key: take(answer, key, str),
-    int: lambda answer, key: take(answer, key, int),
+    int: lambda answer, key: _count(take(answer, key, int), key),
     float: lambda answer, key: max(0.0, take(answer, key, float)),
     bool: lambda answer, key: take(answer, key, bool),
     bool | None: _optional(bool),
     int | None: _optional(int),
+    Number: _number,
+    tuple[int, ...]: _counts,
+    tuple[int | None, ...] | None: _sizes,
     Name: _name,
     Names: lambda answer, key: [name_of(str(name)) for name in take(answer, key, list)],
     list[str]: lambda answer, key: list(map(str, take(answer, key, list))),
@@ -341,8 +468,10 @@ _READERS: dict[Any, Callable[[Any, str], Any]] = {
     proofs.State: _state,
     list[Row]: lambda answer, key: [_row(row) for row in take(answer, key, list)[:MOST_ROWS]],
     Row: lambda answer, key: _row(take(answer, key, dict)),
-    list[Blocking]: _many(Blocking),
-    list[OutputState]: _many(OutputState),
-    list[Branch]: _many(Branch),
+    Mapping[str, Any]: lambda answer, key: take(answer, key, dict),
+    Mapping[str, Any] | None: _optional(dict),
+    list[Mapping[str, Any]]: lambda answer, key: take(answer, key, list),
+    Scan: lambda answer, key: scan_of(take(answer, key, dict)),
     list[Step]: _many(Step, _MOST_STEPS),
+    proofs.HiddenDifference | None: _hidden,
 }

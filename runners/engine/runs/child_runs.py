@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,7 +19,18 @@ from runners.engine import opsets, runtimes
 from runners.engine.onnx_files import bodies, datasets, text
 from runners.engine.onnx_files.datasets import DataSet, UnreadableDataError
 from runners.engine.runs import agreement, generate
-from runners.engine.runs.answers import MOST_ROWS, Name, Prepared, Ran, Row
+from runners.engine.runs.answers import (
+    MOST_ROWS,
+    Comparison,
+    Generated,
+    Name,
+    Names,
+    Prepared,
+    Ran,
+    Row,
+    Session,
+    Upgraded,
+)
 from runners.engine.runs.generate import GENERATED, VARIED
 from runners.engine.runtimes import probing
 
@@ -28,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hub.protocol.inputs import DeclaredInput
+    from runners.engine.onnx_files.datasets import Value
 
 
 BUNDLED = "bundled"
@@ -61,8 +73,8 @@ def load(path: Path) -> onnx.ModelProto:
     return onnx.load(str(path), load_external_data=False)
 
 
-def prepare(path: Path, sets: Path) -> dict[str, Any]:
-    """Read the bundled data into `sets`; answers `Prepared`."""
+def prepare(path: Path, sets: Path) -> Prepared:
+    """Read the bundled data into `sets`."""
     model = load(path)
     problem, unusable, usable = "", [], []
     try:
@@ -77,19 +89,17 @@ def prepare(path: Path, sets: Path) -> dict[str, Any]:
         datasets.write(sets / BUNDLED, whole, model)
         usable.append(Name(whole.name))
     nodes = bodies.running(model)
-    return asdict(
-        Prepared(
-            bundled=usable,
-            left_out=len(bundled[MOST_SETS:]),
-            unusable=unusable,
-            problem=problem,
-            profile=agreement.profile_for(model).name,
-            half=bodies.uses_half(model),
-            nodes=len(nodes),
-            bodies=any(bodies.bodies(node) for node in nodes),
-            inputs=[Name(port.name) for port in datasets.required_inputs(model)],
-            random=list(map(Name, bodies.random_operators(model))),
-        )
+    return Prepared(
+        bundled=usable,
+        left_out=len(bundled[MOST_SETS:]),
+        unusable=unusable,
+        problem=problem,
+        profile=agreement.profile_for(model).name,
+        half=bodies.uses_half(model),
+        nodes=len(nodes),
+        bodies=any(bodies.bodies(node) for node in nodes),
+        inputs=[Name(port.name) for port in datasets.required_inputs(model)],
+        random=list(map(Name, bodies.random_operators(model))),
     )
 
 
@@ -107,7 +117,7 @@ def _completed(dataset: DataSet, model: onnx.ModelProto) -> DataSet | str:
     return replace(dataset, inputs=value)
 
 
-def _known_input(model: onnx.ModelProto) -> dict[str, Any] | None:
+def _known_input(model: onnx.ModelProto) -> dict[str, Value] | None:
     """Make the input of the onnx package's light models, whose data sets hold outputs only.
 
     They are known by weights that are filled from initializers named `..__SHAPE`; the runner of
@@ -136,8 +146,8 @@ def make_inputs(
     declared: Any = None,
     origin: str = GENERATED,
     examples: Path | None = None,
-) -> dict[str, Any]:
-    """Generate data sets of these sizes into `sets`; answers `Generated`.
+) -> Generated:
+    """Generate data sets of these sizes into `sets`.
 
     `declared` is the card's key `inputs`.
 
@@ -148,12 +158,12 @@ def make_inputs(
     try:
         generated = generate.datasets(model, seed=seed, sizes=sizes, declared=inputs, origin=origin)
     except generate.CannotGenerateError as error:
-        return {"generated": [], "problem": text.message(str(error))}
+        return Generated([], text.message(str(error)))
     if origin == VARIED and (example := _example(examples, model, inputs, seed, sizes)):
         generated.append(example)
     for dataset in generated:
         datasets.write(sets / origin, dataset, model)
-    return {"generated": [dataset.name for dataset in generated], "problem": ""}
+    return Generated([Name(dataset.name) for dataset in generated], "")
 
 
 def _example(
@@ -181,18 +191,18 @@ def _example(
     return DataSet("generated-example", "generated", {**values, **read}) if read else None
 
 
-def upgrade(path: Path, target: Path, runtime: str) -> dict[str, Any]:
+def upgrade(path: Path, target: Path, runtime: str) -> Upgraded:
     """Convert to the newest operator set that the runtime and the reference both run.
 
-    Answers `Upgraded`. The new file refers to external data as the original does.
+    The new file refers to external data as the original does.
     """
     highest = min(probing.highest(name)[0] for name in {runtime, REFERENCE})
     conversion = opsets.convert(load(path), highest)
     if conversion.model is None or conversion.source == conversion.target:
-        return {"changed": False, "opset": conversion.source}
+        return Upgraded(changed=False, opset=conversion.source)
     target.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(conversion.model, str(target))
-    return {"changed": True, "opset": conversion.target}
+    return Upgraded(changed=True, opset=conversion.target)
 
 
 def run(
@@ -202,23 +212,20 @@ def run(
     *,
     optimise: bool = True,
     budget: float = math.inf,
-) -> dict[str, Any]:
+) -> Session:
     """Run every set of each origin in one session, which is loaded once.
 
     An origin is the folder of its sets, and one for their outputs, which become sets of the same
     names there. After the first set of an origin, those are left out that would bring the processor
-    time of all beyond the `budget`, in seconds. Answers {"origins": a `Ran` for each}; what loading
-    raises is the child's own end.
+    time of all beyond the `budget`, in seconds. What loading raises is the child's own end.
     """
     began = time.process_time()
     model = form.load()
     execute = form.open(runtime, optimise=optimise)
     loading = time.process_time() - began
-    return {
-        "origins": [
-            _run(execute, form, model, sets, results, loading, budget) for sets, results in origins
-        ]
-    }
+    return Session(
+        [_run(execute, form, model, sets, results, loading, budget) for sets, results in origins]
+    )
 
 
 def _run(
@@ -229,7 +236,7 @@ def _run(
     results: Path,
     loading: float,
     budget: float,
-) -> dict[str, Any]:
+) -> Ran:
     names = [port.name for port in model.graph.output]
     refused = {}
     seconds = loading
@@ -254,7 +261,7 @@ def _run(
             continue
         outputs = dict(zip(names, values, strict=True))
         datasets.write(results, replace(dataset, inputs={}, outputs=outputs), model)
-    return asdict(Ran(refused, len(inputs) - left_out, seconds, left_out))
+    return Ran(refused, len(inputs) - left_out, seconds, left_out)
 
 
 def _elements(dataset: DataSet) -> int:
@@ -268,16 +275,18 @@ def count(results: Path) -> dict[str, int]:
     return {"done": sum(1 for _ in results.iterdir()) if results.is_dir() else 0}
 
 
-def compare(path: Path, expected: Path, actual: Path, profile: str) -> dict[str, Any]:
-    """Compare the outputs of the sets that both sides have; answers `Comparison`."""
+def compare(path: Path, expected: Path, actual: Path, profile: str) -> Comparison:
+    """Compare the outputs of the sets that both sides have."""
     model = load(path)
     tolerance = PROFILES[profile]
     right = {dataset.name: dataset for dataset in outputs_in(actual, model)}
-    rows, names, worst = [], [], ""
+    rows: list[Row] = []
+    names: Names = []
+    worst = ""
     for left in outputs_in(expected, model):
         if left.name not in right:
             continue
-        names.append(left.name)
+        names.append(Name(left.name))
         for name, value in left.outputs.items():
             other = right[left.name].outputs.get(name)
             figures = agreement.compare(text.clip(name, 200), value, other, tolerance)
@@ -291,11 +300,11 @@ def outputs_in(folder: Path, model: onnx.ModelProto) -> list[DataSet]:
     return datasets.read(folder, model) if folder.is_dir() else []
 
 
-def comparison(names: list[str], rows: list[Row], worst: str) -> dict[str, Any]:
-    """A `Comparison` to be answered: all rows that disagree come first."""
+def comparison(names: Names, rows: list[Row], worst: str) -> Comparison:
+    """A comparison to be answered: all rows that disagree come first."""
     ordered = sorted(rows, key=lambda row: bool(row["agrees"]))
     agrees = all(row["agrees"] for row in rows)
-    return {"sets": names, "agrees": agrees, "rows": ordered[:MOST_ROWS], "worst": worst}
+    return Comparison(names, agrees, ordered[:MOST_ROWS], worst)
 
 
 def title_of(name: str) -> str:

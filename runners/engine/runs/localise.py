@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import time
 import zipfile
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -67,8 +67,8 @@ class Places:
     out: Path
 
 
-def find(parties: Parties, forms: Sequence[Form], places: Places, name: str) -> dict[str, Any]:
-    """Compare value by value on one data set; for a child. Answers `Divergence`."""
+def find(parties: Parties, forms: Sequence[Form], places: Places, name: str) -> Divergence:
+    """Compare value by value on one data set; for a child."""
     note = "no form of the model runs in both"
     for form in forms:
         model = form.load()
@@ -81,9 +81,9 @@ def find(parties: Parties, forms: Sequence[Form], places: Places, name: str) -> 
             note = text.message(str(error), str(form.folder), str(form.path.parent))
             continue
         if result.node is not None:
-            return asdict(result)
+            return result
         note = result.note
-    return asdict(Divergence(None, "", note))
+    return Divergence(None, "", note)
 
 
 class _Search:

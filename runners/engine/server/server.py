@@ -16,6 +16,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,7 +28,7 @@ from runners.engine.confine.children import Stop
 from runners.engine.confine.isolation import Limits
 from runners.engine.jobs import Job, Request
 from runners.engine.onnx_files import text
-from runners.engine.reports import Finding, Report
+from runners.engine.reports import Finding, Greeting, Report
 from runners.engine.runtimes import probing
 from runners.engine.server.tasks import FLOWS
 
@@ -88,13 +89,12 @@ def serve() -> NoReturn:
     _end_with_worker(door)
     kernel.adopt_orphans()
     greeting = _make_ready()
-    _say(speaking, greeting)
-    layers = _layers_of(greeting["level"])
+    _say(speaking, asdict(greeting))
     while (line := door.next_request()) is not None:
         request = _read_request(line)
         if request is None:
             continue
-        _say(speaking, {"report": _work(request, layers, greeting, door, speaking).to_json()})
+        _say(speaking, {"report": _work(request, greeting, door, speaking).to_json()})
         if door.gone:
             shutil.rmtree(request.scratch, ignore_errors=True)
     os._exit(0)
@@ -114,7 +114,7 @@ def _end_with_worker(door: Door) -> None:
     kernel.die_with_parent(worker, signal.SIGUSR1)
 
 
-def _make_ready() -> dict[str, Any]:
+def _make_ready() -> Greeting:
     versions = {"engine": ENGINE_VERSION, "python": sys.version.split()[0]}
     level = probe.probe()
     broken = ""
@@ -123,20 +123,15 @@ def _make_ready() -> dict[str, Any]:
     except ImportError as error:
         broken = f"The engine's libraries are not installed: {error}."
     else:
-        failure = probe.self_test(_layers_of(level), _honest_work())
+        failure = probe.self_test(level.layers, _honest_work())
         if failure:
             broken = text.message(f"The libraries do not work inside the sandbox: {failure}")
     gc.collect()
     gc.freeze()
-    threads = sum(1 for _ in Path("/proc/self/task").iterdir())
-    return {
-        "ready": True,
-        "versions": versions,
-        "level": level,
-        "broken": broken,
-        "offers": {} if broken else providers.offer(_layers_of(level)),
-        "threads": threads,
-    }
+    if broken:
+        level.details["engine"] = broken
+        return Greeting(versions, level, broken)
+    return Greeting(versions, level, offers=providers.offer(level.layers))
 
 
 def _load_libraries() -> dict[str, str]:
@@ -160,10 +155,6 @@ def _load_libraries() -> dict[str, str]:
     if len(versions) == 1:
         raise ImportError("neither onnxruntime nor another runtime is there")
     return versions
-
-
-def _layers_of(level: dict[str, Any]) -> frozenset[str]:
-    return frozenset(name for name, holds in level["layers"].items() if holds)
 
 
 def _honest_work() -> Any:
@@ -206,12 +197,10 @@ def _read_request(line: bytes) -> Request | None:
     )
 
 
-def _work(
-    request: Request, layers: frozenset[str], greeting: dict[str, Any], door: Door, speaking: int
-) -> Report:
-    versions = greeting["versions"]
-    if greeting["broken"]:
-        finding = Finding("engine-unavailable", "error", greeting["broken"])
+def _work(request: Request, greeting: Greeting, door: Door, speaking: int) -> Report:
+    versions = greeting.versions
+    if greeting.broken:
+        finding = Finding("engine-unavailable", "error", greeting.broken)
         return Report(request.task, versions, request.subject, "errored", (finding,))
 
     def tell(progress: int, phase: str) -> None:
@@ -219,7 +208,7 @@ def _work(
 
     tempfile.tempdir = str(request.scratch)
     try:
-        return Job(request, layers, versions, door, tell).run(FLOWS[request.task])
+        return Job(request, greeting.level.layers, versions, door, tell).run(FLOWS[request.task])
     finally:
         children.end_strays()
 

@@ -13,7 +13,7 @@ from runners.engine.convert import flow as conversion
 from runners.engine.evaluation import task as evaluation_task
 from runners.engine.federated import tasks as federated_tasks
 from runners.engine.graphs import annotate, comparison, skeleton, tensor_figures
-from runners.engine.jobs import Job, findings_of, is_refused, mapping_of
+from runners.engine.jobs import Job, mapping_of, scan_of
 from runners.engine.onnx_files import describe
 from runners.engine.reports import Verdict
 from runners.engine.runs import run_once
@@ -33,9 +33,8 @@ def describe_model(job: Job) -> Report:
     ending, limits = job.scan_with(describe.describe)
     if ending.kind != "answered":
         return job.report("failed", (check.judge(check.SCAN, ending, limits).finding(check.SCAN),))
-    findings = findings_of(ending.answer)
-    facts = mapping_of(ending.answer, "facts")
-    return job.report("failed" if is_refused(findings) else "passed", findings, facts)
+    scan = scan_of(ending.answer)
+    return job.report("failed" if scan.is_refused else "passed", scan.findings, scan.facts)
 
 
 def check_model(job: Job) -> Report:
@@ -46,16 +45,15 @@ def check_model(job: Job) -> Report:
     if ending.kind != "answered":
         verdicts[check.SCAN] = check.judge(check.SCAN, ending, limits)
         return _verdict_report(job, verdicts, (), {})
-    findings = findings_of(ending.answer)
-    facts = mapping_of(ending.answer, "facts")
-    if is_refused(findings):
-        message = next(one.message for one in findings if one.severity == "error")
+    scan = scan_of(ending.answer)
+    if scan.is_refused:
+        message = next(one.message for one in scan.findings if one.severity == "error")
         verdicts[check.SCAN] = Verdict("refused", message, ending.seconds)
-        return _verdict_report(job, verdicts, findings, facts)
+        return _verdict_report(job, verdicts, scan.findings, scan.facts)
     verdicts[check.SCAN] = Verdict("ok", "", ending.seconds)
-    job.lay_out([job.request.entry, *job.external(ending.answer)])
-    facts = _judge_by_libraries(job, verdicts, facts)
-    return _verdict_report(job, verdicts, findings, facts)
+    job.lay_out([job.request.entry, *job.external(scan)])
+    facts = _judge_by_libraries(job, verdicts, scan.facts)
+    return _verdict_report(job, verdicts, scan.findings, facts)
 
 
 def _judge_by_libraries(

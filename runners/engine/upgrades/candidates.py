@@ -1,15 +1,15 @@
 """A model at another operator set: what children do to make it, check it and look into it.
 
-Each function is the work of one child and answers plain data. The weights are never all in memory
+Each function is the work of one child. The weights are never all in memory
 while converting; the new file names the same external data as the original.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from hub.protocol.proofs import HiddenDifference
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import opsets
 from runners.engine.checks import check
@@ -17,7 +17,7 @@ from runners.engine.onnx_files import bodies, datasets, describe, text
 from runners.engine.onnx_files.bodies import DEFAULT_DOMAINS
 from runners.engine.opsets import normal, rules, schemas, weights
 from runners.engine.runs import agreement, child_runs
-from runners.engine.runs.answers import Blocking, Converted, Survey, name_of
+from runners.engine.runs.answers import Blocking, Converted, Difference, Inside, Survey, name_of
 from runners.engine.runtimes import probing
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     import onnx
 
     from runners.engine.onnx_files.datasets import DataSet
+    from runners.engine.reports import Scan
     from runners.engine.runs.agreement import Figures, Profile
+    from runners.engine.runs.answers import Name
     from runners.engine.runs.child_runs import Form
 
 IR_LOWERED = "ir-version-lowered"
@@ -35,18 +37,18 @@ _MOST_BLOCKING = 50
 _MOST_VALUES = 5_000
 
 
-def survey(path: Path) -> dict[str, Any]:
-    """Tell where the model stands and how far the runtime goes; answers `Survey`.
+def survey(path: Path) -> Survey:
+    """Tell where the model stands and how far the runtime goes.
 
     Raises InvalidModelError for a model whose operator sets are not definite.
     """
     model = weights.read(path)
     opset, ir_version = probing.highest()
-    return asdict(Survey(normal.normalise(model), int(model.ir_version), opset, ir_version))
+    return Survey(normal.normalise(model), int(model.ir_version), opset, ir_version)
 
 
-def make(path: Path, target: int, highest_ir: int, candidate: Path) -> dict[str, Any]:
-    """Convert the model and write it; answers `Converted`."""
+def make(path: Path, target: int, highest_ir: int, candidate: Path) -> Converted:
+    """Convert the model and write it."""
     model = weights.read(path)
     before = model.SerializeToString(deterministic=True)
     conversion = opsets.convert(model, target)
@@ -59,23 +61,21 @@ def make(path: Path, target: int, highest_ir: int, candidate: Path) -> dict[str,
         weights.write(conversion.model, path, candidate)
     operators = {node.op_type for node in bodies.nodes(model) if node.domain in DEFAULT_DOMAINS}
     source, target = conversion.source, conversion.target
-    return asdict(
-        Converted(
-            rules_used,
-            changed,
-            conversion.untouched,
-            sorted(op for op in operators if not _is_carried(op, source, target)),
-            [
-                Blocking(
-                    name_of(one.node),
-                    name_of(one.op),
-                    one.source,
-                    one.target,
-                    text.message(one.reason),
-                )
-                for one in conversion.blocking[:_MOST_BLOCKING]
-            ],
-        )
+    return Converted(
+        rules_used,
+        changed,
+        conversion.untouched,
+        sorted(op for op in operators if not _is_carried(op, source, target)),
+        [
+            Blocking(
+                name_of(one.node),
+                name_of(one.op),
+                one.source,
+                one.target,
+                text.message(one.reason),
+            )
+            for one in conversion.blocking[:_MOST_BLOCKING]
+        ],
     )
 
 
@@ -94,7 +94,7 @@ def examine(path: Path) -> dict[str, str]:
     }
 
 
-def tell(path: Path, entry: str, sizes: Mapping[str, int]) -> dict[str, Any]:
+def tell(path: Path, entry: str, sizes: Mapping[str, int]) -> Scan:
     """Describe the new file as any upload would be described."""
     with path.open("rb") as file:
         return describe.describe(file.fileno(), entry, {**sizes, entry: path.stat().st_size})
@@ -102,7 +102,7 @@ def tell(path: Path, entry: str, sizes: Mapping[str, int]) -> dict[str, Any]:
 
 def first_difference(
     original: Form, changed: Form, sets: Path, name: str, profile: str
-) -> dict[str, Any] | None:
+) -> Difference | None:
     """Find the first value, in the changed model's order, in which the two part on a data set.
 
     A conversion keeps names, so values of one name are compared; those inside bodies are not seen.
@@ -111,16 +111,12 @@ def first_difference(
     for values in _inside(original, changed, matches[:1], child_runs.PROFILES[profile]):
         for maker, figures in values:
             if not figures.agrees:
-                return {**maker, "figures": figures.to_json()}
+                return Difference(*maker, figures.to_json())
     return None
 
 
-def inner_values(original: Form, changed: Form, sets: Path, profile: str) -> dict[str, Any]:
-    """Compare the values inside both models, those that no output shows too.
-
-    Answers {"compared": how many values, "node": the first that makes another value, or None}; a
-    node is {"name", "op", "worst": the largest absolute difference, None if not finite}.
-    """
+def inner_values(original: Form, changed: Form, sets: Path, profile: str) -> Inside:
+    """Compare the values inside both models, those that no output shows too."""
     count = 0
     inputs = datasets.read(sets, original.load())
     for values in _inside(original, changed, inputs, child_runs.PROFILES[profile]):
@@ -129,13 +125,13 @@ def inner_values(original: Form, changed: Form, sets: Path, profile: str) -> dic
             if not figures.agrees:
                 worst = figures.max_abs
                 finite = worst is not None and math.isfinite(worst)
-                return {"compared": count, "node": {**maker, "worst": worst if finite else None}}
-    return {"compared": count, "node": None}
+                return Inside(count, HiddenDifference(*maker, worst if finite else None))
+    return Inside(count, None)
 
 
 def _inside(
     original: Form, changed: Form, sets: Sequence[DataSet], profile: Profile
-) -> Iterator[list[tuple[dict[str, str], Figures]]]:
+) -> Iterator[list[tuple[tuple[Name, Name], Figures]]]:
     """Compare the values of equal names, unoptimised: a list for each data set, in their order.
 
     Values that nothing reads, and those of another type in the other operator set, are left out: a
@@ -170,10 +166,10 @@ def _read(model: onnx.ModelProto) -> set[str]:
     return names.union(*(node.input for node in bodies.nodes(model)))
 
 
-def _makers(model: onnx.ModelProto) -> dict[str, dict[str, str]]:
-    """The node that makes each value of the main graph, by the value's name."""
+def _makers(model: onnx.ModelProto) -> dict[str, tuple[Name, Name]]:
+    """The node that makes each value of the main graph, and its operator, by the value's name."""
     return {
-        value: {"name": name_of(node.name or value), "op": name_of(node.op_type)}
+        value: (name_of(node.name or value), name_of(node.op_type))
         for node in reversed(model.graph.node)
         for value in node.output
     }

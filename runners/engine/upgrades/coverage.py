@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import onnx
 import onnx.inliner
@@ -40,11 +40,8 @@ class _Body:
     branch: Branch
 
 
-def trace(runtime: str, form: Form, folders: Sequence[Path], work: Path) -> dict[str, Any]:
-    """Run all data sets of the folders and tell which inner graphs they entered; for a child.
-
-    Answers `Trace`.
-    """
+def trace(runtime: str, form: Form, folders: Sequence[Path], work: Path) -> Trace:
+    """Run all data sets of the folders and tell which inner graphs they entered; for a child."""
     model = form.load()
     sets = [one for folder in folders if folder.is_dir() for one in datasets.read(folder, model)]
     if model.functions:
@@ -68,7 +65,7 @@ def trace(runtime: str, form: Form, folders: Sequence[Path], work: Path) -> dict
         )
         for place, body in enumerate(inner[:MOST_ROWS])
     ]
-    return asdict(Trace(count, count - unseen, branches))
+    return Trace(count, count - unseen, branches)
 
 
 def _marked(model: onnx.ModelProto) -> Iterator[_Body]:

@@ -1,19 +1,18 @@
 """What runs of a model show about its outputs, and whether an upgrade stays within its noise.
 
-Each function is the work of one child and answers plain data.
+Each function is the work of one child.
 """
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from runners.engine.onnx_files import bodies, datasets
 from runners.engine.runs import child_runs
-from runners.engine.runs.answers import OutputState, States, name_of, number
+from runners.engine.runs.answers import Name, OutputState, States, name_of, number
 from runners.engine.upgrades import noise
 
 if TYPE_CHECKING:
@@ -23,15 +22,16 @@ if TYPE_CHECKING:
     import onnx
 
     from hub.protocol import proofs
+    from runners.engine.runs.answers import Comparison, Names, Row
 
     Array = np.ndarray[Any, Any]
 
 
-def states(path: Path, results: Sequence[Path]) -> dict[str, Any]:
+def states(path: Path, results: Sequence[Path]) -> States:
     """Give each output's `proofs.State` over all runs in these folders, by its clipped name.
 
     "empty": no elements anywhere; "not-finite": no finite number anywhere; "constant": the same on
-    all of at least two runs; "independent": it depends on no input. Answers `States`.
+    all of at least two runs; "independent": it depends on no input.
     """
     model = child_runs.load(path)
     values: dict[str, list[list[Array]]] = {port.name: [] for port in model.graph.output}
@@ -45,7 +45,7 @@ def states(path: Path, results: Sequence[Path]) -> dict[str, Any]:
         reached, operators = _behind(model, name)
         state = _state(runs, free=inputs.isdisjoint(reached))
         outputs.append(OutputState(name_of(name), state, sorted(operators)))
-    return asdict(States(outputs))
+    return States(outputs)
 
 
 def _state(runs: list[list[Array]], *, free: bool) -> proofs.State:
@@ -120,21 +120,23 @@ def _reads(node: onnx.NodeProto) -> Iterable[str]:
             yield from _reads(inner)
 
 
-def hold(path: Path, runs: Sequence[Path], actual: Path) -> dict[str, Any]:
+def hold(path: Path, runs: Sequence[Path], actual: Path) -> Comparison:
     """Hold the outputs in `actual` against the original's own runs, the first as a user runs it.
 
-    Answers `Comparison`; each row has the original's `noise` beside its figures.
+    Each row has the original's `noise` beside its figures.
     """
     model = child_runs.load(path)
     own = [
         {dataset.name: dataset.outputs for dataset in child_runs.outputs_in(folder, model)}
         for folder in runs
     ]
-    rows, names, worst = [], [], ""
+    rows: list[Row] = []
+    names: Names = []
+    worst = ""
     for dataset in child_runs.outputs_in(actual, model):
         if dataset.name not in own[0]:
             continue
-        names.append(dataset.name)
+        names.append(Name(dataset.name))
         sides = [side[dataset.name] for side in own if dataset.name in side]
         for name in sides[0]:
             values = [side[name] for side in sides if name in side]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import inputs as declarations
 from hub.protocol import proofs, vocabularies
 from runners.engine.runs import agreement, answers
-from runners.engine.runs.answers import Comparison, OutputState, Row, States, Trace
+from runners.engine.runs.answers import Comparison, Inside, OutputState, Row, States, Trace
 from runners.engine.runs.child_runs import BUNDLED, Form
 from runners.engine.runs.generate import GENERATED, SEARCHED, VARIED
 from runners.engine.runs.shared_runs import Attempt, Bench
@@ -293,7 +293,7 @@ class Court:
         if noisy and self._reference_agrees(candidate, tag):
             judges.add(REFERENCE)
         trace = self._coverage(candidate, runtime)
-        inner, hidden = self._inside(candidate) if noisy else (None, None)
+        inside = self._inside(candidate) if noisy else None
         worst = max(rows, key=lambda row: answers.number(row["max_abs"], -1.0), default={})
         counts = {one.origin: one.count for one in self.expected}
         generated = sum(counts.get(origin, 0) for origin in _GENERATED)
@@ -322,8 +322,8 @@ class Court:
                 for one in self._states
             ),
             branches=tuple(one.proof(changed) for one in trace.branches) if trace else (),
-            inner=inner,
-            hidden=hidden,
+            inner=inside.compared if inside else None,
+            hidden=inside.node if inside else None,
         )
 
     def _coverage(self, candidate: Form, runtime: str) -> Trace | None:
@@ -380,7 +380,7 @@ class Court:
         bench.run_stage("pick", lambda: evidence.pick(results, folder, _WITNESSED_SETS))
         bench.sets[_WITNESSED] = folder
 
-    def _inside(self, candidate: Form) -> tuple[int | None, proofs.HiddenDifference | None]:
+    def _inside(self, candidate: Form) -> Inside | None:
         """Compare the values inside on a few inputs: a mask may keep some from every output."""
         self._pick()
         bench, sets = self.bench, self.bench.sets[_WITNESSED]
@@ -389,9 +389,9 @@ class Court:
             lambda: candidates.inner_values(bench.original, candidate, sets, self.tolerance),
         )
         if ending.kind == "answered":
-            return answers.inner(ending.answer)
+            return answers.read(Inside, ending.answer)
         self.notes.append(f"comparing the values inside {bench.job.cause(ending)}")
-        return None, None
+        return None
 
     def refusal(self, candidate: Form, tag: str) -> str:
         """Say why a candidate does not run where the original does; values are not compared."""

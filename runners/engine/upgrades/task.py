@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol.proofs import PARTIAL, Proof
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
-from runners.engine.jobs import Job, JobError, mapping_of
+from runners.engine.jobs import Job, JobError, scan_of
 from runners.engine.onnx_files import datasets, staging
 from runners.engine.reports import Finding, Report
 from runners.engine.runs import answers
-from runners.engine.runs.answers import Blocking, Converted, Survey
+from runners.engine.runs.answers import Blocking, Converted, Difference, Survey
 from runners.engine.runs.child_runs import Form
 from runners.engine.upgrades import candidates
 from runners.engine.upgrades.parity import REGISTRY, Court, Trial
@@ -40,7 +40,7 @@ class Step:
     reason: str = ""
     blocking: list[Blocking] = field(default_factory=list)
     rules: list[str] = field(default_factory=list)
-    node: dict[str, Any] | None = None
+    node: Difference | None = None
     checks: dict[str, str] = field(default_factory=dict)
     untouched: bool = False
     changed: list[str] = field(default_factory=list)
@@ -253,8 +253,8 @@ class _Ascent:
             lambda: candidates.first_difference(original, candidate, sets, name, court.tolerance),
         )
         if ending.kind == "answered" and ending.answer:
-            step.node = ending.answer
-            step.reason += f" (first at node {step.node['name']!r}, {step.node['op']})"
+            step.node = answers.read(Difference, ending.answer)
+            step.reason += f" (first at node {step.node.name!r}, {step.node.op})"
 
     def _success(self, step: Step, candidate: Form, trial: Trial, proof: Proof) -> Report:
         assert self._court is not None  # noqa: S101 - a trial has happened
@@ -273,7 +273,7 @@ class _Ascent:
             "rules": step.rules,
             "steps": [one.to_json() for one in self._steps],
             "changed": True,
-            "described": mapping_of(ending.answer, "facts"),
+            "described": scan_of(ending.answer).facts,
             "parity": self._court.facts(trial),
             "proof": proof.to_json(),
         }
@@ -284,7 +284,7 @@ class _Ascent:
                 f"{step.checks['inference']}"
             )
             findings.append(Finding("upgrade-inference", "info", words))
-        return job.report("passed", tuple(findings), facts, trial.rows, [{"name": name}])
+        return job.report("passed", tuple(findings), facts, trial.rows, [name])
 
     def _failed(self) -> Report:
         job = self._job
@@ -350,7 +350,7 @@ def _reason(step: Step) -> Finding:
     match step.result:
         case "parity-lost":
             words = f"At operator set {target} the model returns different values: {reason}."
-            where = "" if step.node is None else str(step.node["name"])
+            where = "" if step.node is None else step.node.name
             return Finding("parity-lost", "error", words, where)
         case "not-provable":
             words = (

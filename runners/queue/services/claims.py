@@ -11,14 +11,17 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from runners import pools
-from runners.models import Attempt, Host, Job, Worker
+from runners.models import Attempt, Host, Job
 from runners.queue import order
 from runners.queue.content import Bench
 from runners.queue.services import sharing
+from runners.queue.services.workers import offered_by
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from uuid import UUID
+
+    from runners.capabilities import Capabilities
 
 # How long a host is kept free for a job that wants it alone; renewed by each look at that job.
 RESERVED = timedelta(seconds=60)
@@ -32,7 +35,7 @@ def claim(
     *,
     uuid: UUID | str | None = None,
     host: str = "",
-    capabilities: Mapping[str, Any] | None = None,
+    capabilities: Capabilities | None = None,
 ) -> Job | None:
     """Take the next job of these queues, or the one named; None where there is none to take.
 
@@ -50,8 +53,7 @@ def claim(
     if not rows.exists():  # asked often, and mostly in vain: no lock for that
         return None
     if capabilities is None:
-        stored = Worker.objects.filter(name=worker).values_list("capabilities", flat=True)
-        capabilities = stored.first() or {}
+        _, capabilities = offered_by(worker)
     try:
         return _claim(worker, rows, host or worker, capabilities, now)
     except IntegrityError:  # another worker took the same host or GPU in this moment
@@ -82,11 +84,11 @@ def hand_on(ended: Job) -> None:
 
 @transaction.atomic
 def _claim(
-    worker: str, rows: Any, host: str, capabilities: Mapping[str, Any], now: datetime
+    worker: str, rows: Any, host: str, capabilities: Capabilities, now: datetime
 ) -> Job | None:
     place = _lock(host)
-    gpu = str(capabilities.get("gpu") or "")
-    bench = Bench.of(capabilities, host)
+    gpu = capabilities.gpu
+    bench = Bench(capabilities.versions, host)
     rows = sharing.claimable(_allowed_on(place, rows, now))
     if gpu and Job.objects.filter(state=Job.State.RUNNING, gpu=gpu).exists():
         rows = rows.exclude(Q(exclusive=Job.Exclusive.GPU) | Q(pool__startswith="gpu-"))

@@ -12,6 +12,7 @@ from registry.federated.services import retention
 from registry.storage import collector
 from registry.storage.services import uploads
 from registry.versions.services import versions
+from runners.capabilities import Capabilities
 from runners.models import Challenge, Host, Job, Worker
 
 RUNS_KEPT = timedelta(hours=1)
@@ -38,10 +39,10 @@ def see(
     )
 
 
-def offered_by(worker: str) -> tuple[list[str], dict[str, Any]]:
+def offered_by(worker: str) -> tuple[list[str], Capabilities]:
     """The queues and capabilities of a registered worker; none where it has not told any."""
     row = Worker.objects.filter(name=worker).first()
-    return (row.queues, row.capabilities) if row else ([], {})
+    return (row.queues, row.typed_capabilities) if row else ([], Capabilities())
 
 
 def leave(worker: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from registry.core import outbox
+from runners.capabilities import Capabilities
 from runners.engine.benchmark import causes
 from runners.models import Bar, Job
 from runners.queue import aliases, services
@@ -149,7 +150,8 @@ def test_jobs_name_machines_to_administrators_alone(client, api, ada, admin, ver
     job = services.enqueue(
         kind="suite", version=version, requires={"host": "rack7"}, max_attempts=1
     )
-    assert services.claim("rack7-17", ["cpu"], host="rack7", capabilities={"host": "rack7"}) == job
+    here = Capabilities(host="rack7")
+    assert services.claim("rack7-17", ["cpu"], host="rack7", capabilities=here) == job
     Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     services.recover()
     paths = [f"/api/v1/jobs/{job.pk}", "/api/v1/jobs", f"/jobs/{job.pk}", "/jobs", "/health"]

@@ -20,7 +20,7 @@ def measured(sandbox, stored):
         made = {}
 
         def keep(report, folder):
-            made.update({one["name"]: (folder / one["name"]).read_text() for one in report.outputs})
+            made.update({one.name: (folder / one.name).read_text() for one in report.outputs})
             return report
 
         entry = "model.onnx" if files else ""

@@ -753,12 +753,13 @@ def test_no_other_file_of_a_job_is_followed(tmp_path):
     [
         None,
         [],
-        {"inputs": 3, "input_source": "seeded", "batch": 1, "fixed_batch": 0},
-        {"inputs": [], "input_source": "seeded", "batch": True, "fixed_batch": 0},
-        {"inputs": [{"name": "x", "dtype": "float32", "shape": [-1]}], "input_source": "seeded"},
-        {"inputs": [{"name": "x", "dtype": "float32", "shape": [True]}], "input_source": "seeded"},
-        {"facts": {}, "profile": {}},
-        {"facts": 1, "profile": 2},
+        {"ports": 3, "source": "seeded", "batch": 1, "fixed_batch": 0},
+        {"ports": [], "source": "seeded", "batch": True, "fixed_batch": 0},
+        {"ports": [{"name": "x", "dtype": "float32", "shape": [-1]}], "source": "seeded"},
+        {"ports": [{"name": "x", "dtype": "float32", "shape": [True]}], "source": "seeded"},
+        [{}, {}],
+        [1, 2],
+        [{}],
     ],
 )
 def test_an_answer_of_another_shape_is_nobodys_word(answer):

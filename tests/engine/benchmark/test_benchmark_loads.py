@@ -44,7 +44,7 @@ def measured(sandbox, stored):
         made = {}
 
         def keep(report, folder):
-            made.update({one["name"]: (folder / one["name"]).read_text() for one in report.outputs})
+            made.update({one.name: (folder / one.name).read_text() for one in report.outputs})
             return report
 
         files = stored({"model.onnx": content})
@@ -293,7 +293,7 @@ def test_more_callers_have_more_processor_time():
             record | {"processes": doubled, "config": record["config"] | {"concurrency": 1}}
         )
     )
-    assert "cpu-time-within-wall" in {one["rule"] for one in verification.problems(alone)}
+    assert "cpu-time-within-wall" in {one.rule for one in verification.problems(alone)}
 
 
 def row(batch, per_s, peak=100 << 20):
@@ -385,7 +385,7 @@ def shapes_of(tmp_path, content, **given):
     place = tmp_path / "model.onnx"
     place.write_bytes(content)
     made = feeds.make(place, tmp_path / "inputs", SessionRequest(model=str(place), **given))
-    return {one["name"]: one["shape"] for one in made["inputs"]}, made["batch"]
+    return {one["name"]: one["shape"] for one in made.ports}, made.batch
 
 
 def test_a_whole_shape_binds_the_names_that_inputs_share(tmp_path):

@@ -226,9 +226,9 @@ def impossible():
 def test_what_no_machine_can_have_measured_is_named(name):
     rule, field, record = impossible()[name]
     found = verification.problems(record)
-    assert (found[0]["rule"], found[0]["field"]) == (rule, field), found
-    assert found[0]["message"]
-    assert found[0]["cure"]
+    assert (found[0].rule, found[0].field) == (rule, field), found
+    assert found[0].message
+    assert found[0].cure
 
 
 def test_what_machines_do_breaks_no_rule():

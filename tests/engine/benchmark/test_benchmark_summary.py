@@ -119,7 +119,7 @@ def test_nothing_measured_is_rejected_or_failed():
 def test_whatever_is_changed_is_named(change, field):
     record = copy.deepcopy(timings.record(noisy(6)))
     change(record)
-    assert field in [one["field"] for one in verification.problems(record)]
+    assert field in [one.field for one in verification.problems(record)]
 
 
 def impossible():
@@ -150,7 +150,7 @@ def impossible():
 @pytest.mark.parametrize("field", impossible())
 def test_what_cannot_have_been_measured_is_named(field):
     found = verification.problems(impossible()[field])
-    assert [one["field"] for one in found] == [field.strip()]
+    assert [one.field for one in found] == [field.strip()]
 
 
 def test_what_was_thinned_or_died_or_came_at_random_moments_is_possible():
@@ -272,7 +272,7 @@ def test_a_changed_sweep_is_named_by_its_place():
     record = timings.record(sweeps=[{"axis": "batch", "value": 8, "record": inner}])
     assert verification.problems(record) == []
     inner["stats"]["throughput_per_s"] = 9e9
-    fields = [one["field"] for one in verification.problems(record)]
+    fields = [one.field for one in verification.problems(record)]
     assert "sweeps[0].record.stats.throughput_per_s" in fields
 
 
@@ -498,7 +498,7 @@ def test_a_comparison_is_verified_like_its_records():
     made = verdicts.complete(*pair, "AB" * 5)
     assert verification.problems(json.loads(json.dumps(made))) == []
     made["verdict"]["word"] = "same"
-    assert [one["field"] for one in verification.problems(made)] == ["verdict.word"]
+    assert [one.field for one in verification.problems(made)] == ["verdict.word"]
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def test_openvino_has_as_many_streams_and_requests_as_callers(monkeypatch):
     assert asked[0]["NUM_STREAMS"] == 3
     assert asked[0]["INFERENCE_NUM_THREADS"] == 6
     assert asked[0]["INFERENCE_PRECISION_HINT"] == "bf16"
-    assert opened.facts["execution_mode"] == "throughput, 3 streams, bfloat16"
+    assert opened.facts.execution_mode == "throughput, 3 streams, bfloat16"
     assert opened.callers[2].read(opened.callers[2].infer())[0].tolist() == [0.0]
 
 

@@ -14,31 +14,31 @@ CPU = providers.CPU
 
 @pytest.fixture(scope="module")
 def layers():
-    return frozenset(name for name, holds in probe.probe()["layers"].items() if holds)
+    return probe.probe().layers
 
 
 def test_what_works_here_is_offered_with_its_profile(layers):
     told = providers.offer(layers)
-    assert CPU in told["providers"]
-    assert set(told["providers"]) <= set(told["compiled_in"])
-    assert set(told["profiles"]) == set(told["runtimes"]) >= {"onnxruntime", "onnx-reference"}
-    assert told["profiles"]["onnxruntime"]["opset"] >= 21
+    assert CPU in told.providers
+    assert set(told.providers) <= set(told.compiled_in)
+    assert set(told.profiles) == set(told.runtimes) >= {"onnxruntime", "onnx-reference"}
+    assert told.profiles["onnxruntime"]["opset"] >= 21
 
 
 @pytest.mark.parametrize("claimed", ["CUDAExecutionProvider", "NoSuchExecutionProvider"])
 def test_a_provider_that_falls_back_silently_is_not_offered(layers, monkeypatch, claimed):
     monkeypatch.setattr(providers, "_compiled_in", lambda: [claimed, CPU])
     told = providers.offer(layers)
-    assert told["providers"] == [CPU]
-    assert told["failed"][claimed]
+    assert told.providers == [CPU]
+    assert told.failed[claimed]
 
 
 def test_a_wrong_result_is_not_offered(layers, monkeypatch):
     raw, inputs, expected = providers._model()
     monkeypatch.setattr(providers, "_model", lambda: (raw, inputs, expected + 1))
     told = providers.offer(layers)
-    assert told["providers"] == []
-    assert told["failed"][CPU] == "its result differs from the CPU's"
+    assert told.providers == []
+    assert told.failed[CPU] == "its result differs from the CPU's"
 
 
 def test_a_runtime_that_crashes_is_not_offered(layers, monkeypatch):
@@ -50,8 +50,8 @@ def test_a_runtime_that_crashes_is_not_offered(layers, monkeypatch):
 
     monkeypatch.setattr(providers, "_profile", crash)
     told = providers.offer(layers)
-    assert (told["runtimes"], told["providers"]) == ({}, [])
-    assert told["failed"]["onnxruntime"].startswith("signalled")
+    assert (told.runtimes, told.providers) == ({}, [])
+    assert told.failed["onnxruntime"].startswith("signalled")
 
 
 def test_a_library_that_cannot_be_loaded_is_named(layers, monkeypatch, tmp_path):

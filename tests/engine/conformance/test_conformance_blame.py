@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -53,7 +55,7 @@ class Inline(Job):
         if name in self.ends:
             return self.ends[name](task)
         try:
-            return Ending("answered", task())
+            return Ending("answered", json.loads(json.dumps(task(), default=asdict)))
         except Exception as error:  # noqa: BLE001 - what a child's end would say
             return Ending("raised", [type(error).__name__, str(error)])
 
@@ -148,7 +150,7 @@ def test_a_wrong_runtime_is_blamed_and_its_node_found(judge):
     assert {measures[check]["node"]["op"] for check in ("bundled", "reference")} == {"Relu"}
     evidence = [measures[check]["evidence"] for check in ("bundled", "reference")]
     assert evidence == ["diverging-Relu.zip", "diverging-Relu-1.zip"]
-    assert [one["name"] for one in report.outputs] == evidence
+    assert [one.name for one in report.outputs] == evidence
     assert {one.code for one in report.findings} == {"conformance-mismatch"}
 
 

@@ -49,8 +49,8 @@ def outcomes(report):
 def test_it_offers_openvino_and_no_onnxruntime(openvino):
     assert openvino.level().name == "full"
     assert "onnxruntime" not in openvino.versions()
-    assert openvino.offers()["runtimes"].keys() == {"onnx-reference", "openvino"}
-    assert openvino.offers()["profiles"]["openvino"]["opset"] >= 21
+    assert openvino.offers().runtimes.keys() == {"onnx-reference", "openvino"}
+    assert openvino.offers().profiles["openvino"]["opset"] >= 21
 
 
 def test_a_good_model_passes(run):

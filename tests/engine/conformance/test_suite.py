@@ -126,7 +126,7 @@ def play(tmp_path, monkeypatch):
 
         def stage(_name, task, **_):
             try:
-                return Ending("answered", task())
+                return Ending("answered", json.loads(json.dumps(task(), default=asdict)))
             except DeathError as death:
                 kind = str(death)
                 return Ending(kind, "SIGSEGV" if kind == "signalled" else None)

@@ -125,7 +125,7 @@ class TestRecipes:
     def test_facts_that_a_reader_needs(self, convert):
         report, made = convert(perceptron(), "int8")
         facts, (output,) = report.facts, report.outputs
-        assert output["name"] == "model.int8.onnx"
+        assert output.name == "model.int8.onnx"
         assert facts["recipe"] == "int8"
         assert facts["tool"]["name"] == "onnxruntime.quantization.quantize_dynamic"
         assert facts["tool"]["version"] == report.versions["onnxruntime"]
@@ -343,4 +343,4 @@ class TestLargeFiles:
         ]
         assert target.with_name("model.made.onnx.data").stat().st_size > 1000
         runtimes.of("onnxruntime").open(target)
-        assert parity.compare(source, target, tmp_path, recipe, ran)["broken"] == []
+        assert parity.compare(source, target, tmp_path, recipe, ran).broken == []

@@ -174,7 +174,7 @@ def split(sandbox, stored, tmp_path):
 
         request = Request("federated-schema", entry, stored(files), SUBJECT, options, SMALL)
         report = sandbox.run(request, keep=keep)
-        return report, {one["name"]: (made / one["name"]).read_bytes() for one in report.outputs}
+        return report, {one.name: (made / one.name).read_bytes() for one in report.outputs}
 
     return run
 

@@ -11,6 +11,7 @@ from onnx import helper
 
 from runners.engine.graphs import annotate
 from runners.engine.onnx_files import wire
+from runners.engine.reports import OutputFile
 from runners.sandbox import Request
 from tests import samples
 from tests.engine.conftest import SMALL, SUBJECT, codes
@@ -29,7 +30,7 @@ def annotated(sandbox, stored, tmp_path):
         made = []
 
         def keep(report, folder):
-            made.extend((folder / output["name"]).read_bytes() for output in report.outputs)
+            made.extend((folder / output.name).read_bytes() for output in report.outputs)
             return report
 
         report = sandbox.run(request, keep=keep)
@@ -46,7 +47,7 @@ def test_a_file_gets_words_and_keeps_every_other_byte(annotated):
     content = samples.mlp()
     report, made = annotated(content)
     assert (report.outcome, codes(report)) == ("passed", [])
-    assert report.outputs == [{"name": "model.with-metadata.onnx"}]
+    assert report.outputs == [OutputFile("model.with-metadata.onnx")]
     assert made.startswith(content)
     assert props_of(made) == PROPS
     assert report.facts["replaced"] == []

@@ -29,7 +29,7 @@ def drawn(sandbox, stored):
 
         def keep(report, folder):
             for output in report.outputs:
-                made[output["name"]] = (folder / output["name"]).read_bytes()
+                made[output.name] = (folder / output.name).read_bytes()
             return report
 
         report = sandbox.run(request, keep=keep)
@@ -48,7 +48,7 @@ def test_weights_go_and_shapes_stay(drawn):
     content = large()
     report, made, table = drawn(content)
     assert (report.outcome, codes(report)) == ("passed", [])
-    names = [output["name"] for output in report.outputs]
+    names = [output.name for output in report.outputs]
     assert names == ["skeleton.onnx", "nodes.json", "costs.json"]
     model, whole = onnx.ModelProto.FromString(made), onnx.ModelProto.FromString(content)
     assert [(one.name, one.dims, one.data_type) for one in model.graph.initializer] == [

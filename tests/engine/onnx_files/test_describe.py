@@ -249,8 +249,8 @@ for _ in range(3):  # the best of three: the machine may be busy with other test
     started = time.process_time()
     said = describe(handle, "m.onnx", {{"m.onnx": os.fstat(handle).st_size}})
     taken.append(time.process_time() - started)
-print(min(taken), peak() - before, said["facts"]["parameters"],
-      len(said["findings"]))
+print(min(taken), peak() - before, said.facts["parameters"],
+      len(said.findings))
 """
 
 

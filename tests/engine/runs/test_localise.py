@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import zipfile
+from dataclasses import asdict
 
 import numpy as np
 import onnx
@@ -43,7 +44,7 @@ def find(places, tmp_path, monkeypatch):
         dataset = generate.datasets(model, sizes=(2,))[0]
         datasets.write(places.sets, dataset, model)
         form = Form(path, tmp_path)
-        return localise.find(parties, [form], places, "test_data_set_generated-2")
+        return asdict(localise.find(parties, [form], places, "test_data_set_generated-2"))
 
     return look
 
@@ -196,7 +197,7 @@ def look_inside(places, tmp_path, monkeypatch):
         monkeypatch.setattr(runtimes, "of", lambda name: spoilt if name == "faulty" else real(name))
         dataset = datasets.DataSet("test_data_set_0", "bundled", inputs, {})
         datasets.write(places.sets, dataset, model)
-        return localise.find(parties, [Form(path, tmp_path)], places, "test_data_set_0")
+        return asdict(localise.find(parties, [Form(path, tmp_path)], places, "test_data_set_0"))
 
     return look
 

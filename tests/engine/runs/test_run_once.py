@@ -40,9 +40,9 @@ def run_on(sandbox, stored):
 
         def keep(report, folder):
             for row in report.outputs:
-                content = folder / row["name"]
+                content = folder / row.name
                 is_array = content.suffix == ".npy"
-                made[row["name"]] = np.load(content) if is_array else content.read_bytes()
+                made[row.name] = np.load(content) if is_array else content.read_bytes()
             return report
 
         return sandbox.run(request, keep=keep), made

@@ -50,7 +50,7 @@ def test_the_declared_inputs_fit_the_model(name):
     paths = files(sample(name))
     with paths["model.onnx"].open("rb") as file:
         sizes = {path: place.stat().st_size for path, place in paths.items()}
-        facts = describe(file.fileno(), "model.onnx", sizes)["facts"]
+        facts = describe(file.fileno(), "model.onnx", sizes).facts
     notes = Notes()
     rows = declared(name)
     inputs.compare(rows, read_ports(facts["inputs"]), notes, files=paths)

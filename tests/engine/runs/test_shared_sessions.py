@@ -36,7 +36,7 @@ def test_one_session_runs_the_sets_of_all_origins(form, tmp_path, monkeypatch):
     answer = child_runs.run("onnxruntime", form, origins)
     assert len(loads) == 1
     for ran, (_, results), values in zip(
-        answers.session(answer, 2), origins, ([2.0, 3.0], [4.0, 5.0]), strict=True
+        answer.origins, origins, ([2.0, 3.0], [4.0, 5.0]), strict=True
     ):
         assert (ran.refused, ran.sets) == ({}, 1)
         assert ran.seconds > 0
@@ -77,7 +77,7 @@ def test_sets_beyond_the_budget_are_left_out(form, tmp_path, slow, budget, names
         dataset = DataSet(f"generated-{name}", "generated", {"x": np.ones(size, np.float32)})
         datasets.write(sets, dataset, model)
     answer = child_runs.run("onnxruntime", form, [(sets, results)], budget=budget)
-    [ran] = answers.session(answer, 1)
+    [ran] = answer.origins
     assert (ran.sets, ran.left_out, ran.refused) == (len(names), 4 - len(names), {})
     run = [child_runs.title_of(one.name) for one in child_runs.outputs_in(results, model)]
     assert run == [f"generated-{name}" for name in names]
@@ -92,7 +92,7 @@ def test_the_first_set_runs_however_long_loading_took(form, tmp_path, monkeypatc
         dataset = DataSet(f"generated-{name}", "generated", {"x": np.ones(1, np.float32)})
         datasets.write(sets, dataset, model)
     answer = child_runs.run("onnxruntime", form, [(sets, results)], budget=5)
-    [ran] = answers.session(answer, 1)
+    [ran] = answer.origins
     assert (ran.sets, ran.left_out) == (1, 1)
 
 

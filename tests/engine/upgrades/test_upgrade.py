@@ -9,6 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from hub.protocol.proofs import Proof
 from runners.engine.onnx_files.datasets import DataSet, write
+from runners.engine.reports import OutputFile
 from runners.engine.runs.answers import Survey
 from runners.engine.runs.child_runs import Form
 from runners.engine.runtimes import probing
@@ -53,8 +54,8 @@ def test_the_highest_target_that_the_runtime_runs(lift):
     assert (proof.strength, proof.generated, proof.nodes, proof.ran) == ("full", 10, 1, 1)
     assert len({row["dataset"] for row in report.measures}) == 10
     assert all(row["agrees"] for row in report.measures)
-    assert report.outputs == [{"name": f"model.opset{facts['target']}.onnx"}]
-    new = onnx.load(made / report.outputs[0]["name"])
+    assert report.outputs == [OutputFile(f"model.opset{facts['target']}.onnx")]
+    new = onnx.load(made / report.outputs[0].name)
     close(run(new, {"x": X}), run(model, {"x": X}))
 
 
@@ -70,7 +71,7 @@ def test_a_downgrade_on_request(lift):
     model = old("Unsqueeze", 17, {"x": X, **constants}, constants=constants, ir=8)
     report, made = lift(model, 11)
     assert (report.outcome, results(report)) == ("passed", [(11, "equal")])
-    assert report.outputs == [{"name": "model.opset11.onnx"}]
+    assert report.outputs == [OutputFile("model.opset11.onnx")]
     close(run(onnx.load(made / "model.opset11.onnx"), {"x": X}), [X[None]])
 
 
@@ -99,7 +100,7 @@ def test_the_ir_version_alone_is_brought_down(lift):
     assert (report.outcome, report.facts["rules"]) == ("passed", ["ir-version-lowered"])
     assert (report.facts["source"], report.facts["target"]) == (opset, opset)
     assert report.facts["changed"]
-    assert onnx.load(made / report.outputs[0]["name"]).ir_version == ir_version
+    assert onnx.load(made / report.outputs[0].name).ir_version == ir_version
 
 
 def test_an_old_model_is_judged_by_its_own_data_and_the_reference(lift):
@@ -220,7 +221,7 @@ def test_external_data_stay_beside_the_model(lift, tmp_path):
     report, made = lift(files, entry="deep/m.onnx")
     assert report.outcome == "passed", report.findings
     name = f"m.opset{report.facts['target']}.onnx"
-    assert report.outputs == [{"name": name}]
+    assert report.outputs == [OutputFile(name)]
     (made / "w.bin").write_bytes(raw)
     new = onnx.load(made / name)
     np.testing.assert_array_equal(numpy_helper.to_array(new.graph.initializer[0]), weights)
@@ -285,7 +286,7 @@ def test_the_first_node_that_gives_other_values_is_named(tmp_path):
         forms.append(Form(tmp_path / f"{name}.onnx", tmp_path))
     write(tmp_path / "sets", DataSet("test_data_set_0", "bundled", {"x": X}), model)
     found = candidates.first_difference(*forms, tmp_path / "sets", "test_data_set_0", "fp32")
-    assert (found["name"], found["op"]) == ("second", "Add")
+    assert (found.name, found.op) == ("second", "Add")
     same = candidates.first_difference(
         forms[0], forms[0], tmp_path / "sets", "test_data_set_0", "fp32"
     )

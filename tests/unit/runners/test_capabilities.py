@@ -19,11 +19,12 @@ def test_stored_capabilities():
     read = Capabilities.read(stored)
     assert read.runtimes == {"onnxruntime": "1.31.1"}
     assert read.versions == {"onnx": "1.23.2"}
-    assert read.providers == ("CPUExecutionProvider",)
+    assert read.providers == ["CPUExecutionProvider"]
     assert read.failed == {"openvino": "no module"}
     assert read.isolation["name"] == "full"
+    assert read.memory_bytes == 1 << 30
 
 
 @pytest.mark.parametrize("stored", [{}, {"providers": None, "runtimes": [], "isolation": "full"}])
 def test_capabilities_of_a_worker_that_states_none(stored):
-    assert Capabilities.read(stored) == Capabilities({}, {}, (), {}, {})
+    assert Capabilities.read(stored) == Capabilities()

@@ -16,6 +16,7 @@ from metadata.store import catalogue, maintenance, negotiation
 from registry.core import outbox
 from registry.models import File
 from registry.versions.services import derivatives, versions
+from runners.engine.reports import OutputFile
 from runners.models import Job
 from runners.queue import services as runners
 from tests import factories, samples, shared
@@ -343,7 +344,7 @@ def annotated(version, content=b"annotated"):
     assert job.kind == "annotate"
     sha256, size = derivatives.store_bytes(io.BytesIO(content))
     found = factories.report("annotate", facts={"keys": sorted(job.input["props"])})
-    found.outputs.append({"name": "model.with-metadata.onnx", "sha256": sha256, "size": size})
+    found.outputs.append(OutputFile("model.with-metadata.onnx", sha256, size))
     runners.finish(job, found)
     outbox.deliver()
     return job

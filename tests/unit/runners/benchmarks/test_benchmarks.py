@@ -29,6 +29,7 @@ from runners.benchmarks import (
     timelines,
     timing_jobs,
 )
+from runners.capabilities import Capabilities
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import summary
 from runners.models import Comparison, Environment, Host, Job, Measurement, Worker
@@ -417,7 +418,7 @@ def test_what_a_run_is_told_holds_the_host_and_the_operator(version, bench, sett
     limits = {"limits": {"foreign_cpu": 0.05}, "calibrated_at": "2026-11-20T10:00:00Z"}
     Host.objects.create(name="h1", calibration=limits, calibrated_at=timezone.now())
     scheduling.owe(version)
-    job = services.claim("w1", ["bench-cpu"], host="h1", capabilities=OFFERED)
+    job = services.claim("w1", ["bench-cpu"], host="h1", capabilities=Capabilities.read(OFFERED))
     told = timing_jobs.options_at(job)
     assert told["gate"] == limits
     assert (told["watts_per_core"], told["grid_region"]) == (7.5, "FRA")
@@ -451,7 +452,7 @@ def test_a_host_is_calibrated_once_it_has_settled(bench):
     [job] = queued("calibrate")
     assert (job.requires["host"], job.exclusive) == ("h1", "host")
     offered = OFFERED | {"host": "h1"}
-    taken = services.claim("w1", ["bench-cpu"], host="h1", capabilities=offered)
+    taken = services.claim("w1", ["bench-cpu"], host="h1", capabilities=Capabilities.read(offered))
     facts = {"limits": {"foreign_cpu": 0.02}, "is_quiet": True}
     services.finish(taken, factories.report("calibrate", facts=facts))
     outbox.deliver()
@@ -527,7 +528,9 @@ def test_publishing_compares_with_the_version_before(version, newer, bench):
     assert (job.exclusive, job.priority, job.version) == ("host", timing_jobs.IDLE, newer)
     assert job.input["against"] == ".against/model.onnx"
     assert job.input["against_files"] == {"model.onnx": entry_of(version)}
-    taken = services.claim("w1", ["bench-cpu"], uuid=job.pk, host="h1", capabilities=OFFERED)
+    taken = services.claim(
+        "w1", ["bench-cpu"], uuid=job.pk, host="h1", capabilities=Capabilities.read(OFFERED)
+    )
     told = timing_jobs.options_at(taken)
     assert told["against"] == ".against/model.onnx"
     assert "against_files" not in told
@@ -553,7 +556,7 @@ def test_models_of_other_inputs_are_not_compared(version, newer, bench):
 
 def test_what_nobody_asked_for_gives_way_to_what_somebody_waits_for(version, bench):
     scheduling.owe(version)
-    job = services.claim("w1", ["bench-cpu"], host="h1", capabilities=OFFERED)
+    job = services.claim("w1", ["bench-cpu"], host="h1", capabilities=Capabilities.read(OFFERED))
     assert not services.is_in_the_way(job)
     services.enqueue(kind="describe", version=version, entry="model.onnx", priority=0)
     assert services.is_in_the_way(job)
@@ -562,13 +565,18 @@ def test_what_nobody_asked_for_gives_way_to_what_somebody_waits_for(version, ben
     assert (job.state, job.max_attempts) == (Job.State.QUEUED, 4)
     assert job.not_before > timezone.now()
     assert job.attempts.get().outcome == "cancelled"
-    assert services.claim("w2", ["cpu.urgent"], host="h1", capabilities=OFFERED).kind == "describe"
+    urgent = services.claim(
+        "w2", ["cpu.urgent"], host="h1", capabilities=Capabilities.read(OFFERED)
+    )
+    assert urgent.kind == "describe"
     services.enqueue(kind="check", version=version, entry="model.onnx", priority=0)
     for job.attempt, gives_way in ((1, True), (3, True), (4, False)):
         assert services.is_in_the_way(job) == gives_way
     Job.objects.filter(kind="check").delete()
     [asked] = scheduling.ask(version.created_by, version=version)
     Job.objects.filter(kind="describe").delete()
-    asked = services.claim("w1", ["bench-cpu"], uuid=asked.pk, host="h1", capabilities=OFFERED)
+    asked = services.claim(
+        "w1", ["bench-cpu"], uuid=asked.pk, host="h1", capabilities=Capabilities.read(OFFERED)
+    )
     services.enqueue(kind="describe", version=version, entry="model.onnx", priority=0)
     assert not services.is_in_the_way(asked)

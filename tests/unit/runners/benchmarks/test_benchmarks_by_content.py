@@ -9,8 +9,9 @@ from django.test import override_settings
 from django.utils import timezone
 
 from registry.core import outbox
-from runners.benchmarks import comparisons, rankings, scheduling, selectors
+from runners.benchmarks import rankings, scheduling, selectors
 from runners.benchmarks.timing_jobs import IDLE
+from runners.graphs import differences
 from runners.models import Comparison, Job, Measurement
 from runners.queue import order, services
 from tests import factories, proven, samples, shared, timed
@@ -211,7 +212,7 @@ def test_a_comparison_is_of_both_contents(ada, bob, bench):
     source.report["versions"] = BENCH["versions"]
     source.save()
     before, after = sides[1]
-    job_input = comparisons.sides(before.variants.get(), after.variants.get())
+    job_input = differences.sides(before.variants.get(), after.variants.get())
     job = services.enqueue(
         kind="compare-speed",
         version=after,

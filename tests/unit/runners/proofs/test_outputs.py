@@ -11,9 +11,8 @@ from registry.models import Blob
 from registry.storage.files import store
 from runners.benchmarks import timing_jobs
 from runners.engine.benchmark.options import Options
-from runners.engine.reports import Report
+from runners.engine.reports import IsolationLevel, OutputFile, Report
 from runners.models import Job
-from runners.sandbox import IsolationLevel
 from runners.workers import execution
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +24,7 @@ def report(*names):
         versions={},
         subject="0" * 64,
         outcome="passed",
-        outputs=[{"name": name, "opset": 26} for name in names],
+        outputs=[OutputFile(name) for name in names],
     )
 
 
@@ -33,9 +32,7 @@ def test_outputs_are_stored_before_the_report_is(tmp_path):
     (tmp_path / "model.opset26.onnx").write_bytes(b"converted")
     kept = execution._store_outputs(report("model.opset26.onnx"), tmp_path)
     sha256 = hashlib.sha256(b"converted").hexdigest()
-    assert kept.outputs == [
-        {"name": "model.opset26.onnx", "opset": 26, "sha256": sha256, "size": 9}
-    ]
+    assert kept.outputs == [OutputFile("model.opset26.onnx", sha256, 9)]
     assert store().read(sha256, 100) == b"converted"
     assert Blob.objects.get(pk=sha256).size == 9
 

@@ -17,7 +17,8 @@ from registry.core import outbox
 from registry.models import File, SearchDocument, Variant
 from registry.versions import selectors
 from registry.versions.services import derivatives
-from runners.engine.reports import Report
+from runners.capabilities import Capabilities
+from runners.engine.reports import OutputFile, Report
 from runners.models import ConformanceResult, Job, Runtime, SuiteResult, SuiteRun, Worker
 from runners.proofs import derivations, results, verification
 from runners.proofs import selectors as proof_selectors
@@ -71,7 +72,7 @@ def waiting(kind=None):
 
 def end(job, report):
     """Claim and finish one job as a worker that offers everything would."""
-    taken = services.claim("w1", ["cpu"], uuid=job.pk, capabilities=CAPABILITIES)
+    taken = services.claim("w1", ["cpu"], uuid=job.pk, capabilities=Capabilities.read(CAPABILITIES))
     assert taken is not None
     assert services.finish(taken, report)
     outbox.deliver()
@@ -94,7 +95,7 @@ def upgraded(content=b"another model", target=26, proof=PROOF):
             "parity": {"max_abs": 0.0},
             **({"proof": proof.to_json()} if proof else {}),
         },
-        outputs=[{"name": f"model.opset{target}.onnx", "sha256": sha256, "size": size}],
+        outputs=[OutputFile(f"model.opset{target}.onnx", sha256, size)],
     )
 
 
@@ -327,7 +328,7 @@ def test_a_converted_variant_is_chosen_by_name_or_precision_only(owner, version)
         "sizes": {"before": 10, "after": 3},
         "described": FACTS | {"opset": 17, "precision": "int8"},
     }
-    outputs = [report.outputs[0] | {"name": "model.int8.onnx"}]
+    outputs = [replace(report.outputs[0], name="model.int8.onnx")]
     end(
         job,
         Report(
@@ -363,7 +364,7 @@ def test_conformance_is_written_once_with_its_evidence(owner, version):
     sha256, size = derivatives.store_bytes(io.BytesIO(b"PK a zip"))
     report = conformance(
         outcome="failed",
-        outputs=[{"name": "diverging-Conv.zip", "sha256": sha256, "size": size}],
+        outputs=[OutputFile("diverging-Conv.zip", sha256, size)],
         evidence="diverging-Conv.zip",
         blames="runtime",
     )

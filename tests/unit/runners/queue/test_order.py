@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from runners import tasks
 from runners.benchmarks import scheduling
+from runners.capabilities import Capabilities
 from runners.models import Attempt, Job
 from runners.proofs import verification
 from runners.queue import order, selectors, services
@@ -161,7 +162,9 @@ def test_every_version_gets_its_first_evidence_before_any_gets_more(settings):
         verification.owe(version)
         scheduling.owe(version)
     done = []
-    while job := services.claim("w1", ["cpu", "bench-cpu"], host="h", capabilities=capabilities):
+    while job := services.claim(
+        "w1", ["cpu", "bench-cpu"], host="h", capabilities=Capabilities.read(capabilities)
+    ):
         Job.objects.filter(pk=job.pk).update(state="succeeded")
         checks = job.input.get("checks", [])
         done.append((job.version.model.name, job.kind, job.input.get("runtime"), len(checks)))

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from runners import pools
+from runners.capabilities import Capabilities
 from runners.models import Host, Job, Worker
 from runners.queue import aliases, order, selectors, services
 from runners.queue.services import claims
@@ -182,20 +183,21 @@ def test_the_database_itself_keeps_a_host_and_a_gpu_for_one():
 
 def test_one_job_on_a_gpu_at_a_time():
     first, second = put(pool="gpu-a100"), put(pool="gpu-a100")
-    bound = OWN | {"gpu": "GPU-1"}
+    bound = Capabilities.read(OWN | {"gpu": "GPU-1"})
     assert services.claim("g1", ["gpu-a100"], host="h", capabilities=bound) == first
     assert services.claim("g2", ["gpu-a100"], host="h", capabilities=bound) is None
-    free = OWN | {"gpu": "GPU-2"}
+    free = Capabilities.read(OWN | {"gpu": "GPU-2"})
     assert services.claim("g3", ["gpu-a100"], host="h", capabilities=free) == second
     unbound = put(exclusive="gpu")
-    assert services.claim("w", ["cpu"], host="h", capabilities=OWN) is None
-    assert services.claim("g4", ["cpu"], capabilities=OWN | {"gpu": "GPU-3"}) == unbound
+    assert services.claim("w", ["cpu"], host="h", capabilities=Capabilities.read(OWN)) is None
+    other = Capabilities.read(OWN | {"gpu": "GPU-3"})
+    assert services.claim("g4", ["cpu"], capabilities=other) == unbound
 
 
 @pytest.mark.parametrize("waiting", [{"pool": "gpu-a100"}, {"pool": "cpu", "exclusive": "gpu"}])
 def test_a_worker_of_a_busy_gpu_takes_what_needs_none(waiting):
     first, second, plain = put(pool="gpu-a100"), put(priority=1, **waiting), put()
-    bound = OWN | {"gpu": "GPU-1"}
+    bound = Capabilities.read(OWN | {"gpu": "GPU-1"})
     assert services.claim("g1", ["gpu-a100"], capabilities=bound, uuid=first.pk) == first
     assert services.claim("g2", ["gpu-a100", "cpu"], capabilities=bound) == plain
     assert services.claim("g2", ["gpu-a100", "cpu"], capabilities=bound) is None
