@@ -7,7 +7,6 @@ specification, docs/cards.md.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 PERSONAL_DATA: Final = ("yes", "no", "anonymised", "unknown")
 # Parts of a data set that are names; whatever else its entry holds is a claim.
 _NAMES: Final = frozenset({"name", "iri", "url", "doi", "id"})
+_TEXTS: Final = ("iri", "doi", "url", "name", "type", "id", "split")
 _KEYWORDS, _KEYWORD_CHARACTERS = 50, 64
 
 
@@ -39,6 +39,7 @@ class CardDataset:
     name: str = ""
     type: str = ""
     id: str = ""
+    split: str = ""
     personal_data: str | None = None
     is_described: bool = False
 
@@ -47,6 +48,32 @@ class CardDataset:
         """Its names, the addresses first; a bare DOI with its scheme."""
         written = filter(None, (self.iri, self.doi, self.url, self.name))
         return tuple(f"doi:{name}" if name.startswith("10.") else name for name in written)
+
+    @property
+    def title(self) -> str:
+        """Its name for people, else its address."""
+        return self.name or self.iri or self.doi or self.url
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A metric of a result that a card reports: `value` and `unit` are as written at `pointer`.
+
+    A result without metrics names its data set alone. `url` is its source's.
+    """
+
+    pointer: str
+    dataset: CardDataset
+    metric: str
+    value: float | str | None
+    unit: str
+    url: str
+    date: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its data set, the id first."""
+        return tuple(filter(None, (self.dataset.type, self.dataset.id, self.dataset.name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +117,7 @@ class Card:
     training_data: tuple[CardDataset, ...] = ()
     validated_on: tuple[CardDataset, ...] = ()
     tested_on: tuple[CardDataset, ...] = ()
-    evaluated_on: tuple[CardDataset, ...] = ()
+    results: tuple[Result, ...] = ()
     personal_data: str | None = None
     emissions: Emissions = Emissions()
     inputs: tuple[DeclaredInput, ...] = ()
@@ -115,22 +142,33 @@ class Card:
             training_data=_datasets(card.get("training_data")),
             validated_on=_datasets(card.get("validated_on")),
             tested_on=_datasets(card.get("tested_on")),
-            evaluated_on=tuple(
-                itertools.chain.from_iterable(
-                    _datasets(result.get("dataset")) for result in results(card)
-                )
-            ),
+            results=tuple(results(card)),
             personal_data=None if personal_data is None else _status(personal_data),
             emissions=Emissions.read(card),
             inputs=inputs.parse(card.get("inputs")),
         )
 
+    @property
+    def evaluated_on(self) -> tuple[CardDataset, ...]:
+        """The data sets of its results."""
+        return tuple(dict.fromkeys(one.dataset for one in self.results if one.names))
 
-def results(front: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every result that a front matter reports: of `model-index` and of `eval_results`."""
-    for model in stored.rows(front.get("model-index")):
-        yield from stored.rows(model.get("results"))
-    yield from stored.rows(front.get("eval_results"))
+
+def results(front: dict[str, Any]) -> Iterator[Result]:
+    """Every metric of every result that a front matter reports: `model-index`, `eval_results`.
+
+    In the latter the score of a benchmark may have no name but the benchmark's.
+    """
+    for model_at, model in _indexed(front.get("model-index")):
+        for result_at, result in _indexed(model.get("results")):
+            place = f"/model-index/{model_at}/results/{result_at}/metrics"
+            for at, row in [*_indexed(result.get("metrics"))] or [(0, {})]:
+                yield _result(f"{place}/{at}", result, row, _metric(row))
+    for at, result in _indexed(front.get("eval_results")):
+        score = result.get("metric")
+        name = _metric(score) if isinstance(score, dict) else _text(score)
+        name = name or _text(stored.mapping(result.get("dataset")).get("task_id"))
+        yield _result(f"/eval_results/{at}", result, result, name)
 
 
 def dataset_rows(value: object) -> list[dict[str, Any]]:
@@ -140,10 +178,33 @@ def dataset_rows(value: object) -> list[dict[str, Any]]:
     return [row for row in rows if row not in ({}, {"name": ""})]
 
 
+def _indexed(value: object) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = enumerate(value) if isinstance(value, list) else ()
+    return ((at, row) for at, row in rows if isinstance(row, dict))
+
+
+def _metric(row: dict[str, Any]) -> str:
+    return _text(row.get("type")) or _text(row.get("name"))
+
+
+def _result(pointer: str, result: dict[str, Any], row: dict[str, Any], metric: str) -> Result:
+    value, datasets = row.get("value"), _datasets(result.get("dataset"))
+    is_value = isinstance(value, int | float | str) and not isinstance(value, bool)
+    return Result(
+        pointer=pointer,
+        dataset=datasets[0] if datasets else CardDataset(),
+        metric=metric,
+        value=value if is_value else None,
+        unit=_text(row.get("unit")),
+        url=_text(stored.mapping(result.get("source")).get("url")),
+        date=_text(result.get("date")),
+    )
+
+
 def _datasets(value: object) -> tuple[CardDataset, ...]:
     return tuple(
         CardDataset(
-            **{part: _text(row.get(part)) for part in ("iri", "doi", "url", "name", "type", "id")},
+            **{part: _text(row.get(part)) for part in _TEXTS},
             personal_data=_status(row["personal_data"]) if "personal_data" in row else None,
             is_described=any(
                 part not in (None, "", []) for name, part in row.items() if name not in _NAMES
