@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from hub.client.cache import RemoteFile
     from hub.client.hub import Hub
-    from hub.client.imports.hf_source import Entry, Snapshot
+    from hub.client.imports.hf_source import Snapshot
+    from hub.protocol.huggingface import Entry
 
 DEFAULT_SOURCE = "https://huggingface.co"
 FIELD = "mirrored_from"
