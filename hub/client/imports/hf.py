@@ -167,7 +167,7 @@ class Mirror:
         ]
         draft = push.open_draft(message=message, label="", resume=True, same_message=True)
         note = (
-            f"The draft {target.name}@{draft['number']} was kept. Run the same command again to "
+            f"The draft {target.name}@{draft.number} was kept. Run the same command again to "
             "continue it."
         )
         version = push.run(draft, local, card=text, publish=publish, note=note)
