@@ -22,6 +22,7 @@ PERSONAL_DATA: Final = ("yes", "no", "anonymised", "unknown")
 # Parts of a data set that are names; whatever else its entry holds is a claim.
 _NAMES: Final = frozenset({"name", "iri", "url", "doi", "id"})
 _TEXTS: Final = ("iri", "doi", "url", "name", "type", "id", "split")
+_ENERGY: Final = ("kwh", "gpu_kwh", "cpu_kwh", "ram_kwh", "hours")
 _KEYWORDS, _KEYWORD_CHARACTERS = 50, 64
 
 
@@ -92,13 +93,25 @@ class Emissions:
         return cls(
             grams=_amount(parts.get("emissions")),
             kind=_text(parts.get("kind")).lower(),
-            methods=(*_texts(parts.get("source")), *_texts(front.get("carbon_method"))),
+            methods=(*_texts(front.get("carbon_method")), *_texts(parts.get("source"))),
         )
 
     @property
     def kilograms(self) -> float | None:
         """The unit of lists and graphs; None if not declared."""
         return None if self.grams is None else self.grams / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """The energy of a training in kilowatt-hours, and its hours; None if not declared."""
+
+    kwh: float | None = None
+    gpu_kwh: float | None = None
+    cpu_kwh: float | None = None
+    ram_kwh: float | None = None
+    hours: float | None = None
+    methods: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +133,25 @@ class Card:
     results: tuple[Result, ...] = ()
     personal_data: str | None = None
     emissions: Emissions = Emissions()
+    energy: Energy = Energy()
+    relation: str = ""
+    training_type: str = ""
+    hardware: tuple[str, ...] = ()
+    location: str = ""
     inputs: tuple[DeclaredInput, ...] = ()
 
     @classmethod
     def read(cls, front: object) -> Card:
         """Read a front matter; whatever is malformed is left out."""
         card = stored.mapping(front)
-        personal_data = card.get("personal_data")
+        personal_data, energy = card.get("personal_data"), card.get("energy")
+        carbon = stored.mapping(card.get("co2_eq_emissions"))
+        energy = energy if isinstance(energy, dict) else {"kwh": energy}
+        amounts = {name: _amount(energy.get(name)) for name in _ENERGY}
+        if amounts["kwh"] is None:
+            amounts["kwh"] = _amount(carbon.get("energy_consumed"))
+        hardware = (*_texts(card.get("hardware")), *_texts(carbon.get("hardware_used")))
+        places = (*_texts(carbon.get("geographical_location")), *_texts(energy.get("location")))
         return cls(
             licenses=_texts(card.get("license")),
             license_name=" ".join(_texts(card.get("license_name"))),
@@ -145,6 +170,11 @@ class Card:
             results=tuple(results(card)),
             personal_data=None if personal_data is None else _status(personal_data),
             emissions=Emissions.read(card),
+            energy=Energy(**amounts, methods=_texts(energy.get("method"))),
+            relation=_text(card.get("base_model_relation")).lower(),
+            training_type=", ".join(_texts(carbon.get("training_type"))),
+            hardware=tuple(dict.fromkeys(hardware)),
+            location=next(iter(places), ""),
             inputs=inputs.parse(card.get("inputs")),
         )
 

@@ -19,8 +19,7 @@ from frontend.pages.query.results import short
 from frontend.parts import labels as words
 from frontend.parts.svg import diagrams as drawing
 from hub.protocol import stored
-from hub.protocol.cards import dataset_rows
-from metadata.graphs.card_statements import texts
+from hub.protocol.cards import Card, dataset_rows
 from metadata.graphs.training import generation
 from metadata.rdf import quads
 from metadata.rdf.iris import Places
@@ -93,6 +92,7 @@ class _Teller:
         self, of: VersionFacts, bases: Sequence[Relative], nquads: str, *, asks: bool
     ) -> None:
         self.of = of
+        self.card = Card.read(of.card)
         self.bases = bases
         self.places = Places(settings.HUB_PUBLIC_URL)
         self.version = self.places.version(of.namespace, of.name, of.number)
@@ -220,9 +220,7 @@ def _learning(teller: _Teller) -> Iterator[Sentence]:
         yield teller.sentence(
             "declared", ["Hyperparameters: ", _row(rows), "."], step, f"{MLS}hasInput"
         )
-    hardware = stored.mapping(of.card.get("co2_eq_emissions")).get("hardware_used")
-    machines = list(dict.fromkeys([*texts(of.card.get("hardware")), *texts(hardware)]))
-    if machines:
+    if machines := teller.card.hardware:
         yield teller.sentence(
             "declared", ["Trained on hardware: ", _row(machines), "."], step, f"{IT6}hasHardware"
         )
@@ -316,7 +314,7 @@ def _agent(teller: _Teller, name: str) -> Part:
 
 
 def _step(teller: _Teller) -> str:
-    return _STEPS.get(generation(teller.of.card).partition(":")[2], "")
+    return _STEPS.get(generation(teller.card).partition(":")[2], "")
 
 
 def _how(variant: VariantFacts) -> str:
