@@ -28,8 +28,8 @@ class Status:
 
     ref: str
     state: str
-    checks: tuple[Check, ...]
-    jobs: tuple[JobSummary, ...]
+    checks: tuple[Check, ...] = ()
+    jobs: tuple[JobSummary, ...] = ()
 
     @property
     def refused(self) -> list[Check]:

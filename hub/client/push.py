@@ -79,11 +79,11 @@ class Preflight:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A version that a push fills, or has submitted already."""
+    """A version that a push fills, or that was submitted before; lists give no files."""
 
     number: int
     state: str
-    files: tuple[File, ...]
+    files: tuple[File, ...] = ()
 
 
 class Push:
