@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hub import counting
+from hub.client import catalogue
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
 from hub.protocol import problems
@@ -151,26 +152,11 @@ def every(
 ) -> Iterator[dict[str, Any]]:
     """Iterate over data sets by name, at most `limit` of them, that hold the words of `query`."""
     hub.config.require_network(query or "", "hub.list_datasets")
-    return _pages(hub, query, limit)
+    return catalogue.items(hub.reads, ADDRESS, {"q": query}, limit)
 
 
 def _address(slug: str) -> str:
     return f"{ADDRESS}/{quote(slug, safe='')}"
-
-
-def _pages(hub: Hub, query: str | None, limit: int | None) -> Iterator[dict[str, Any]]:
-    count = 0
-    fields = {"q": query, "limit": min(PAGE, limit or PAGE)}
-    page = hub.reads.get(ADDRESS, query=fields)
-    while True:
-        for item in page["items"]:
-            if count == limit:
-                return
-            count += 1
-            yield item
-        if not page.get("next") or count == limit:
-            return
-        page = hub.reads.get(page["next"])
 
 
 def _take_splits(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from hub.client import archives, local_files
+from hub.client import archives, catalogue, local_files
 from hub.client import push as pushing
 from hub.client.imports import zoo_cards, zoo_source
 from hub.client.imports.zoo_source import Piece
@@ -210,17 +210,12 @@ class _Import:
         return answers.read(pushing.Draft, version) if version else None
 
     def _labelled(self, label: str) -> pushing.Draft | None:
+        versions = catalogue.items(self._hub.transport, f"{self._model}/versions", {}, None)
         try:
-            address: str | None = f"{self._model}/versions?limit=100"
-            while address:
-                page = self._hub.transport.get(address)
-                for version in page["items"]:
-                    if version.get("label") == label:
-                        return answers.read(pushing.Draft, version)
-                address = page.get("next")
+            row = next((one for one in versions if one.get("label") == label), None)
         except problems.NotFound:
-            pass
-        return None
+            return None
+        return answers.read(pushing.Draft, row) if row else None
 
     def _bring(self, entry: Entry, scratch: Path) -> Piece | None:
         """What there is of one entry; what is wrong with it is noted."""

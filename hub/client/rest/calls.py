@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import uuid
 from collections.abc import Mapping
@@ -122,19 +123,16 @@ class Group:
         query: Mapping[str, Any] | None = None,
     ) -> Iterator[_T]:
         """Iterate over a list, at most `limit` items, page by page."""
-        remaining = limit
-        page = self._send(
-            "GET", address, query={**(query or {}), "limit": min(PAGE, limit or PAGE)}
-        ).json()
-        while True:
-            for item in page["items"]:
-                if remaining == 0:
-                    return
-                yield answers.read(kind, item)
-                remaining = None if remaining is None else remaining - 1
-            if not page.get("next") or remaining == 0:
-                return
-            page = self._hub.transport.get(page["next"])
+
+        def every() -> Iterator[_T]:
+            fields = {**(query or {}), "limit": min(PAGE, limit or PAGE)}
+            page = self._send("GET", address, query=fields).json()
+            yield from (answers.read(kind, item) for item in page["items"])
+            while page.get("next"):
+                page = self._hub.transport.get(page["next"])
+                yield from (answers.read(kind, item) for item in page["items"])
+
+        return itertools.islice(every(), limit)
 
     def _file(
         self, address: str, *, to: Path | str, query: Mapping[str, Any] | None = None
