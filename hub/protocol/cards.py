@@ -181,7 +181,8 @@ class Card:
     @property
     def evaluated_on(self) -> tuple[CardDataset, ...]:
         """The data sets of its results."""
-        return tuple(dict.fromkeys(one.dataset for one in self.results if one.names))
+        datasets = dict.fromkeys(one.dataset for one in self.results)
+        return tuple(one for one in datasets if one != CardDataset())
 
 
 def results(front: dict[str, Any]) -> Iterator[Result]:
