@@ -126,6 +126,7 @@ class Card:
     library: str = ""
     languages: tuple[str, ...] = ()
     base_models: tuple[str, ...] = ()
+    creators: tuple[str, ...] = ()
     datasets: tuple[CardDataset, ...] = ()
     training_data: tuple[CardDataset, ...] = ()
     validated_on: tuple[CardDataset, ...] = ()
@@ -163,6 +164,7 @@ class Card:
             library=stored.text(card.get("library_name")),
             languages=_texts(card.get("language")),
             base_models=_texts(card.get("base_model")),
+            creators=tuple(one.name for one in _datasets(card.get("creators")) if one.name),
             datasets=_datasets(card.get("datasets")),
             training_data=_datasets(card.get("training_data")),
             validated_on=_datasets(card.get("validated_on")),
