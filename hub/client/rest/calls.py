@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from hub.client.rest import answers
 from hub.protocol import problems, refs
@@ -68,7 +68,8 @@ class Group:
             data, sent["Content-Type"] = _bytes(body[0]), body[1]
         return self._hub.transport.request(
             method,
-            API + address + _query(query),
+            API + address,
+            query=query,
             content=content,
             body=data,
             headers=sent,
@@ -142,7 +143,7 @@ class Group:
         part_file = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
         try:
             with (
-                self._hub.transport.stream(API + address + _query(query)) as stream,
+                self._hub.transport.stream(API + address, query=query) as stream,
                 part_file.open("wb") as writer,
             ):
                 while block := stream.read():
@@ -220,19 +221,6 @@ def _json(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_json(one) for one in value]
     return value
-
-
-def _query(fields: Mapping[str, Any] | None) -> str:
-    """A query string; True is `true`, and a list repeats its name."""
-    pairs = []
-    for name, value in (fields or {}).items():
-        values = value if isinstance(value, list | tuple) else [value]
-        pairs += [
-            (name, str(one).lower() if isinstance(one, bool) else one)
-            for one in values
-            if one is not None
-        ]
-    return f"?{urlencode(pairs)}" if pairs else ""
 
 
 def _bytes(content: Content) -> bytes:
