@@ -148,6 +148,7 @@ def begin(rounds: dict[str, int]) -> tuple[str, str]:
     import numpy as np
 
     from hub.protocol import federated, safetensors
+    from registry.federated.schedule import Schedule
     from registry.federated.services import participants, trainings
     from tests import factories, learning
 
@@ -156,17 +157,14 @@ def begin(rounds: dict[str, int]) -> tuple[str, str]:
     weights = head + np.zeros(PARAMETERS, "<f4").tobytes()
     ada = factories.user("ada")
     version = factories.version(ada, factories.model(ada))
-    made = trainings.create(ada, version=version, schedule=rounds)
-    facts = {
-        "layout": [part.to_json()],
-        "layout_sha256": federated.layout_digest([part]),
-        "graph_sha256": "0" * 64,
-    }
-    outputs = {
-        "skeleton": learning.stored("model.onnx", b"skeleton")["sha256"],
-        "weights": learning.stored("weights.safetensors", weights)["sha256"],
-    }
-    trainings.take_schema(training=made, facts=facts, outputs=outputs)
+    made = trainings.create(ada, version=version, schedule=Schedule.from_json(rounds))
+    schema = trainings.Schema(
+        layout=[part],
+        graph_sha256="0" * 64,
+        skeleton=learning.stored("model.onnx", b"skeleton")["sha256"],
+        weights=learning.stored("weights.safetensors", weights)["sha256"],
+    )
+    trainings.take_schema(training=made, schema=schema)
     _, code = participants.invite(ada, training=made, uses=1_000_000)
     return f"/api/v1/models/{made.model.ref}/trainings/{made.number}", code
 

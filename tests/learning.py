@@ -9,8 +9,10 @@ import struct
 import uuid
 
 from hub.protocol import federated, safetensors
+from hub.protocol.training_rules import Rules
 from registry.core import outbox
 from registry.federated.models import Training
+from registry.federated.schedule import Schedule
 from registry.federated.services import participants, trainings
 from registry.storage.files import store
 from registry.versions.services import derivatives
@@ -53,7 +55,9 @@ def training(owner, version=None, **given):
     """An open training whose schema a worker has read."""
     version = version or factories.version(owner, factories.model(owner))
     made = trainings.create(
-        owner, version=version, schedule=SCHEDULE | given.pop("schedule", {}),
+        owner, version=version,
+        rules=Rules.from_json(given.pop("rules", {})),
+        schedule=Schedule.from_json(SCHEDULE | given.pop("schedule", {})),
         **({"release_every": 0} | given),
     )  # fmt: skip
     work()

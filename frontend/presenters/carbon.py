@@ -7,23 +7,19 @@ says why. Units: kilograms of CO2e, kilowatt-hours, grams per kilowatt-hour.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.urls import reverse
 
 from frontend.parts import formatting
 from frontend.parts.svg import diagrams
 from frontend.presenters import measurements
-from hub.protocol import stored
-from hub.protocol.cards import Emissions
-from metadata.graphs.card_statements import texts
-from metadata.rdf import quads
 from registry.cards import emissions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+    from hub.protocol.cards import Card
     from registry.models import SearchDocument, Version
     from runners.models import Measurement
 
@@ -31,7 +27,6 @@ if TYPE_CHECKING:
 OTHERS = 12
 COUNT_CAP = 100
 _CLIPPED = 600
-_PARTS = (("gpu_kwh", "GPU"), ("cpu_kwh", "CPU"), ("ram_kwh", "memory"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,44 +60,26 @@ class Comparison:
     sentence: str
 
 
-def training(card: dict[str, Any]) -> list[CarbonFact]:
+def training(card: Card) -> list[CarbonFact]:
     """Each fact of the training, whether declared or not."""
-    declared = card.get("co2_eq_emissions")
-    carbon = stored.mapping(declared)
-    power = card.get("energy")
-    energy = stored.mapping(power)
-    stated = Emissions.read(card)
-    kilograms = stated.kilograms
-    kwh = _amount(energy.get("kwh") if energy else power)
-    if kwh is None:
-        kwh = _amount(carbon.get("energy_consumed"))
-    place = [*texts(carbon.get("geographical_location")), *texts(energy.get("location"))][:1]
-    methods = [
-        *texts(card.get("carbon_method")),
-        *texts(carbon.get("source")),
-        *texts(energy.get("method")),
-    ]
-    hours = _amount(energy.get("hours"))
-    kind = emissions.kind_of(stated)
+    energy, kilograms = card.energy, card.emissions.kilograms
     amount = _fact("Amount", "")
     if kilograms is not None:
+        kind = emissions.kind_of(card.emissions)
         note = "" if kind == "declared" else "from the card"
         amount = CarbonFact("Amount", formatting.carbon(kilograms), kind, note)
-    parts = [(words, _amount(energy.get(key))) for key, words in _PARTS]
+    parts = (("GPU", energy.gpu_kwh), ("CPU", energy.cpu_kwh), ("memory", energy.ram_kwh))
     shares = ", ".join(f"{words} {_kwh(value)}" for words, value in parts if value is not None)
+    hours = formatting.figure(energy.hours)
+    methods = (*card.emissions.methods, *energy.methods)
     return [
         amount,
-        _fact("Energy", _kwh(kwh), shares),
-        _fact("Kind of training", _words(texts(carbon.get("training_type")))),
-        _fact("Time", f"{_figure(hours)}{formatting.NARROW}h" if hours is not None else ""),
-        _fact(
-            "Hardware",
-            _words(
-                dict.fromkeys([*texts(carbon.get("hardware_used")), *texts(card.get("hardware"))])
-            ),
-        ),
-        _fact("Place", _words(place)),
-        _intensity(kilograms, kwh),
+        _fact("Energy", _kwh(energy.kwh), shares),
+        _fact("Kind of training", _clip(card.training_type)),
+        _fact("Time", f"{hours}{formatting.NARROW}h" if hours else ""),
+        _fact("Hardware", ", ".join(map(_clip, card.hardware))),
+        _fact("Place", _clip(card.location)),
+        _intensity(card),
         _fact("Method", " ".join(dict.fromkeys(map(_clip, methods)))),
         _fact("Uncertainty", ""),
     ]
@@ -180,14 +157,14 @@ def _sentence(own: float | None, others: Sequence[float]) -> str:
     return f"{words}; {above}{formatting.grouped(below)} of them declare less than this version."
 
 
-def _intensity(kilograms: float | None, kwh: Decimal | None) -> CarbonFact:
+def _intensity(card: Card) -> CarbonFact:
     """The carbon of a kilowatt-hour: cards have no field for it, two others may imply it."""
-    if kilograms is None or not kwh:
+    grams, kwh = card.emissions.grams, card.energy.kwh
+    if grams is None or not kwh:
         return _fact("Grid intensity", "")
-    grams = Decimal(repr(kilograms)) * 1000
-    value = f"{_figure(grams / kwh)}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
+    value = f"{formatting.figure(grams / kwh)}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
     formula = (
-        f"{_figure(grams)}{formatting.NARROW}g ÷ {_kwh(kwh)}, the two declared figures; "
+        f"{formatting.figure(grams)}{formatting.NARROW}g ÷ {_kwh(kwh)}, the two declared figures; "
         "the intensity itself is not declared"
     )
     return CarbonFact("Grid intensity", value, "estimated", formula)
@@ -201,22 +178,8 @@ def _fact(name: str, value: str, note: str = "") -> CarbonFact:
     )
 
 
-def _kwh(value: Decimal | None) -> str:
-    return "" if value is None else f"{_figure(value)}{formatting.NARROW}kWh"
-
-
-def _amount(value: Any) -> Decimal | None:
-    """As graphs take it: a number from nought up."""
-    number = quads.number(value)
-    return None if number is None or number < 0 else number
-
-
-def _figure(value: Decimal) -> str:
-    return formatting.figure(float(value))
-
-
-def _words(items: Iterable[str]) -> str:
-    return ", ".join(_clip(one) for one in items)
+def _kwh(value: float | None) -> str:
+    return "" if value is None else f"{formatting.figure(value)}{formatting.NARROW}kWh"
 
 
 def _clip(text: str) -> str:

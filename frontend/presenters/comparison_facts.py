@@ -20,7 +20,6 @@ from frontend.presenters import (
     version_head,
 )
 from hub.protocol import stored
-from hub.protocol.cards import dataset_rows
 from registry.catalogue import searchable
 from runners.models import ConformanceVerdict
 from runners.proofs import verdicts
@@ -154,17 +153,15 @@ def _carbon(column: Column) -> Fact:
 
 
 def _base(column: Column) -> Fact:
-    return _text(_name_list(_names(column.version.card.get("base_model"))))
+    return _text(_name_list(column.version.typed_card.base_models))
 
 
 def _trained_on(column: Column) -> Fact:
-    card = column.version.card
-    detailed = card.get("training_data")
-    rows = stored.rows(detailed)
-    # What both fields name stands there once, by its name.
-    detailed_names = {str(row.get(key)) for row in rows for key in ("name", "iri", "doi", "url")}
-    plain = [name for name in _names(card.get("datasets")) if name not in detailed_names]
-    return _text(_name_list([*_names(detailed), *plain]))
+    card = column.version.typed_card
+    # What both fields name stands there once.
+    detailed = {name for one in card.training_data for name in one.names}
+    plain = [one for one in card.datasets if not detailed.intersection(one.names)]
+    return _text(_name_list(one.title for one in (*card.training_data, *plain)))
 
 
 def _personal(column: Column) -> Fact:
@@ -180,14 +177,6 @@ def origin(column: Column) -> list[tuple[str, Fact, str]]:
         ("Trained on", _trained_on(column), DECLARED),
         ("Personal data", _personal(column), DECLARED),
         ("Training carbon", _carbon(column), DECLARED),
-    ]
-
-
-def _names(value: object) -> list[str]:
-    """Names that a card lists, each as text or as a mapping with a name."""
-    return [
-        next((str(row[key]).strip() for key in ("name", "iri", "doi", "url") if row.get(key)), "")
-        for row in dataset_rows(value)
     ]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from hub.client.find import Measured
     from hub.client.mirrors import Mirrored
@@ -104,19 +105,29 @@ class Catalogue:
     def _pages(
         self, query: str | None, limit: int | None, filters: Mapping[str, Any]
     ) -> Iterator[dict[str, Any]]:
-        remaining = limit
-        fields = {"q": query, "limit": min(PAGE, limit or PAGE), **filters}
-        page = self.reads.get("/api/v1/models", query=fields)
-        if filters.get("sort") == FASTEST:
-            from hub.client import speeds  # noqa: PLC0415  (each verb imports what it needs)
+        from hub.client import speeds  # noqa: PLC0415  (each verb imports what it needs)
 
-            speeds.require(page)
-        while True:
-            for item in page["items"]:
-                if remaining is not None and remaining <= 0:
-                    return
-                yield item
-                remaining = remaining - 1 if remaining is not None else None
-            if not page.get("next") or (remaining is not None and remaining <= 0):
-                return
-            page = self.reads.get(page["next"])
+        check = speeds.require if filters.get("sort") == FASTEST else None
+        return items(self.reads, "/api/v1/models", {"q": query, **filters}, limit, check=check)
+
+
+def items(
+    reads: Transport | Mirrored,
+    address: str,
+    query: Mapping[str, Any],
+    limit: int | None,
+    *,
+    check: Callable[[Mapping[str, Any]], None] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """At most `limit` items of a list, page by page as they are read; `check` is for the first."""
+
+    def every() -> Iterator[dict[str, Any]]:
+        page = reads.get(address, query={"limit": min(PAGE, limit or PAGE), **query})
+        if check is not None:
+            check(page)
+        yield from page["items"]
+        while page.get("next"):
+            page = reads.get(page["next"])
+            yield from page["items"]
+
+    return itertools.islice(every(), limit if limit is None else max(0, limit))

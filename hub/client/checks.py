@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.client.progress import say
-from hub.protocol import problems
+from hub.client.rest import answers
+from hub.client.rest.shared import Check, JobSummary  # noqa: TC001  (read at run time)
+from hub.protocol import problems, stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +19,22 @@ POLL_SECONDS = 0.5
 LONGEST_POLL_SECONDS = 3.0
 
 _ENDED = frozenset({"published", "yanked", "withdrawn"})
+_REFUSING = frozenset({"failed", "errored"})
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far the checks of a version are."""
+
+    ref: str
+    state: str
+    checks: tuple[Check, ...] = ()
+    jobs: tuple[JobSummary, ...] = ()
+
+    @property
+    def refused(self) -> list[Check]:
+        """The checks that keep it from being published."""
+        return [one for one in self.checks if one.required and one.outcome in _REFUSING]
 
 
 def follow(
@@ -34,62 +53,53 @@ def follow(
     reported: set[str] = set()
     pause, deadline = POLL_SECONDS, time.monotonic() + WAIT_SECONDS
     while True:
-        for line in _news(version):
+        status = answers.read(Status, version)
+        for line in _news(status):
             if line not in reported:
                 reported.add(line)
-                say(f"{version.get('ref', 'The version')}: {line}", is_shown=progress)
-        if _is_settled(version, publish=publish):
+                say(f"{status.ref}: {line}", is_shown=progress)
+        if _is_settled(status, publish=publish):
             return version
         if time.monotonic() > deadline:
             raise problems.ChecksPending(
-                f"The checks of {version.get('ref')} have not finished after "
-                f"{WAIT_SECONDS / 60:.0f} minutes. Is a worker running? `hub info "
-                f"{version.get('ref')}` shows the current state."
+                f"The checks of {status.ref} have not finished after {WAIT_SECONDS / 60:.0f} "
+                f"minutes. Is a worker running? `hub info {status.ref}` shows the current state."
             )
         sleep(pause)
         pause = min(LONGEST_POLL_SECONDS, pause * 1.3)
         version = read()
 
 
-def _news(version: dict[str, Any]) -> list[str]:
+def _news(status: Status) -> list[str]:
+    jobs = [f"{job.kind} {job.state}" for job in status.jobs if job.state == "running"]
     checks = [
-        f"check {check.get('kind')} {check.get('outcome')}"
-        for check in version.get("checks", [])
-        if check.get("outcome") != "pending"
+        f"check {check.kind} {check.outcome}"
+        for check in status.checks
+        if check.outcome != "pending"
     ]
-    jobs = [
-        f"{job.get('kind')} {job.get('state')}"
-        for job in version.get("jobs", [])
-        if job.get("state") == "running"
-    ]
-    ended = [str(version["state"])] if version.get("state") in _ENDED else []
-    return jobs + checks + ended
+    return [*jobs, *checks, *([status.state] if status.state in _ENDED else [])]
 
 
-def _is_settled(version: dict[str, Any], *, publish: bool) -> bool:
-    state = version.get("state")
-    if state in _ENDED:
+def _is_settled(status: Status, *, publish: bool) -> bool:
+    if status.state in _ENDED:
         return True
-    required = [check for check in version.get("checks", []) if check.get("required")]
-    outcomes = {check.get("outcome") for check in required}
-    if state == "draft" or outcomes & {"failed", "errored"}:
-        raise _refusal(version)
-    return not publish and bool(required) and "pending" not in outcomes
+    if status.state == "draft" or status.refused:
+        raise _refusal(status)
+    outcomes = [check.outcome for check in status.checks if check.required]
+    return not publish and bool(outcomes) and "pending" not in outcomes
 
 
-def _refusal(version: dict[str, Any]) -> problems.ChecksFailed:
+def _refusal(status: Status) -> problems.ChecksFailed:
     findings: list[dict[str, Any]] = []
-    for check in version.get("checks", []):
-        if check.get("required") and check.get("outcome") in {"failed", "errored"}:
-            errors = [
-                finding | {"check": check.get("kind")}
-                for finding in _findings(check.get("report") or {})
-                if finding.get("severity") == "error"
-            ]
-            empty = {"check": check.get("kind"), "code": check.get("outcome"), "message": ""}
-            findings += errors or [empty]
+    for check in status.refused:
+        errors = [
+            finding | {"check": check.kind}
+            for finding in _findings(stored.mapping(check.report))
+            if finding.get("severity") == "error"
+        ]
+        findings += errors or [{"check": check.kind, "code": check.outcome, "message": ""}]
     return problems.ChecksFailed(
-        f"{version.get('ref')} did not pass its checks and was not published. "
+        f"{status.ref} did not pass its checks and was not published. "
         "Fix the problems listed below and push again.",
         errors=[_finding_line(finding) for finding in findings],
         findings=findings,
@@ -98,9 +108,9 @@ def _refusal(version: dict[str, Any]) -> problems.ChecksFailed:
 
 def _findings(report: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the findings of a report and of each file it speaks of, with the file's path."""
-    findings = [dict(finding) for finding in report.get("findings", [])]
-    for file in report.get("files", []):
-        for finding in file.get("findings", []):
+    findings = stored.rows(report.get("findings"))
+    for file in stored.rows(report.get("files")):
+        for finding in stored.rows(file.get("findings")):
             where = ": ".join(filter(None, [file.get("path"), finding.get("where")]))
             findings.append({**finding, "where": where})
     return findings

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hub import counting
+from hub.client import catalogue
 from hub.client.progress import Bar, say
+from hub.client.rest import answers
 from hub.protocol import problems
 from hub.protocol import splits as protocol
 
@@ -71,7 +73,7 @@ def push(
         say(f"{name}: identical to version {checked.identical_to}, so nothing was sent",
             is_shown=progress)  # fmt: skip
         return dict(hub.transport.get(f"{address}/versions/{checked.identical_to}"))
-    sent = _send(hub, name, files, checked.missing, progress=progress)
+    sent = _send(hub, name, files, frozenset(checked.missing), progress=progress)
     # The same content is the same version, so a second request does no harm.
     path = f"{address}/versions"
     answer = hub.transport.request("POST", path, content=content, repeatable=True)
@@ -150,26 +152,11 @@ def every(
 ) -> Iterator[dict[str, Any]]:
     """Iterate over data sets by name, at most `limit` of them, that hold the words of `query`."""
     hub.config.require_network(query or "", "hub.list_datasets")
-    return _pages(hub, query, limit)
+    return catalogue.items(hub.reads, ADDRESS, {"q": query}, limit)
 
 
 def _address(slug: str) -> str:
     return f"{ADDRESS}/{quote(slug, safe='')}"
-
-
-def _pages(hub: Hub, query: str | None, limit: int | None) -> Iterator[dict[str, Any]]:
-    count = 0
-    fields = {"q": query, "limit": min(PAGE, limit or PAGE)}
-    page = hub.reads.get(ADDRESS, query=fields)
-    while True:
-        for item in page["items"]:
-            if count == limit:
-                return
-            count += 1
-            yield item
-        if not page.get("next") or count == limit:
-            return
-        page = hub.reads.get(page["next"])
 
 
 def _take_splits(
@@ -223,7 +210,7 @@ class Preflight:
     """What a push would do: make the entry, send the files of ``missing`` paths, or nothing."""
 
     creates: bool
-    missing: frozenset[str]
+    missing: tuple[str, ...]
     identical_to: int | None
 
 
@@ -232,22 +219,12 @@ def _preflight(hub: Hub, address: str, content: dict[str, Any]) -> Preflight:
     try:
         answer = hub.transport.request(
             "POST", f"{address}/preflight", content=content, repeatable=True
-        ).json()
+        )
     except problems.NotFound as error:
         if not content["namespace"]:
             error.add_note("Pass a namespace (hub dataset push --namespace) to create the entry.")
         raise
-    try:
-        number = answer["identical_to"]
-        return Preflight(
-            creates=bool(answer["creates"]),
-            missing=frozenset(answer["missing"]),
-            identical_to=None if number is None else int(number),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise problems.Unreachable(
-            f"The hub's response is incomplete ({error!r}). Is HUB_URL the address of a model hub?"
-        ) from None
+    return answers.read(Preflight, answer.json())
 
 
 def _send(

@@ -56,14 +56,14 @@ def evaluate(
     if variant := refs.parse(ref).variant:
         content["variant"] = variant
     # The hub returns the live job where the same evaluation is under way.
-    job = hub.transport.request("POST", address, content=content, repeatable=True).json()
+    document = hub.transport.request("POST", address, content=content, repeatable=True).json()
     if not wait:
-        return [dict(job)]
-    job = variants.follow(hub.transport, job, progress=progress)
+        return [dict(document)]
+    job = variants.follow(hub.transport, document, progress=progress)
     deadline = time.monotonic() + checks.LONGEST_POLL_SECONDS
     while True:
         items: list[dict[str, Any]] = hub.transport.get(address)["items"]
-        measured = [item for item in items if item.get("job") == job["uuid"]]
+        measured = [item for item in items if item.get("job") == job.uuid]
         # The job's end and its figures are two steps of the hub, moments apart.
         if measured or time.monotonic() > deadline:
             return measured

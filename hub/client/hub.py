@@ -250,10 +250,10 @@ class Hub(Catalogue, Groups):
         with push.remembered_key(files, card=text, message=words, label=name, fresh=force) as key:
             draft = push.open_draft(message=words, label=name, resume=resume, key=key)
             # An earlier version of this content, which a newer one has replaced.
-            if draft["state"] != "draft" and (publish or draft["state"] != "submitted"):
+            if draft.state != "draft" and (publish or draft.state != "submitted"):
                 draft = push.open_draft(message=words, label=name, resume=False)
             note = (
-                f"The draft {parsed.name}@{draft['number']} was kept. Push the same files again to "
+                f"The draft {parsed.name}@{draft.number} was kept. Push the same files again to "
                 "continue it, or others with resume=True (hub push --resume)."
             )
             version = push.run(draft, files, card=text, publish=publish, note=note)
@@ -291,10 +291,10 @@ class Hub(Catalogue, Groups):
             )
         address = f"/api/v1/models/{resolved.ref.name}/versions/{resolved.number}/variants"
         # The hub returns the live job where the same variant is being made.
-        job = self.transport.request("POST", address, content=content, repeatable=True).json()
+        document = self.transport.request("POST", address, content=content, repeatable=True).json()
         if not wait:
-            return dict(job)
-        job = variants.follow(self.transport, job, progress=progress)
+            return dict(document)
+        job = variants.follow(self.transport, document, progress=progress)
         return variants.made_by(self.transport, resolved, job)
 
     def training(

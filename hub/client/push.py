@@ -21,6 +21,8 @@ from hub import counting
 from hub.client import checks
 from hub.client.local_files import CARD, select
 from hub.client.progress import Bar, say
+from hub.client.rest import answers
+from hub.client.rest.shared import File  # noqa: TC001  (read at run time)
 from hub.client.retries import is_transient
 from hub.client.upload import Upload
 from hub.protocol import digests, problems, refs
@@ -74,17 +76,14 @@ class Preflight:
     missing_bytes: int
     identical_to: int | None
 
-    @classmethod
-    def from_json(cls, content: Any) -> Preflight:
-        """Read the hub's answer; raise `Unreachable` when it is not one."""
-        try:
-            number = content["identical_to"]
-            return cls(int(content["missing_bytes"]), None if number is None else int(number))
-        except (KeyError, TypeError, ValueError) as error:
-            raise problems.Unreachable(
-                f"The hub's response is incomplete ({error!r}). Is HUB_URL the address of a model "
-                "hub?"
-            ) from None
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A version that a push fills, or that was submitted before; lists give no files."""
+
+    number: int
+    state: str
+    files: tuple[File, ...] = ()
 
 
 class Push:
@@ -114,7 +113,7 @@ class Push:
         answer = self._transport.request(
             "POST", f"{self._model}/preflight", content=content, repeatable=True
         )
-        return Preflight.from_json(answer.json())
+        return answers.read(Preflight, answer.json())
 
     def identical(self, number: int) -> dict[str, Any]:
         """Return the version that has this content already."""
@@ -158,26 +157,27 @@ class Push:
         resume: bool,
         same_message: bool = False,
         key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> Draft:
         """Return a new draft, or the caller's own newest one when it is to be resumed.
 
         A draft is resumed only with this `label` unless that is empty, and with `same_message`
         only with this `message`. For a day the same `key` gives the same version.
         """
-        draft = self._own_draft(label, message if same_message else None) if resume else None
-        if draft is None:
+        document = self._own_draft(label, message if same_message else None) if resume else None
+        if document is None:
             content = {"message": message, "label": label}
-            draft = self._transport.request(
+            document = self._transport.request(
                 "POST",
                 f"{self._model}/versions",
                 content=content,
                 headers={"Idempotency-Key": key or str(uuid.uuid4())},
                 repeatable=True,
             ).json()
-        self._version = f"{self._model}/versions/{int(draft['number'])}"
-        return dict(draft)
+        draft = answers.read(Draft, document)
+        self._version = f"{self._model}/versions/{draft.number}"
+        return draft
 
-    def _own_draft(self, label: str, message: str | None) -> dict[str, Any] | None:
+    def _own_draft(self, label: str, message: str | None) -> object:
         username = self._transport.get("/api/v1/whoami")["username"]
         query = {"limit": 100}
         page = self._transport.get(f"{self._model}/versions", query=query)
@@ -218,7 +218,7 @@ class Push:
 
     def run(
         self,
-        draft: dict[str, Any],
+        draft: Draft,
         files: list[LocalFile],
         *,
         card: str | None,
@@ -229,7 +229,7 @@ class Push:
 
         What an earlier run has submitted already is returned as it is.
         """
-        if draft["state"] != "draft":
+        if draft.state != "draft":
             return self.version()
         try:
             self.send(draft, files)
@@ -241,13 +241,9 @@ class Push:
                 error.add_note(note)
             raise
 
-    def send(self, draft: dict[str, Any], files: list[LocalFile]) -> None:
+    def send(self, draft: Draft, files: list[LocalFile]) -> None:
         """Make the draft hold exactly these files, sending only bytes the hub does not have."""
-        present = {
-            item["path"]: item["sha256"]
-            for item in draft.get("files", [])
-            if not item.get("derived")
-        }
+        present = {file.path: file.sha256 for file in draft.files if not file.derived}
         for path in present.keys() - {file.path for file in files} - {CARD}:
             with suppress(problems.NotFound):  # an attempt whose answer was lost removed it
                 self._transport.request("DELETE", self._file_address(path))

@@ -189,12 +189,14 @@ class Transport:
         address: str,
         headers: Mapping[str, str] | None = None,
         *,
+        query: Mapping[str, Any] | None = None,
         retries: Retries | None = None,
     ) -> Iterator[Stream]:
         """Open a GET whose body is read in blocks; the same errors as `request`.
 
         Only the opening is repeated: the reader of the body knows where to go on.
         """
+        address += _query(query)
         sent = {"Accept": "*/*", "Accept-Encoding": "identity", **(headers or {})}
         with ExitStack() as stack:
 
@@ -388,5 +390,11 @@ def _retry_after(text: str | None) -> float | None:
 
 
 def _query(fields: Mapping[str, Any] | None) -> str:
-    values = {key: value for key, value in (fields or {}).items() if value is not None}
-    return f"?{urlencode(values, doseq=True)}" if values else ""
+    """A query string; True is `true`, and several values repeat their name."""
+    pairs = [
+        (name, str(one).lower() if isinstance(one, bool) else one)
+        for name, value in (fields or {}).items()
+        for one in (value if isinstance(value, list | tuple | set | frozenset) else [value])
+        if one is not None
+    ]
+    return f"?{urlencode(pairs)}" if pairs else ""

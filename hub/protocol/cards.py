@@ -7,7 +7,6 @@ specification, docs/cards.md.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 PERSONAL_DATA: Final = ("yes", "no", "anonymised", "unknown")
 # Parts of a data set that are names; whatever else its entry holds is a claim.
 _NAMES: Final = frozenset({"name", "iri", "url", "doi", "id"})
+_TEXTS: Final = ("iri", "doi", "url", "name", "type", "id", "split")
+_ENERGY: Final = ("kwh", "gpu_kwh", "cpu_kwh", "ram_kwh", "hours")
 _KEYWORDS, _KEYWORD_CHARACTERS = 50, 64
 
 
@@ -39,6 +40,7 @@ class CardDataset:
     name: str = ""
     type: str = ""
     id: str = ""
+    split: str = ""
     personal_data: str | None = None
     is_described: bool = False
 
@@ -47,6 +49,32 @@ class CardDataset:
         """Its names, the addresses first; a bare DOI with its scheme."""
         written = filter(None, (self.iri, self.doi, self.url, self.name))
         return tuple(f"doi:{name}" if name.startswith("10.") else name for name in written)
+
+    @property
+    def title(self) -> str:
+        """Its name for people, else its address."""
+        return self.name or self.iri or self.doi or self.url
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A metric of a result that a card reports: `value` and `unit` are as written at `pointer`.
+
+    A result without metrics names its data set alone. `url` is its source's.
+    """
+
+    pointer: str
+    dataset: CardDataset
+    metric: str
+    value: float | str | None
+    unit: str
+    url: str
+    date: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its data set, the id first."""
+        return tuple(filter(None, (self.dataset.type, self.dataset.id, self.dataset.name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +93,25 @@ class Emissions:
         return cls(
             grams=_amount(parts.get("emissions")),
             kind=_text(parts.get("kind")).lower(),
-            methods=(*_texts(parts.get("source")), *_texts(front.get("carbon_method"))),
+            methods=(*_texts(front.get("carbon_method")), *_texts(parts.get("source"))),
         )
 
     @property
     def kilograms(self) -> float | None:
         """The unit of lists and graphs; None if not declared."""
         return None if self.grams is None else self.grams / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """The energy of a training in kilowatt-hours, and its hours; None if not declared."""
+
+    kwh: float | None = None
+    gpu_kwh: float | None = None
+    cpu_kwh: float | None = None
+    ram_kwh: float | None = None
+    hours: float | None = None
+    methods: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +126,33 @@ class Card:
     library: str = ""
     languages: tuple[str, ...] = ()
     base_models: tuple[str, ...] = ()
+    creators: tuple[str, ...] = ()
     datasets: tuple[CardDataset, ...] = ()
     training_data: tuple[CardDataset, ...] = ()
     validated_on: tuple[CardDataset, ...] = ()
     tested_on: tuple[CardDataset, ...] = ()
-    evaluated_on: tuple[CardDataset, ...] = ()
+    results: tuple[Result, ...] = ()
     personal_data: str | None = None
     emissions: Emissions = Emissions()
+    energy: Energy = Energy()
+    relation: str = ""
+    training_type: str = ""
+    hardware: tuple[str, ...] = ()
+    location: str = ""
     inputs: tuple[DeclaredInput, ...] = ()
 
     @classmethod
     def read(cls, front: object) -> Card:
         """Read a front matter; whatever is malformed is left out."""
         card = stored.mapping(front)
-        personal_data = card.get("personal_data")
+        personal_data, energy = card.get("personal_data"), card.get("energy")
+        carbon = stored.mapping(card.get("co2_eq_emissions"))
+        energy = energy if isinstance(energy, dict) else {"kwh": energy}
+        amounts = {name: _amount(energy.get(name)) for name in _ENERGY}
+        if amounts["kwh"] is None:
+            amounts["kwh"] = _amount(carbon.get("energy_consumed"))
+        hardware = (*_texts(card.get("hardware")), *_texts(carbon.get("hardware_used")))
+        places = (*_texts(carbon.get("geographical_location")), *_texts(energy.get("location")))
         return cls(
             licenses=_texts(card.get("license")),
             license_name=" ".join(_texts(card.get("license_name"))),
@@ -111,26 +164,44 @@ class Card:
             library=stored.text(card.get("library_name")),
             languages=_texts(card.get("language")),
             base_models=_texts(card.get("base_model")),
+            creators=tuple(one.name for one in _datasets(card.get("creators")) if one.name),
             datasets=_datasets(card.get("datasets")),
             training_data=_datasets(card.get("training_data")),
             validated_on=_datasets(card.get("validated_on")),
             tested_on=_datasets(card.get("tested_on")),
-            evaluated_on=tuple(
-                itertools.chain.from_iterable(
-                    _datasets(result.get("dataset")) for result in results(card)
-                )
-            ),
+            results=tuple(results(card)),
             personal_data=None if personal_data is None else _status(personal_data),
             emissions=Emissions.read(card),
+            energy=Energy(**amounts, methods=_texts(energy.get("method"))),
+            relation=_text(card.get("base_model_relation")).lower(),
+            training_type=", ".join(_texts(carbon.get("training_type"))),
+            hardware=tuple(dict.fromkeys(hardware)),
+            location=next(iter(places), ""),
             inputs=inputs.parse(card.get("inputs")),
         )
 
+    @property
+    def evaluated_on(self) -> tuple[CardDataset, ...]:
+        """The data sets of its results."""
+        datasets = dict.fromkeys(one.dataset for one in self.results)
+        return tuple(one for one in datasets if one != CardDataset())
 
-def results(front: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every result that a front matter reports: of `model-index` and of `eval_results`."""
-    for model in stored.rows(front.get("model-index")):
-        yield from stored.rows(model.get("results"))
-    yield from stored.rows(front.get("eval_results"))
+
+def results(front: dict[str, Any]) -> Iterator[Result]:
+    """Every metric of every result that a front matter reports: `model-index`, `eval_results`.
+
+    In the latter the score of a benchmark may have no name but the benchmark's.
+    """
+    for model_at, model in _indexed(front.get("model-index")):
+        for result_at, result in _indexed(model.get("results")):
+            place = f"/model-index/{model_at}/results/{result_at}/metrics"
+            for at, row in [*_indexed(result.get("metrics"))] or [(0, {})]:
+                yield _result(f"{place}/{at}", result, row, _metric(row))
+    for at, result in _indexed(front.get("eval_results")):
+        score = result.get("metric")
+        name = _metric(score) if isinstance(score, dict) else _text(score)
+        name = name or _text(stored.mapping(result.get("dataset")).get("task_id"))
+        yield _result(f"/eval_results/{at}", result, result, name)
 
 
 def dataset_rows(value: object) -> list[dict[str, Any]]:
@@ -140,10 +211,33 @@ def dataset_rows(value: object) -> list[dict[str, Any]]:
     return [row for row in rows if row not in ({}, {"name": ""})]
 
 
+def _indexed(value: object) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = enumerate(value) if isinstance(value, list) else ()
+    return ((at, row) for at, row in rows if isinstance(row, dict))
+
+
+def _metric(row: dict[str, Any]) -> str:
+    return _text(row.get("type")) or _text(row.get("name"))
+
+
+def _result(pointer: str, result: dict[str, Any], row: dict[str, Any], metric: str) -> Result:
+    value, datasets = row.get("value"), _datasets(result.get("dataset"))
+    is_value = isinstance(value, int | float | str) and not isinstance(value, bool)
+    return Result(
+        pointer=pointer,
+        dataset=datasets[0] if datasets else CardDataset(),
+        metric=metric,
+        value=value if is_value else None,
+        unit=_text(row.get("unit")),
+        url=_text(stored.mapping(result.get("source")).get("url")),
+        date=_text(result.get("date")),
+    )
+
+
 def _datasets(value: object) -> tuple[CardDataset, ...]:
     return tuple(
         CardDataset(
-            **{part: _text(row.get(part)) for part in ("iri", "doi", "url", "name", "type", "id")},
+            **{part: _text(row.get(part)) for part in _TEXTS},
             personal_data=_status(row["personal_data"]) if "personal_data" in row else None,
             is_described=any(
                 part not in (None, "", []) for name, part in row.items() if name not in _NAMES

@@ -8,11 +8,17 @@ worker's report or a stored row enters.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, cast, get_args
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from hub import counting
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from _typeshed import DataclassInstance
+
+_Part = TypeVar("_Part", bound="DataclassInstance")
 METHOD = 2
 _MOST_ROWS = 200
 _WORD_CHARACTERS = 300
@@ -246,54 +252,25 @@ class Proof:
     def from_json(cls, data: Any) -> Proof:
         """Read a proof from a report or a row. Raises InvalidProofError."""
         row = _mapping(data, "proof")
-        hidden = None
-        if row.get("hidden") is not None:
-            node = _mapping(row["hidden"], "hidden")
-            hidden = HiddenDifference(
-                _text(node, "node"), _text(node, "op"), _number(node, "worst")
-            )
-        return cls(
-            judges=tuple(_text({"judge": one}, "judge") for one in _list(row, "judges")),
-            bundled=_count(row, "bundled") or 0,
-            declared=_count(row, "declared") or 0,
-            generated=_count(row, "generated") or 0,
-            nodes=_count(row, "nodes"),
-            ran=_count(row, "ran"),
-            worst=_number(row, "worst"),
-            noise=_number(row, "noise"),
-            tolerance=_text({"tolerance": "", **row}, "tolerance"),
-            outputs=tuple(_output(_mapping(one, "output")) for one in _list(row, "outputs")),
-            branches=tuple(_branch(_mapping(one, "branch")) for one in _list(row, "branches")),
-            inner=_count(row, "inner"),
-            hidden=hidden,
-            method=_count(row, "method") or 0,
+        hidden = row.get("hidden")
+        return _read(
+            cls,
+            {"tolerance": "", **row},
+            judges=tuple(_text(one, "judge") for one in _list(row, "judges")),
+            outputs=tuple(_read(Output, one) for one in _list(row, "outputs")),
+            branches=tuple(_read(Branch, one) for one in _list(row, "branches")),
+            hidden=None if hidden is None else _read(HiddenDifference, hidden),
         )
 
 
-def _output(row: dict[str, Any]) -> Output:
-    state = _text(row, "state")
-    if state not in get_args(State):
-        raise InvalidProofError(f"state must be one of {', '.join(get_args(State))}")
-    return Output(
-        _text(row, "name"),
-        cast("State", state),
-        _number(row, "worst"),
-        _number(row, "noise"),
-        unchanged=_truth(row, "unchanged"),
-    )
-
-
-def _branch(row: dict[str, Any]) -> Branch:
-    return Branch(
-        node=_text(row, "node"),
-        op=_text(row, "op"),
-        name=_text(row, "name"),
-        nodes=_count(row, "nodes") or 0,
-        taken=_truth(row, "taken"),
-        zero=None if row.get("zero") is None else _truth(row, "zero"),
-        unchanged=_truth(row, "unchanged"),
-        reachable=_truth(row, "reachable"),
-    )
+def _read(kind: type[_Part], data: Any, **values: Any) -> _Part:
+    """An object of a proof: ``values``, and its fields of types that JSON has."""
+    row = _mapping(data, kind.__name__)
+    for one in fields(kind):
+        reader = _READERS.get(str(one.type))
+        if reader is not None and one.name not in values:
+            values[one.name] = reader(row.get(one.name), one.name)
+    return kind(**values)
 
 
 def _mapping(data: Any, noun: str) -> dict[str, Any]:
@@ -309,34 +286,48 @@ def _list(row: dict[str, Any], key: str) -> list[Any]:
     return value
 
 
-def _text(row: dict[str, Any], key: str) -> str:
-    value = row.get(key)
+def _text(value: Any, key: str) -> str:
     if not isinstance(value, str):
         raise InvalidProofError(f"{key} must be text")
     return value[:_WORD_CHARACTERS]
 
 
-def _truth(row: dict[str, Any], key: str) -> bool:
-    value = row.get(key)
+def _state(value: Any, key: str) -> str:
+    if value not in get_args(State):
+        raise InvalidProofError(f"{key} must be one of {', '.join(get_args(State))}")
+    return str(value)
+
+
+def _truth(value: Any, key: str) -> bool:
     if not isinstance(value, bool):
         raise InvalidProofError(f"{key} must be true or false")
     return value
 
 
-def _count(row: dict[str, Any], key: str) -> int | None:
-    value = row.get(key)
+def _count(value: Any, key: str) -> int | None:
     if value is not None and (type(value) is not int or value < 0):
         raise InvalidProofError(f"{key} must be a whole number of at least 0")
     return value
 
 
-def _number(row: dict[str, Any], key: str) -> float | None:
-    value = row.get(key)
+def _number(value: Any, key: str) -> float | None:
     if value is None:
         return None
     if type(value) not in (int, float) or not math.isfinite(value):
         raise InvalidProofError(f"{key} must be a finite number")
     return float(value)
+
+
+# By the type of a field, what reads it.
+_READERS: dict[str, Callable[[Any, str], Any]] = {
+    "str": _text,
+    "State": _state,
+    "bool": _truth,
+    "bool | None": lambda value, key: None if value is None else _truth(value, key),
+    "int": lambda value, key: _count(value, key) or 0,
+    "int | None": _count,
+    "float | None": _number,
+}
 
 
 def _figure(value: float) -> str:

@@ -20,6 +20,7 @@ from registry.cards import licences, mentions, personal_data, resolution
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from hub.protocol.cards import Result
     from metadata.graphs.facts import (
         DatasetFacts,
         DatasetVersionFacts,
@@ -223,16 +224,9 @@ def describe_uses(graph: Graph, version: str, card: dict[str, Any], names: Names
         _use(graph, version, _USES["training_data"], {}, general, names)
 
 
-def dataset_of(result: dict[str, Any]) -> dict[str, Any]:
-    """The data set of a reported result as a mapping, also where it is a name alone."""
-    dataset = result.get("dataset")
-    return dataset if isinstance(dataset, dict) else {"name": dataset}
-
-
-def result_names(result: dict[str, Any]) -> list[str]:
+def result_names(result: Result) -> list[str]:
     """The names of the data set that a reported result is on: its id first, if it has one."""
-    names = (dataset_of(result).get(field) for field in ("type", "id", "name"))
-    return [_doi(name.strip()) for name in names if isinstance(name, str) and name.strip()]
+    return list(map(_doi, result.names))
 
 
 def _named(card: dict[str, Any]) -> Iterator[list[str]]:

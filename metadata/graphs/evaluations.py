@@ -10,18 +10,19 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hub.protocol import stored
+from hub.protocol.cards import results
 from hub.protocol.vocabularies import SHARES, metric_name
 from metadata.graphs import datasets, metrics
 from metadata.graphs.benchmarks import describe_figure
 from metadata.graphs.datasets import LONGEST_LIST
 from metadata.rdf.quads import count, decimal, foreign, link, moment, number, part, string, words
-from registry.cards import claims
 from registry.cards import metrics as reported_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from decimal import Decimal
 
+    from hub.protocol.cards import Card, Result
     from metadata.graphs.datasets import Names
     from metadata.graphs.facts import EvaluationFacts
     from metadata.rdf.graph import Graph
@@ -42,40 +43,37 @@ def describe_claims(
     graph: Graph, version: str, card: dict[str, Any], publisher: str, names: Names
 ) -> None:
     """Describe the results that a card reports, in `model-index` and in `eval_results`."""
-    for index, claim in enumerate(itertools.islice(claims.reported(card), LONGEST_LIST), start=1):
-        amount = number(claim.value)
-        if not claim.metric or amount is None:
+    for index, one in enumerate(itertools.islice(results(card), LONGEST_LIST), start=1):
+        amount = number(one.value)
+        if not one.metric or amount is None:
             continue
         node = f"{version}#eval-{index}"
-        value, reported_under = reported_metrics.scaled(claim.metric, amount, claim.unit)
-        is_alias = claim.metric.lower() != metric_name(claim.metric)
-        url = stored.mapping(claim.result.get("source")).get("url")
-        day = str(claim.result.get("date") or "")[:10]
-        _evaluation(graph, version, node, claim.metric, value, publisher)
-        _dataset(graph, version, node, claim.result, names)
+        unit = reported_metrics.unit_of(one.unit)
+        value, reported_under = reported_metrics.scaled(one.metric, amount, unit)
+        is_alias = one.metric.lower() != metric_name(one.metric)
+        day = one.date[:10]
+        _evaluation(graph, version, node, one.metric, value, publisher)
+        _dataset(graph, version, node, one, names)
         graph.state(
             node,
             {
                 "hub:reportedUnder": string(reported_under),
-                "dcterms:title": words(claim.metric) if is_alias else "",
-                "rdfs:seeAlso": link(foreign(str(url or ""))),
+                "dcterms:title": words(one.metric) if is_alias else "",
+                "rdfs:seeAlso": link(foreign(one.url)),
                 "dcterms:date": string(day) if _DAY.fullmatch(day) else "",
             },
         )
 
 
-def reported(card: dict[str, Any]) -> Iterator[Reported]:
+def reported(card: Card) -> Iterator[Reported]:
     """The shares that a card reports on data that it names; more is better with each of them."""
-    for claim in itertools.islice(claims.reported(card), LONGEST_LIST):
-        metric, value = metric_name(claim.metric), number(claim.value)
-        dataset = datasets.dataset_of(claim.result)
-        names = (dataset.get(key) for key in ("type", "id", "name"))
-        name = next((one for one in names if isinstance(one, str)), "").strip()
-        if metric not in SHARES or value is None or not name:
+    for one in card.results[:LONGEST_LIST]:
+        metric, value = metric_name(one.metric), number(one.value)
+        if metric not in SHARES or value is None or not one.names:
             continue
-        share = float(reported_metrics.scaled(metric, value, claim.unit)[0])
+        share = float(reported_metrics.scaled(metric, value, reported_metrics.unit_of(one.unit))[0])
         if 0 <= share <= 1:
-            yield Reported(metric, name, stored.text(dataset.get("split")).strip(), share)
+            yield Reported(metric, one.names[0], one.dataset.split, share)
 
 
 def describe_measured(graph: Graph, version: str, subject: str, of: EvaluationFacts) -> None:
@@ -139,7 +137,7 @@ def _evaluation(
     )
 
 
-def _dataset(graph: Graph, version: str, node: str, result: dict[str, Any], names: Names) -> None:
+def _dataset(graph: Graph, version: str, node: str, result: Result, names: Names) -> None:
     """State on which data a result is."""
     dataset_names = datasets.result_names(result)
     iri = names.iri(*dataset_names)
@@ -147,4 +145,4 @@ def _dataset(graph: Graph, version: str, node: str, result: dict[str, Any], name
         names.describe(graph, *dataset_names)
     graph.add(node, "fair4ml:evaluationDataset", link(iri))
     graph.add(version, "fair4ml:evaluatedOn", link(iri))
-    graph.add(node, "hub:split", string(datasets.dataset_of(result).get("split")))
+    graph.add(node, "hub:split", string(result.dataset.split))

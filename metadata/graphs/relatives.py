@@ -10,15 +10,15 @@ end.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from django.conf import settings
 from django.db.models import Q, Subquery
 from django.db.models.functions import Lower
 
-from hub.protocol import problems, refs, stored
-from metadata.graphs.card_statements import texts
+from hub.protocol import problems, refs
+from hub.protocol.cards import Card
 from metadata.rdf import quads
 from registry.cards import mentions, resolution
 from registry.models import Mention, NameConfirmation, RegisteredModel, RetiredName, Version
@@ -62,7 +62,7 @@ class Relative:
     named: str
     version: Version | None = None
     address: str = ""
-    card: dict[str, Any] = field(default_factory=dict)
+    card: Card = field(default_factory=Card)
     again: bool = False
     others: int = 0
     relatives: list[Relative] = field(default_factory=list)
@@ -85,7 +85,7 @@ def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
         named = [
             (place, young, text.strip())
             for place, young in level
-            for text in texts(stored.mapping(young.card).get("base_model"))[:BASES]
+            for text in young.typed_card.base_models[:BASES]
         ]
         if named and (step == depth or count + len(named) > MOST):
             side.cut = True
@@ -97,7 +97,7 @@ def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
         level = []
         for (place, young, text), base in zip(named, _bases(actor, names), strict=True):
             address = "" if base else _elsewhere(text, young, undecided)
-            one = Relative(text, base, address, card=stored.mapping(young.card))
+            one = Relative(text, base, address, card=young.typed_card)
             place.append(one)
             count += 1
             if base is not None:
@@ -124,7 +124,7 @@ def descendants(actor: Actor, version: Version, *, depth: int = DOWN) -> Descent
                     break
                 new = [one for one in group if one.pk not in visited]
                 first = (new or group)[0]
-                card, others = stored.mapping(first.card), len(group) - 1
+                card, others = first.typed_card, len(group) - 1
                 one = Relative(first.ref, first, card=card, again=not new, others=others)
                 place.append(one)
                 count += 1
@@ -293,7 +293,7 @@ def _children(actor: Actor, parents: list[Version]) -> tuple[list[_Child], bool]
     targets = [
         (child, target)
         for child in young[:_MENTIONS]
-        for text in texts(stored.mapping(child.card).get("base_model"))[:BASES]
+        for text in child.typed_card.base_models[:BASES]
         if (target := _target(text.strip())) is not None
     ]
     # What else a name was confirmed to mean goes before the model that has the name.

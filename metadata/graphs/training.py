@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems, refs, stored
-from hub.protocol.cards import Emissions
-from metadata.graphs.card_statements import LONGEST_LIST, texts
+from hub.protocol.cards import Card
+from metadata.graphs.card_statements import LONGEST_LIST
 from metadata.rdf.quads import decimal, foreign, link, number, part, string, truth, whole, words
 from registry.cards import emissions, mentions, resolution
 
@@ -38,7 +37,7 @@ _KINDS = {
 
 def describe(graph: Graph, version: str, of: VersionFacts) -> None:
     """Describe the step that made a version, as far as its file and its card say."""
-    step, card = f"{version}#generation", of.card
+    step, card = f"{version}#generation", Card.read(of.card)
     graph.add(version, "prov:wasGeneratedBy", link(step))
     graph.type(step, "prov:Activity", "mls:Run", *filter(None, [generation(card)]))
     producer = of.variants[0].facts.producer if of.variants else None
@@ -47,31 +46,27 @@ def describe(graph: Graph, version: str, of: VersionFacts) -> None:
         graph.add(step, "prov:wasAssociatedWith", link(tool))
         facts = {"foaf:name": string(producer.name), "dcat:version": string(producer.version)}
         graph.describe(tool, "prov:SoftwareAgent foaf:Agent", facts)
-    _lineage(graph, version, step, of)
-    _settings(graph, version, step, card.get("hyperparameters"))
-    used = stored.mapping(card.get("co2_eq_emissions")).get("hardware_used")
-    hardware = dict.fromkeys([*texts(card.get("hardware")), *texts(used)])
-    for index, text in enumerate(hardware, start=1):
+    _lineage(graph, version, step, of, card)
+    _settings(graph, version, step, of.card.get("hyperparameters"))
+    for index, text in enumerate(card.hardware, start=1):
         node = f"{version}#hardware-{index}"
         graph.add(step, "it6:hasHardware", link(node))
         graph.describe(node, "it6:Hardware", {"dcterms:title": words(text)})
     _impact(graph, version, step, card, graph.places.agent(of.namespace))
 
 
-def generation(card: dict[str, Any]) -> str:
+def generation(card: Card) -> str:
     """The class of the step that a card says made the model; empty where it says nothing."""
-    relation = str(card.get("base_model_relation", "")).strip().lower()
-    kind = stored.mapping(card.get("co2_eq_emissions")).get("training_type", "")
-    return _RELATIONS.get(relation) or _KINDS.get(str(kind).strip().lower(), "")
+    return _RELATIONS.get(card.relation) or _KINDS.get(card.training_type.lower(), "")
 
 
-def _lineage(graph: Graph, version: str, step: str, of: VersionFacts) -> None:
+def _lineage(graph: Graph, version: str, step: str, of: VersionFacts, card: Card) -> None:
     """What the card names as base; a name without a number keeps standing beside what it means.
 
     It is a version of this hub where the hub knows which is meant, else a model of Hugging Face.
     """
     bases = {base.named: base for base in of.bases}
-    for name in texts(of.card.get("base_model")):
+    for name in card.base_models:
         iri = foreign(name) or _version_named(graph.places, name)
         if not iri:
             graph.add(version, "dc:source", string(name))
@@ -85,7 +80,7 @@ def _lineage(graph: Graph, version: str, step: str, of: VersionFacts) -> None:
             continue
         graph.add(version, "prov:wasDerivedFrom", link(iri))
         graph.add(step, "prov:used", link(iri))
-        if generation(of.card) == _FINETUNING:
+        if generation(card) == _FINETUNING:
             graph.add(version, "it6:fineTunedFrom fair4ml:fineTunedFrom", link(iri))
 
 
@@ -131,28 +126,18 @@ def _literal(value: Any) -> str:
     return string(value)
 
 
-def _impact(graph: Graph, version: str, step: str, card: dict[str, Any], publisher: str) -> None:
+def _impact(graph: Graph, version: str, step: str, card: Card, publisher: str) -> None:
     """Emissions and energy: Hugging Face cards have grams, the graph kilograms; energy in kWh.
 
     They are the publisher's claims, also where the card says that they were measured.
     """
-    carbon, energy = card.get("co2_eq_emissions"), card.get("energy")
-    carbon = carbon if isinstance(carbon, dict) else {"emissions": carbon}
-    energy = energy if isinstance(energy, dict) else {"kwh": energy}
-    kilograms = _amount(carbon.get("emissions"), Decimal(1000))
-    kwh = _amount(energy.get("kwh"))
-    if kwh is None:
-        kwh = _amount(carbon.get("energy_consumed"))
-    methods = [
-        *texts(card.get("carbon_method")),
-        *texts(carbon.get("source")),
-        *texts(energy.get("method")),
-    ]
-    location = texts(carbon.get("geographical_location")) or texts(energy.get("location"))
-    for text in location[:1]:
+    grams, kwh = number(card.emissions.grams), number(card.energy.kwh)
+    kilograms = None if grams is None else grams / 1000
+    methods = (*card.emissions.methods, *card.energy.methods)
+    if card.location:
         place = f"{version}#place"
         graph.add(step, "dcterms:spatial", link(place))
-        graph.describe(place, "dcterms:Location", {"rdfs:label": words(text)})
+        graph.describe(place, "dcterms:Location", {"rdfs:label": words(card.location)})
     if kilograms is None and kwh is None and not methods:
         return
     impact = f"{version}#impact"
@@ -168,12 +153,7 @@ def _impact(graph: Graph, version: str, step: str, card: dict[str, Any], publish
         },
     )
     if kilograms is not None:
-        graph.add(impact, "hub:figureKind", string(emissions.kind_of(Emissions.read(card))))
+        graph.add(impact, "hub:figureKind", string(emissions.kind_of(card.emissions)))
         graph.add(version, "hub:trainingCO2eKg", decimal(kilograms))
         alias = string(f"{kilograms.normalize():f} kg CO2e")
         graph.add(version, "fair4ml:hasCO2eEmissions", alias)
-
-
-def _amount(value: Any, divisor: Decimal = Decimal(1)) -> Decimal | None:
-    amount = number(value)
-    return None if amount is None or amount < 0 else amount / divisor

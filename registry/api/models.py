@@ -63,21 +63,23 @@ def _facets(actor: Actor, query: Query, groups: list[str]) -> dict[str, Any]:
     return {"facets": data, "facets_capped": facets.capped}
 
 
-def _read(request: Request) -> tuple[dict[str, Any], wording.Reading | None]:
-    """What a list is asked for, and how its text was read where that was asked for."""
-    query = request.query_params
-    lists = {key: query.getlist(key) for key in (*LISTS, *MEASURED, "facets")}
-    plain = {key: query[key] for key in ("q", "sort", "understand", *PLAIN) if key in query}
+def _read(request: Request) -> tuple[Query, list[str], wording.Reading | None]:
+    """The query of a list, its facets, and how its text was read where that was asked for."""
+    values, reading = request.query_params, None
+    lists = {key: values.getlist(key) for key in (*LISTS, *MEASURED, "facets")}
+    plain = {key: values[key] for key in ("q", "sort", "understand", *PLAIN) if key in values}
     data = parse(queries.ModelsQuery, plain | lists)
-    if not data["understand"]:
-        return data, None
-    devices = speeds.names(speeds.offers(request.user))
-    reading = wording.read(data["q"], devices=devices)
-    if not reading.parts:
-        return data, reading
-    merged = reading.beside({key: query.getlist(key) for key in (*lists, *plain)})
-    fields = {key: row if key in lists else row[0] for key, row in merged.items() if row}
-    return parse(queries.ModelsQuery, fields), reading
+    if data["understand"]:
+        devices = speeds.names(speeds.offers(request.user))
+        reading = wording.read(data["q"], devices=devices)
+        if reading.parts:
+            merged = reading.beside({key: values.getlist(key) for key in (*lists, *plain)})
+            fields = {key: row if key in lists else row[0] for key, row in merged.items() if row}
+            data = parse(queries.ModelsQuery, fields)
+    choices = {key: data[key] for key in PLAIN} | {key: tuple(data[key]) for key in LISTS}
+    limits = accuracies.limits(*(data[key] for key in MEASURED))
+    query = Query(text=data["q"], accuracy=limits, **choices)
+    return replace(query, sort=data.get("sort") or query.default_sort), data["facets"], reading
 
 
 class ModelList(APIView):
@@ -116,12 +118,7 @@ class ModelList(APIView):
         its own input; that is no ranking (see /benchmarks). Models without a result there may have
         a prediction. If constraints are given, `fits` has each model's value for them.
         """
-        data, reading = _read(request)
-        choices: dict[str, Any] = {key: data[key] for key in PLAIN}
-        choices |= {key: tuple(data[key]) for key in LISTS}
-        choices["accuracy"] = accuracies.limits(*(data[key] for key in MEASURED))
-        query = Query(text=data["q"], **choices)
-        query = replace(query, sort=data.get("sort") or query.default_sort)
+        query, groups, reading = _read(request)
         timed = query.sort == search.FASTEST or query.max_p50 is not None or any(query.setup)
         if timed:
             offers = speeds.offers(request.user)
@@ -142,7 +139,7 @@ class ModelList(APIView):
             count_capped=page.capped,
             **({"setup": query.setup._asdict() if query.device else None} if timed else {}),
             **({"understood": questions.UnderstoodOutput(reading).data} if reading else {}),
-            **_facets(request.user, query, data["facets"]),
+            **_facets(request.user, query, groups),
         )
 
     @extend_schema(

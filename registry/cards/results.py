@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.cards import Card
 from registry.cards import metrics, values
 from registry.cards.values import anything, date, iri, list_of, mapping, one_of, text, word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from registry.cards.findings import Notes
     from registry.cards.values import Check
 
@@ -54,44 +53,22 @@ def metric_value(notes: Notes, pointer: str, value: Any, name: str, unit: str = 
 
 def scales(notes: Notes, front: dict[str, Any]) -> None:
     """Note shares that may be meant in per cent, since the same card has others in per cent."""
-    rows = list(_shares(front))
+    rows = [
+        (one.pointer, one.value, metrics.unit_of(one.unit))
+        for one in Card.read(front).results
+        if isinstance(one.value, int | float) and metrics.scale_of(one.metric) != "number"
+    ]
     percent = [value for _, value, unit in rows if unit == "percent" or (not unit and value > 1)]
     if not percent:
         return
     for pointer, value, unit in rows:
         if not unit and 0 < value <= 1:
             notes.warn(
-                pointer,
+                f"{pointer}/value",
                 f"{value:g} is interpreted as a fraction, but {percent[0]:g} in this card as a "
                 "percentage.",
                 "Write unit: fraction or unit: percent beside each value.",
             )
-
-
-def _shares(front: dict[str, Any]) -> Iterator[tuple[str, float, str]]:
-    """Pointer, value and unit of each share or rate that a card reports as a number."""
-    for pointer, metric, name in _reported(front):
-        value = metric.get("value")
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            continue
-        if metrics.scale_of(name) != "number":
-            yield f"{pointer}/value", value, metrics.unit_of(metric.get("unit"))
-
-
-def _reported(front: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Pointer and mapping of each reported value, with the name of its metric."""
-    for model_at, model in _mappings(front.get("model-index")):
-        for result_at, result in _mappings(model.get("results")):
-            for at, metric in _mappings(result.get("metrics")):
-                pointer = f"/model-index/{model_at}/results/{result_at}/metrics/{at}"
-                yield pointer, metric, str(metric.get("type") or metric.get("name") or "")
-    for at, result in _mappings(front.get("eval_results")):
-        yield f"/eval_results/{at}", result, str(result.get("metric") or "")
-
-
-def _mappings(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-    rows = enumerate(value) if isinstance(value, list) else ()
-    return ((at, row) for at, row in rows if isinstance(row, dict))
 
 
 def _measured(notes: Notes, pointer: str, value: Any) -> None:

@@ -7,11 +7,10 @@ Files that git-LFS keeps are named by SHA-256; others by git's blob id, and are 
 from __future__ import annotations
 
 import hashlib
-import re
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
-from hub.protocol import digests, manifests, problems, refs
+from hub.protocol import huggingface, manifests, problems, stored
 from hub.protocol.mirrors import (
     LONGEST_MESSAGE,
     MOST_FILES,
@@ -24,18 +23,18 @@ from hub.protocol.mirrors import (
 from registry.mirrors.sources import MOST_MODELS, Released
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    from hub.protocol.huggingface import Entry
     from hub.protocol.mirrors import Statement
     from registry.mirrors.outgoing import Client, Stream
+
+_T = TypeVar("_T")
 
 MOST_TAGS = 50
 # Larger files belong into git-LFS, also at the source.
 MOST_REGULAR_BYTES = 16 << 20
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-_REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
-_NEXT = re.compile(r"<([^>]*)>\s*;[^,]*\brel=\"?next\"?")
 
 
 class HuggingFaceSource:
@@ -51,19 +50,20 @@ class HuggingFaceSource:
             return
         query = {"author": selector} if scope == "namespace" else {"search": selector}
         for row in self._items("/api/models", {**query, "limit": 100}, MOST_MODELS):
-            if _REPO.fullmatch(name := str(row.get("id", ""))):
+            name = stored.text(row.get("id"))
+            if "/" in name and huggingface.REPO.fullmatch(name):
                 yield name
 
     def model(self, ref: str) -> ModelRecord:
         """A model with its tags."""
-        info = self._info(ref)
+        model = self._model(ref)
         names = [NameRecord(name, "tag", 0, commit) for name, commit in self._tags(ref).items()]
-        is_open = not (info.get("private") or info.get("gated"))
+        is_open = not (model.is_private or model.is_gated)
         return ModelRecord(ref, is_open=is_open, names=tuple(names))
 
     def versions(self, ref: str) -> list[Released]:
         """The commits that tags name, then the head of `main`."""
-        head = self._commit(self._info(ref))
+        head = self._model(ref).commit
         commits = dict.fromkeys([*self._tags(ref).values(), head])
         commits[head] = commits.pop(head)
         return [Released(0, "published", "", commit, "") for commit in commits]
@@ -73,14 +73,13 @@ class HuggingFaceSource:
         commit = released.commit_id
         path = f"/api/models/{quote(ref)}/tree/{commit}"
         rows = self._items(path, {"recursive": "true"}, MOST_FILES + 1)
-        entries = [row for row in rows if row.get("type") == "file"]
-        paths = [str(row.get("path", "")) for row in entries]
-        if not any(one.endswith(".onnx") for one in paths):
+        entries = self._read(huggingface.entries, rows)
+        if not any(one.path.endswith(".onnx") for one in entries):
             raise problems.ModelMissing(f"{ref} has no .onnx file at {commit[:12]}.")
         files = tuple(
-            self._file(ref, commit, row)
-            for row, name in zip(entries, paths, strict=True)
-            if not any(part.startswith(".") for part in name.split("/"))
+            self._file(ref, commit, one)
+            for one in entries
+            if not any(part.startswith(".") for part in one.path.split("/"))
         )
         title, date = self._head(ref, commit)
         return VersionRecord(
@@ -107,17 +106,10 @@ class HuggingFaceSource:
         """The bytes of a file at the commit."""
         return self._client.open(self._resolve(ref, record.commit_id, file.path), offset)
 
-    def _file(self, ref: str, commit: str, row: dict[str, Any]) -> FileRecord:
-        path = refs.check_path(str(row.get("path", "")))
-        lfs = row.get("lfs")
-        size = lfs.get("size") if isinstance(lfs, dict) else row.get("size")
-        if type(size) is not int or size < 0:
-            raise self._strange(f"{path} has no size")
-        if isinstance(lfs, dict):
-            name = str(lfs.get("oid", "")).removeprefix(digests.PREFIX)
-            if not digests.is_hex(name):
-                raise self._strange(f"{path} has no digest")
-            return FileRecord(path, size, name)
+    def _file(self, ref: str, commit: str, entry: Entry) -> FileRecord:
+        path, size = entry.path, entry.size
+        if entry.sha256 is not None:
+            return FileRecord(path, size, entry.sha256)
         if size > MOST_REGULAR_BYTES:
             raise problems.TooLarge(
                 f"{path} has {size:,} bytes and is not stored with Git LFS at the source; such "
@@ -131,68 +123,53 @@ class HuggingFaceSource:
                 count += len(block)
                 sha256.update(block)
                 git.update(block)
-        if count != size or git.hexdigest() != row.get("oid"):
+        if count != size or git.hexdigest() != entry.oid:
             raise problems.DigestMismatch(f"{path} does not match the commit {commit[:12]}.")
         return FileRecord(path, size, sha256.hexdigest())
 
     def _resolve(self, ref: str, commit: str, path: str) -> str:
         return f"/{quote(ref)}/resolve/{commit}/{quote(path)}"
 
-    def _info(self, ref: str) -> dict[str, Any]:
+    def _model(self, ref: str) -> huggingface.Model:
         content = self._client.get(f"/api/models/{quote(ref)}").content
-        if not isinstance(content, dict):
-            raise self._strange("a model is no object")
-        return content
-
-    def _commit(self, info: dict[str, Any]) -> str:
-        commit = str(info.get("sha", ""))
-        if not _COMMIT.fullmatch(commit):
-            raise self._strange("a model has no commit")
-        return commit
+        return self._read(lambda answer: huggingface.Model.read(answer, ref), content)
 
     def _tags(self, ref: str) -> dict[str, str]:
         """The tags of a model and their commits."""
         content = self._client.get(f"/api/models/{quote(ref)}/refs").content
-        rows = content.get("tags") if isinstance(content, dict) else None
         tags = {}
-        for row in (rows if isinstance(rows, list) else [])[:MOST_TAGS]:
-            name, commit = (
-                (row.get("name"), row.get("targetCommit")) if isinstance(row, dict) else ("", "")
-            )
-            if isinstance(name, str) and name == clean(name) and _COMMIT.fullmatch(str(commit)):
-                tags[name] = str(commit)
+        for row in stored.rows(stored.mapping(content).get("tags"))[:MOST_TAGS]:
+            name, commit = stored.text(row.get("name")), stored.text(row.get("targetCommit"))
+            if name == clean(name) and huggingface.COMMIT.fullmatch(commit):
+                tags[name] = commit
         return tags
 
     def _head(self, ref: str, commit: str) -> tuple[str, str]:
         """The title and date of a commit; not every server has a history."""
         try:
             path = f"/api/models/{quote(ref)}/commits/{commit}"
-            rows = self._client.get(path, {"limit": 1, "p": 0}).content
+            return huggingface.head(self._client.get(path, {"limit": 1, "p": 0}).content, commit)
         except problems.Problem:
             return "", ""
-        first = rows[0] if isinstance(rows, list) and rows else None
-        if not isinstance(first, dict) or first.get("id") != commit:
-            return "", ""
-        return tuple(  # type: ignore[return-value]
-            "".join(letter for letter in str(first.get(name) or "") if letter.isprintable())
-            for name in ("title", "date")
-        )
 
-    def _items(self, path: str, query: dict[str, Any], most: int) -> list[dict[str, Any]]:
+    def _items(self, path: str, query: Mapping[str, str | int], most: int) -> list[dict[str, Any]]:
         """The items of a list, going on where `Link` says, on this server."""
         rows: list[dict[str, Any]] = []
         while len(rows) < most:
             answer = self._client.get(path, query)
-            page = answer.content
-            if not isinstance(page, list) or not all(isinstance(row, dict) for row in page):
-                raise self._strange("a list is none")
+            page = self._read(huggingface.items, answer.content)
             rows += page
-            following = _NEXT.search(answer.headers.get("Link", ""))
-            further = dict(parse_qsl(urlsplit(following[1]).query)) if following else query
-            if not page or further == query:
+            further = huggingface.following(answer.headers.get("Link", ""))
+            if not page or further is None or further == query:
                 break
             query = further
         return rows[:most]
+
+    def _read(self, reader: Callable[[Any], _T], answer: Any) -> _T:
+        try:
+            return reader(answer)
+        except huggingface.MalformedError as error:
+            raise self._strange(str(error)) from None
 
     def _strange(self, what: str) -> problems.Unreachable:
         return problems.Unreachable(

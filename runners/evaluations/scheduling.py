@@ -59,14 +59,14 @@ class ResolvedClaim:
 
 def resolved(version: Version) -> list[ResolvedClaim]:
     """What a version's card claims, with what each claim means here."""
-    card_claims = claims.of(version.card)
+    card_claims = claims.of(version.typed_card)
     newest = _newest(version, card_claims)
     return [_resolve(claim, newest) for claim in card_claims]
 
 
 def targets(version: Version) -> list[Target]:
     """The splits that a version is evaluated on without being asked, each once."""
-    tried = claims.evaluated_on(version.card)
+    tried = claims.evaluated_on(version.typed_card)
     newest = _newest(version, tried)
     rows = [row for row in resolved(version) if not row.reason]
     rows += [row for claim in tried if not (row := _resolve(claim, newest)).reason]

@@ -240,8 +240,7 @@ def _take_schema(job: Job) -> None:
     findings = [one.to_json() for one in report.findings]
     if job.state == Job.State.SUCCEEDED:
         try:
-            facts, outputs = _schema(report)
-            trainings.take_schema(training=training, facts=facts, outputs=outputs)
+            trainings.take_schema(training=training, schema=_schema(report))
         except (KeyError, TypeError, ValueError) as error:
             findings.append(_finding(f"The worker's response cannot be read: {error!r}."))
         else:
@@ -251,19 +250,16 @@ def _take_schema(job: Job) -> None:
     trainings.refuse_schema(training=training, findings=findings)
 
 
-def _schema(report: Report) -> tuple[dict[str, Any], dict[str, str]]:
+def _schema(report: Report) -> trainings.Schema:
     """A report's schema, its digest made anew; raises KeyError, TypeError, ValueError."""
     facts = report.facts
     parts = [federated.Part.from_json(row) for row in facts["tensors"]]
     if federated.layout_digest(parts) != facts["layout_digest"]:
         raise ValueError("the layout has another digest")
     files = report.files
-    fields = {
-        "layout": [part.to_json() for part in parts],
-        "layout_sha256": facts["layout_digest"],
-        "graph_sha256": facts["graph_digest"],
-    }
-    return fields, {"skeleton": files[federated.MODEL], "weights": files[federated.WEIGHTS]}
+    return trainings.Schema(
+        parts, facts["graph_digest"], files[federated.MODEL], files[federated.WEIGHTS]
+    )
 
 
 def _finding(message: str) -> dict[str, str]:

@@ -15,7 +15,6 @@ from django.db.models import prefetch_related_objects
 
 from frontend.parts.svg import charts, latency_strips
 from frontend.presenters import version_head
-from hub.protocol import stored
 from hub.protocol.vocabularies import METRICS
 from metadata.graphs import evaluations
 
@@ -71,7 +70,7 @@ def of(items: Sequence[Standing], chosen_name: str, parameters: dict[str, str]) 
     values = {
         (item.row.pk, Axis(one.metric, one.dataset, one.split)): one.value
         for item in _main(items)
-        for one in evaluations.reported(stored.mapping(item.row.variant.version.card))
+        for one in evaluations.reported(item.row.variant.version.typed_card)
     }
     counts = Counter(axis for _, axis in values)
     if max(counts.values(), default=0) < _LEAST_MODELS:

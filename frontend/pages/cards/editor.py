@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from frontend.pages.cards import changes, fields, forms
 from frontend.parts import labels
 from hub.protocol import problems
-from hub.protocol.cards import dataset_rows
+from hub.protocol.cards import Card
 from hub.protocol.facts import Facts
 from hub.protocol.vocabularies import LICENCES, REPORTED_METRICS, TASKS
 from registry.cards import (
@@ -208,11 +208,9 @@ def _offers(front: dict[str, Any], reading: facts.Reading) -> list[Offer]:
 
 
 def _named(front: dict[str, Any]) -> list[str]:
-    lists = ("training_data", "validated_on", "tested_on", "datasets")
-    rows = [row for name in lists for row in dataset_rows(front.get(name))]
-    names = (row.get("iri") or row.get("name") for row in rows)
-    unique = dict.fromkeys(name for name in names if isinstance(name, str) and name.strip())
-    return list(unique)[:50]
+    card = Card.read(front)
+    rows = (*card.training_data, *card.validated_on, *card.tested_on, *card.datasets)
+    return list(dict.fromkeys(filter(None, (one.iri or one.name for one in rows))))[:50]
 
 
 def _choices() -> dict[str, Any]:

@@ -13,6 +13,7 @@ from hub.protocol import federated, privacy
 from hub.protocol.training_rules import FEDAVG, PARAMETERS, RULES, Rules
 from registry.federated.models import Training
 from registry.federated.models.fleets import NAME
+from registry.federated.schedule import Schedule
 from registry.federated.services.participants import LONGEST_DAYS, MOST_USES
 from registry.federated.services.trainings import LONGEST_PATTERN, MOST_PATTERNS
 
@@ -213,13 +214,12 @@ class TrainingForm(forms.Form):
         }[self.cleaned_data["trained"]]
 
     @property
-    def rules(self) -> dict[str, Any]:
-        """The rules, without what was left empty."""
-        return {
-            "rule": self.cleaned_data["rule"],
-            "parameters": self._filled(_PARAMETER_WORDS),
-            **self._filled(_RULE_FIELDS),
-        }
+    def rules(self) -> Rules:
+        """The rules, with defaults for what was left empty; raises InvalidRequest."""
+        rule, parameters = self.cleaned_data["rule"], self._filled(_PARAMETER_WORDS)
+        return Rules.from_json(
+            {"rule": rule, "parameters": parameters, **self._filled(_RULE_FIELDS)}
+        )
 
     @property
     def parameters(self) -> list[forms.BoundField]:
@@ -231,8 +231,9 @@ class TrainingForm(forms.Form):
         return {name: value for name, value in values.items() if value is not None}
 
     @property
-    def schedule(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in _SCHEDULE_FIELDS}
+    def schedule(self) -> Schedule:
+        """The schedule; raises InvalidRequest."""
+        return Schedule.from_json({name: self.cleaned_data[name] for name in _SCHEDULE_FIELDS})
 
     @property
     def release(self) -> dict[str, Any]:

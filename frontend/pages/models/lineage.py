@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from frontend.parts import labels as words
@@ -14,6 +14,7 @@ from hub.protocol import stored
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from hub.protocol.cards import Card
     from metadata.graphs.relatives import Relative
     from registry.models import Version
 
@@ -65,15 +66,11 @@ class Line:
     lines: list[Line] = field(default_factory=list)
 
 
-def relation(card: dict[str, Any]) -> str:
+def relation(card: Card) -> str:
     """What a card says was done to what it is based on; derived where it says nothing known."""
-    declared = card.get("base_model_relation")
-    word = declared.strip().lower() if isinstance(declared, str) else ""
-    if word:
-        word_of = _RELATIONS.get(word)
-        return word_of or f"derived (“{diagrams.cut(word, 40)}”)"
-    trained = stored.mapping(card.get("co2_eq_emissions")).get("training_type")
-    training = _RELATIONS.get(str(trained).strip().lower(), "")
+    if word := card.relation:
+        return _RELATIONS.get(word) or f"derived (“{diagrams.cut(word, 40)}”)"
+    training = _RELATIONS.get(card.training_type.lower(), "")
     return training if training == "fine-tuned" else "derived"
 
 

@@ -13,7 +13,6 @@ from frontend.parts import labels
 from frontend.presenters import carbon as facts
 from frontend.presenters import declarations, statements
 from frontend.presenters.version_page import context, of_whole_version
-from hub.protocol import stored
 from metadata.graphs import relatives
 from metadata.graphs import selectors as graph_selectors
 from metadata.store import negotiation
@@ -100,7 +99,7 @@ def carbon(request: HttpRequest, version: Version) -> HttpResponse:
         "models/carbon.html",
         {
             **shown,
-            "training": facts.training(stored.mapping(version.card)),
+            "training": facts.training(version.typed_card),
             "inference": facts.inference(measurement),
             "measurement": measurement,
             "comparison": facts.comparison(version, others),

@@ -19,8 +19,7 @@ from frontend.pages.query.results import short
 from frontend.parts import labels as words
 from frontend.parts.svg import diagrams as drawing
 from hub.protocol import stored
-from hub.protocol.cards import dataset_rows
-from metadata.graphs.card_statements import texts
+from hub.protocol.cards import Card
 from metadata.graphs.training import generation
 from metadata.rdf import quads
 from metadata.rdf.iris import Places
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
 SENTENCES = 60
 _ENTRIES = 12
+_LOOKED_AT = 10 * _ENTRIES
 _CLIPPED = 200
 TURTLE_LINES = 40
 _UNSIGNED = (
@@ -93,6 +93,7 @@ class _Teller:
         self, of: VersionFacts, bases: Sequence[Relative], nquads: str, *, asks: bool
     ) -> None:
         self.of = of
+        self.card = Card.read(of.card)
         self.bases = bases
         self.places = Places(settings.HUB_PUBLIC_URL)
         self.version = self.places.version(of.namespace, of.name, of.number)
@@ -159,8 +160,7 @@ def _beginning(teller: _Teller) -> Iterator[Sentence]:
             ["Follows ", Part(f"version {of.previous}", url), " of the same model."],
             "", f"{DCAT}previousVersion",
         )  # fmt: skip
-    people = [name for name, _ in _references(of.card.get("creators")) if name]
-    if people:
+    if people := teller.card.creators:
         yield teller.sentence(
             "declared", ["Created by ", _row(people), "."], "", f"{DCTERMS}creator"
         )
@@ -201,7 +201,7 @@ def _making(teller: _Teller) -> Iterator[Sentence]:
 
 def _learning(teller: _Teller) -> Iterator[Sentence]:
     of, step = teller.of, teller.generation
-    data = trained_on(of)
+    data = trained_on(teller)
     if data:
         parts: list[str | Part] = ["Trained on "]
         for index, one in enumerate(data[:_ENTRIES]):
@@ -220,9 +220,7 @@ def _learning(teller: _Teller) -> Iterator[Sentence]:
         yield teller.sentence(
             "declared", ["Hyperparameters: ", _row(rows), "."], step, f"{MLS}hasInput"
         )
-    hardware = stored.mapping(of.card.get("co2_eq_emissions")).get("hardware_used")
-    machines = list(dict.fromkeys([*texts(of.card.get("hardware")), *texts(hardware)]))
-    if machines:
+    if machines := teller.card.hardware:
         yield teller.sentence(
             "declared", ["Trained on hardware: ", _row(machines), "."], step, f"{IT6}hasHardware"
         )
@@ -284,13 +282,13 @@ def producer(of: VersionFacts) -> str:
     return _clip(str(tool)) if tool and tool.name else ""
 
 
-def trained_on(of: VersionFacts) -> list[Part]:
+def trained_on(teller: _Teller) -> list[Part]:
     """The data sets that a card says were learned from, linked to their entries or elsewhere."""
+    card, entries = teller.card, teller.of.entries
     parts: dict[str, Part] = {}
-    for field in ("datasets", "training_data"):
-        for name, iri in _references(of.card.get(field)):
-            if name or iri:
-                parts.setdefault(mentions.key(iri or name), _data(of.entries, name, iri))
+    for one in (*card.datasets[:_LOOKED_AT], *card.training_data[:_LOOKED_AT]):
+        if name := one.iri or one.url or one.name:
+            parts.setdefault(mentions.key(name), _data(entries, one.name, one.iri or one.url))
     return list(parts.values())
 
 
@@ -303,20 +301,12 @@ def _data(entries: Iterable[EntryFacts], name: str, iri: str) -> Part:
     return Part(_clip(name or iri), outside, outside=bool(outside))
 
 
-def _references(value: object) -> list[tuple[str, str]]:
-    """The name and the address of each data set or person that a field of a card lists."""
-    return [
-        (str(row.get("name") or "").strip(), str(row.get("iri") or row.get("url") or ""))
-        for row in dataset_rows(value)[: 10 * _ENTRIES]
-    ]
-
-
 def _agent(teller: _Teller, name: str) -> Part:
     return Part(name, urlsplit(teller.places.agent(name)).path)
 
 
 def _step(teller: _Teller) -> str:
-    return _STEPS.get(generation(teller.of.card).partition(":")[2], "")
+    return _STEPS.get(generation(teller.card).partition(":")[2], "")
 
 
 def _how(variant: VariantFacts) -> str:
@@ -379,7 +369,7 @@ def _drawn(teller: _Teller) -> str:
     sources = [
         (base.version.ref if base.version else base.named, "base model") for base in teller.bases
     ]
-    sources += [(part.words, "trained on") for part in trained_on(of)]
+    sources += [(part.words, "trained on") for part in trained_on(teller)]
     if tool := producer(of):
         sources.append((tool, "wrote the file"))
     step = _step(teller)

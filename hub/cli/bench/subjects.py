@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hub.client import api
+from hub.client.rest import answers
+from hub.client.rest.benchmarks import Challenge
 from hub.protocol import federated, problems
 from hub.protocol.signatures import benchmark_statement
 
@@ -80,13 +82,8 @@ def challenge(subject: Subject) -> dict[str, Any]:
             "Only models of a hub can be contributed to it. Give a reference instead of a file."
         )
     answer = api.default_hub().transport.request("POST", f"{subject.address}/challenges")
-    document = answer.json()
-    try:
-        return {"challenge": str(document["challenge"]), "seed": int(document["seed"])}
-    except (KeyError, TypeError, ValueError):
-        raise problems.Unreachable(
-            "The hub's challenge could not be read. Is the hub older than this client?"
-        ) from None
+    document = answers.read(Challenge, answer.json())
+    return {"challenge": document.challenge, "seed": document.seed}
 
 
 def contribute(subject: Subject, record: dict[str, Any], signer: Signer | None = None) -> str:

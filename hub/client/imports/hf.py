@@ -20,15 +20,18 @@ from hub.client import push as pushing
 from hub.client.imports.hf_source import Source
 from hub.client.local_files import CARD, LocalFile, select
 from hub.client.progress import Bar, say
+from hub.client.rest import answers
 from hub.counting import plural, size
 from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hub.client.cache import RemoteFile
     from hub.client.hub import Hub
-    from hub.client.imports.hf_source import Entry, Snapshot
+    from hub.client.imports.hf_source import Snapshot
+    from hub.client.rest.shared import File
+    from hub.protocol.huggingface import Entry
 
 DEFAULT_SOURCE = "https://huggingface.co"
 FIELD = "mirrored_from"
@@ -166,7 +169,7 @@ class Mirror:
         ]
         draft = push.open_draft(message=message, label="", resume=True, same_message=True)
         note = (
-            f"The draft {target.name}@{draft['number']} was kept. Run the same command again to "
+            f"The draft {target.name}@{draft.number} was kept. Run the same command again to "
             "continue it."
         )
         version = push.run(draft, local, card=text, publish=publish, note=note)
@@ -255,21 +258,22 @@ class Mirror:
         for row in candidates:
             place = f"{address}/{int(row['number'])}"
             version = self._hub.transport.get(place)
+            files_there = answers.read(pushing.Draft, version).files
             present = {
-                file["path"]: file["sha256"]
-                for file in version["files"]
-                if not file.get("derived") and file["path"] != CARD
+                file.path: file.sha256
+                for file in files_there
+                if not file.derived and file.path != CARD
             }
-            if present == expected and self._holds_card(version, card):
+            if present == expected and self._holds_card(files_there, card):
                 return version
         return None
 
-    def _holds_card(self, version: dict[str, Any], card: str) -> bool:
-        """Say whether a version has this card, but for the commit that it was mirrored from."""
-        readme = next((file for file in version["files"] if file["path"] == CARD), None)
+    def _holds_card(self, files: Iterable[File], card: str) -> bool:
+        """Say whether files have this card, but for the commit that it was mirrored from."""
+        readme = next((file for file in files if file.path == CARD), None)
         if readme is None:
             return False
-        with self._hub.transport.stream(readme["url"]) as stream:
+        with self._hub.transport.stream(readme.url) as stream:
             content = bytearray()
             while part := stream.read():
                 content += part

@@ -9,47 +9,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import quote, urlsplit
 
 from hub.client.cache import RemoteFile
 from hub.client.config import RETRY_SECONDS, Config
 from hub.client.download import read_small
 from hub.client.retries import Notices
 from hub.client.transport import Transport
-from hub.protocol import digests, problems, refs
+from hub.protocol import digests, huggingface, problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import urllib3
 
     from hub.client.cache import Cache
     from hub.client.transport import Body
+    from hub.protocol.huggingface import Entry
 
 LARGEST_REGULAR_BYTES = 64 << 20
 MOST_PAGES = 1_000
 THREADS = 4
-LONGEST_TITLE = 200
-
-_REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
-_NEXT = re.compile(r"<([^>]*)>\s*;[^,]*\brel=\"?next\"?")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A file of a commit: path, bytes, git's blob id, and its SHA-256 where git-LFS names it."""
-
-    path: str
-    size: int
-    oid: str
-    sha256: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +61,7 @@ class Source(Transport):
         cache: Path,
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
-        if not _REPO.fullmatch(repo):
+        if not huggingface.REPO.fullmatch(repo):
             raise problems.InvalidReference(
                 f"{repo[:120]!r} is not a model name. Write namespace/name."
             )
@@ -101,25 +85,23 @@ class Source(Transport):
         gated or disabled one, `NotAuthenticated` for a token that is refused, and `Unreachable`
         for a server that cannot be reached or does not speak the protocol.
         """
-        model = f"/api/models/{self.repo}"
-        info = self._object(f"{model}/revision/{quote(revision, safe='')}")
-        commit = str(info.get("sha"))
-        if not _COMMIT.fullmatch(commit):
-            raise self._strange("the revision has no commit id")
-        self.repo = str(info.get("id") or self.repo)
-        if not _REPO.fullmatch(self.repo):
-            raise self._strange("the model has no name")
-        model = f"/api/models/{self.repo}"
-        entries = self._pages(f"{model}/tree/{commit}", {"recursive": "true"})
-        title, date = self._head(model, commit)
+        address = f"/api/models/{self.repo}/revision/{quote(revision, safe='')}"
+        try:
+            model = huggingface.Model.read(self._ask(address)[0], self.repo)
+            self.repo = model.name
+            address = f"/api/models/{self.repo}"
+            entries = huggingface.entries(self._pages(f"{address}/tree/{model.commit}"))
+        except huggingface.MalformedError as error:
+            raise self._strange(str(error)) from None
+        title, date = self._head(address, model.commit)
         return Snapshot(
-            repo=self.repo,
-            commit=commit,
+            repo=model.name,
+            commit=model.commit,
             title=title,
-            date=date or _line(info.get("lastModified")),
-            is_private=bool(info.get("private")),
-            is_gated=bool(info.get("gated")),
-            entries=tuple(self._entry(item) for item in entries if item.get("type") == "file"),
+            date=date or model.modified,
+            is_private=model.is_private,
+            is_gated=model.is_gated,
+            entries=entries,
         )
 
     def bring_regular(
@@ -153,7 +135,7 @@ class Source(Transport):
     def _remembered(self, cache: Cache, snapshot: Snapshot, entry: Entry) -> RemoteFile | None:
         stored = cache.read_answer(self.config.url, ("git-blob", entry.oid))
         sha256 = str(stored.content.get("sha256")) if stored else ""
-        if not _SHA256.fullmatch(sha256) or cache.find(sha256, entry.size) is None:
+        if not digests.is_hex(sha256) or cache.find(sha256, entry.size) is None:
             return None
         return self.remote(snapshot, entry, sha256)
 
@@ -183,54 +165,24 @@ class Source(Transport):
             commits, _ = self._ask(f"{model}/commits/{commit}", {"limit": 1, "p": 0})
         except (problems.NotFound, problems.InvalidRequest, problems.MethodNotAllowed):
             return "", ""
-        first = commits[0] if isinstance(commits, list) and commits else {}
-        if not isinstance(first, dict) or first.get("id") != commit:
-            return "", ""
-        return _line(first.get("title"))[:LONGEST_TITLE], _line(first.get("date"))[:40]
+        return huggingface.head(commits, commit)
 
-    def _pages(self, address: str, query: dict[str, Any]) -> list[dict[str, Any]]:
-        """Every item of a list, going on where `Link` says (RFC 8288), on this server."""
+    def _pages(self, address: str) -> list[dict[str, Any]]:
+        """Every item of a tree, going on where `Link` says, on this server."""
         rows: list[dict[str, Any]] = []
+        query = {"recursive": "true"}
         for _ in range(MOST_PAGES):
-            items, link = self._ask(address, query)
-            if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-                raise self._strange("the file list is not a list")
-            rows += items
-            following = _NEXT.search(link)
-            if following is None:
+            content, link = self._ask(address, query)
+            rows += huggingface.items(content)
+            further = huggingface.following(link)
+            if further is None:
                 return rows
-            further = dict(parse_qsl(urlsplit(following[1]).query))
             if further == query:
                 break
             query = further
         raise self._strange("its file list does not end")
 
-    def _entry(self, item: dict[str, Any]) -> Entry:
-        lfs = item.get("lfs")
-        try:
-            size = int(lfs["size"] if lfs else item["size"])
-            entry = Entry(
-                path=refs.check_path(item["path"]),
-                size=size,
-                oid=str(item["oid"]),
-                sha256=str(lfs["oid"]).removeprefix(digests.PREFIX) if lfs else None,
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise self._strange(f"a file entry is incomplete ({error})") from None
-        is_named = (
-            _COMMIT.fullmatch(entry.oid) if lfs is None else _SHA256.fullmatch(entry.sha256 or "")
-        )
-        if not is_named or size < 0:
-            raise self._strange(f"{entry.path} has no digest")
-        return entry
-
-    def _object(self, address: str) -> dict[str, Any]:
-        document, _ = self._ask(address, None)
-        if not isinstance(document, dict):
-            raise self._strange("a model entry is not an object")
-        return document
-
-    def _ask(self, address: str, query: dict[str, Any] | None) -> tuple[Any, str]:
+    def _ask(self, address: str, query: Mapping[str, object] | None = None) -> tuple[Any, str]:
         answer = self.request("GET", address, query=query)
         try:
             return json.loads(answer.body), answer.headers.get("Link", "")
@@ -268,7 +220,8 @@ class Source(Transport):
         """What the server says, by the protocol's codes, with what to do about it."""
         answer = self._read(response, url)
         code = answer.headers.get("X-Error-Code", "")
-        words = _line(answer.headers.get("X-Error-Message")) or _line(_error(answer.body))
+        line = huggingface.line
+        words = line(answer.headers.get("X-Error-Message")) or line(_error(answer.body))
         message = f" Its message: {words[:300]}" if words else ""
         has_token = self.config.token is not None
         if code == "GatedRepo":
@@ -316,11 +269,3 @@ def _error(body: bytes) -> Any:
         return json.loads(body)["error"]
     except (ValueError, KeyError, TypeError):
         return ""
-
-
-def _line(text: Any) -> str:
-    """One line of printable text from what another server says."""
-    if not isinstance(text, str):
-        return ""
-    first = text.strip().partition("\n")[0]
-    return "".join(letter if letter.isprintable() else " " for letter in first).strip()

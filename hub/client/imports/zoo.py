@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from hub.client import archives, local_files
+from hub.client import archives, catalogue, local_files
 from hub.client import push as pushing
 from hub.client.imports import zoo_cards, zoo_source
 from hub.client.imports.zoo_source import Piece
 from hub.client.onnx_hub import hub_name
 from hub.client.progress import Bar, say
+from hub.client.rest import answers
 from hub.counting import size
 from hub.protocol import digests, problems, refs
 
@@ -187,36 +188,34 @@ class _Import:
                for one, (_, sha, _) in zip(group, marks, strict=True)):  # fmt: skip
             return False
         existing = self._labelled(label_of(marks))
-        if existing and existing["state"] in _ENDED:
-            self._say(PRESENT, existing["number"], f"{existing['state']} already")
+        if existing and existing.state in _ENDED:
+            self._say(PRESENT, existing.number, f"{existing.state} already")
             return True
         newest = self._newest()
-        present = {digests.parse(file["sha256"]) for file in newest.get("files", [])}
-        has_data = any("test_data_set_" in file["path"] for file in newest.get("files", []))
+        if newest is None:
+            return False
+        present = {digests.parse(file.sha256) for file in newest.files}
+        has_data = any("test_data_set_" in file.path for file in newest.files)
         needs_data = any(one.data_path for one in group)
         if present.issuperset(one.sha256 for one in group) and (has_data or not needs_data):
-            self._say(PRESENT, newest["number"], "has identical files")
+            self._say(PRESENT, newest.number, "has identical files")
             return True
         return False
 
-    def _newest(self) -> dict[str, Any]:
+    def _newest(self) -> pushing.Draft | None:
         try:
-            return self._hub.info(self._outcome.ref)["version"] or {}
+            version = self._hub.info(self._outcome.ref)["version"]
         except problems.NotFound:
-            return {}
+            return None
+        return answers.read(pushing.Draft, version) if version else None
 
-    def _labelled(self, label: str) -> dict[str, Any] | None:
+    def _labelled(self, label: str) -> pushing.Draft | None:
+        versions = catalogue.items(self._hub.transport, f"{self._model}/versions", {}, None)
         try:
-            address: str | None = f"{self._model}/versions?limit=100"
-            while address:
-                page = self._hub.transport.get(address)
-                for version in page["items"]:
-                    if version.get("label") == label:
-                        return dict(version)
-                address = page.get("next")
+            row = next((one for one in versions if one.get("label") == label), None)
         except problems.NotFound:
-            pass
-        return None
+            return None
+        return answers.read(pushing.Draft, row) if row else None
 
     def _bring(self, entry: Entry, scratch: Path) -> Piece | None:
         """What there is of one entry; what is wrong with it is noted."""
@@ -256,12 +255,13 @@ class _Import:
             self._hub.transport, self._hub.cache, ref, progress=self._options.progress
         )
         existing = self._labelled(label)
-        if existing and existing["state"] in _ENDED:
-            self._say(PRESENT, existing["number"], f"{existing['state']} already")
+        if existing and existing.state in _ENDED:
+            self._say(PRESENT, existing.number, f"{existing.state} already")
             return
-        if existing and existing["state"] == "submitted":
+        if existing and existing.state == "submitted":
             # A run that was cut after it had sent everything.
-            version = push.wait(existing, publish=True)
+            address = f"{self._model}/versions/{existing.number}"
+            version = push.wait(self._hub.transport.get(address), publish=True)
         else:
             card = zoo_cards.write(
                 pieces[0].entry.model, self._origin, self._options.license, pieces
@@ -295,9 +295,9 @@ class _Import:
     def _drop(self, label: str) -> None:
         """Remove the draft that was refused: what is left of it comes as another."""
         draft = self._labelled(label)
-        if draft and draft["state"] == "draft":
+        if draft and draft.state == "draft":
             with suppress(problems.NotFound):  # an attempt whose answer was lost removed it
-                self._hub.transport.request("DELETE", f"{self._model}/versions/{draft['number']}")
+                self._hub.transport.request("DELETE", f"{self._model}/versions/{draft.number}")
 
     def _say(self, word: str, number: int, text: str) -> None:
         self._outcome.word, self._outcome.text = word, f"@{number}  {text}"

@@ -24,8 +24,8 @@ def read(kind: type[_T], value: object) -> _T:
         return typing.cast("_T", _read(kind, value, ""))
     except (KeyError, TypeError, ValueError) as error:
         raise problems.Unreachable(
-            f"The hub's response is not what this client expects ({error}). The hub may have "
-            "another version; update the package onnx-hub.",
+            f"The hub's response is not what this client expects ({error}). Is HUB_URL the address "
+            "of a model hub? If it is, update the package onnx-hub.",
             is_transient=False,
         ) from error
 

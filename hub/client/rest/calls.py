@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import uuid
 from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from hub.client.rest import answers
 from hub.protocol import problems, refs
@@ -67,7 +68,8 @@ class Group:
             data, sent["Content-Type"] = _bytes(body[0]), body[1]
         return self._hub.transport.request(
             method,
-            API + address + _query(query),
+            API + address,
+            query=query,
             content=content,
             body=data,
             headers=sent,
@@ -122,19 +124,16 @@ class Group:
         query: Mapping[str, Any] | None = None,
     ) -> Iterator[_T]:
         """Iterate over a list, at most `limit` items, page by page."""
-        remaining = limit
-        page = self._send(
-            "GET", address, query={**(query or {}), "limit": min(PAGE, limit or PAGE)}
-        ).json()
-        while True:
-            for item in page["items"]:
-                if remaining == 0:
-                    return
-                yield answers.read(kind, item)
-                remaining = None if remaining is None else remaining - 1
-            if not page.get("next") or remaining == 0:
-                return
-            page = self._hub.transport.get(page["next"])
+
+        def every() -> Iterator[_T]:
+            fields = {**(query or {}), "limit": min(PAGE, limit or PAGE)}
+            page = self._send("GET", address, query=fields).json()
+            yield from (answers.read(kind, item) for item in page["items"])
+            while page.get("next"):
+                page = self._hub.transport.get(page["next"])
+                yield from (answers.read(kind, item) for item in page["items"])
+
+        return itertools.islice(every(), limit)
 
     def _file(
         self, address: str, *, to: Path | str, query: Mapping[str, Any] | None = None
@@ -144,7 +143,7 @@ class Group:
         part_file = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
         try:
             with (
-                self._hub.transport.stream(API + address + _query(query)) as stream,
+                self._hub.transport.stream(API + address, query=query) as stream,
                 part_file.open("wb") as writer,
             ):
                 while block := stream.read():
@@ -222,19 +221,6 @@ def _json(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_json(one) for one in value]
     return value
-
-
-def _query(fields: Mapping[str, Any] | None) -> str:
-    """A query string; True is `true`, and a list repeats its name."""
-    pairs = []
-    for name, value in (fields or {}).items():
-        values = value if isinstance(value, list | tuple) else [value]
-        pairs += [
-            (name, str(one).lower() if isinstance(one, bool) else one)
-            for one in values
-            if one is not None
-        ]
-    return f"?{urlencode(pairs)}" if pairs else ""
 
 
 def _bytes(content: Content) -> bytes:

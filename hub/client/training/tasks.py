@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Task:
     """What a device shall do now: start from these tensors, and hand in before the deadline.
 
-    ``tensors`` are free to be changed; ``told`` is all that the hub said, ``weights`` the file
+    ``tensors`` are free to be changed; ``description`` is the hub's own, ``weights`` the file
     that the tensors were read from.
     """
 

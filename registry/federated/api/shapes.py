@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from rest_framework import serializers
 
-from hub.protocol.training_rules import FEDAVG
+from hub.protocol.training_rules import FEDAVG, Rules
 from registry.api.addresses import api_url
 from registry.api.inputs import MOST_VALUES, Input, Items
 from registry.api.serializers import Digest
@@ -19,7 +19,8 @@ from registry.federated.models import (
     Round,
     Training,
 )
-from registry.federated.services import rounds
+from registry.federated.schedule import Schedule
+from registry.federated.services import rounds, trainings
 
 
 def address(training: Training) -> str:
@@ -73,6 +74,15 @@ class TrainingInput(TrainingEdit):
     open = serializers.BooleanField(
         required=False, default=True, help_text="open the training as soon as its schema is known"
     )
+
+    def validate_rules(self, value: Any) -> Rules:
+        return Rules.from_json(value)
+
+    def validate_schedule(self, value: Any) -> Schedule:
+        return Schedule.from_json(value)
+
+    def validate_roles(self, value: Any) -> dict[str, list[str]]:
+        return trainings.patterns_of(value)
 
 
 class StepInput(Input):

@@ -24,11 +24,13 @@ from registry.models import File, RegisteredModel, Version
 from registry.storage.services import blobs
 
 if TYPE_CHECKING:
+    from hub.protocol.federated import Part
     from registry.core.outbox import Subject
     from registry.core.permissions import Actor
 
 LONGEST_HYPERPARAMETERS = 20_000
 MOST_PATTERNS, LONGEST_PATTERN = 100, 200
+_RULES, _SCHEDULE = Rules(), Schedule()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +45,25 @@ class Plan:
     roles: dict[str, list[str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a worker read of a file: its tensors, and digests, of stored files and of the graph."""
+
+    layout: list[Part]
+    graph_sha256: str
+    skeleton: str
+    weights: str
+
+
 def plan(
     actor: Actor,
     *,
     version: Version,
     base_data: str,
     entry: str = "",
-    rules: dict[str, Any],
-    schedule: dict[str, Any],
-    roles: dict[str, Any],
+    rules: Rules,
+    schedule: Schedule,
+    roles: dict[str, list[str]],
 ) -> Plan:
     """Check what a training is to be made of; nothing is written.
 
@@ -64,16 +76,8 @@ def plan(
             state=version.state,
         )
     _expect_undeclared(version, base_data)
-    checked = Plan(
-        version=version,
-        base_data=BaseData(base_data),
-        entry=_entry(version, entry),
-        rules=_rules(rules),
-        schedule=Schedule.from_json(schedule),
-        roles=_patterns(roles),
-    )
-    _expect_quorum_fits(checked.rules, checked.schedule)
-    return checked
+    _expect_kept(rules, schedule)
+    return Plan(version, BaseData(base_data), _entry(version, entry), rules, schedule, roles)
 
 
 @transaction.atomic
@@ -84,9 +88,9 @@ def create(
     base_data: str = Training.BaseData.UNKNOWN,
     entry: str = "",
     title: str = "",
-    rules: dict[str, Any] | None = None,
-    schedule: dict[str, Any] | None = None,
-    roles: dict[str, Any] | None = None,
+    rules: Rules = _RULES,
+    schedule: Schedule = _SCHEDULE,
+    roles: dict[str, list[str]] | None = None,
     hyperparameters: dict[str, Any] | None = None,
     release_every: int = 10,
     release_best: str = "",
@@ -102,7 +106,7 @@ def create(
     """
     checked = plan(
         actor, version=version, base_data=base_data, entry=entry,
-        rules=rules or {}, schedule=schedule or {}, roles=roles or {},
+        rules=rules, schedule=schedule, roles=roles or {},
     )  # fmt: skip
     model = RegisteredModel.objects.select_for_update().get(pk=version.model_id)
     highest = Training.objects.filter(model=model).aggregate(most=Max("number"))["most"] or 0
@@ -128,22 +132,21 @@ def create(
 
 
 @transaction.atomic
-def take_schema(*, training: Training, facts: dict[str, Any], outputs: dict[str, str]) -> bool:
+def take_schema(*, training: Training, schema: Schema) -> bool:
     """Keep what a worker read of a draft's file; False where it is no draft without schema.
 
-    ``outputs`` are the digests of ``skeleton`` and ``weights``, stored already. A draft whose rules
-    do not go with its tensors stays one, and ``refusal`` says why.
+    A draft whose rules do not go with its tensors stays one, and ``refusal`` says why.
     """
     training = rounds.lock(training)
     if training.state != Training.State.DRAFT or training.layout_sha256:
         return False
-    training.layout = facts["layout"]
-    training.layout_sha256 = facts["layout_sha256"]
-    training.graph_sha256 = facts["graph_sha256"]
-    stored = blobs.hold([outputs["skeleton"], outputs["weights"]])
-    training.skeleton = stored[outputs["skeleton"]]
-    training.skeleton_sha256 = outputs["skeleton"]
-    training.weights = stored[outputs["weights"]]
+    training.layout = [part.to_json() for part in schema.layout]
+    training.layout_sha256 = federated.layout_digest(schema.layout)
+    training.graph_sha256 = schema.graph_sha256
+    stored = blobs.hold([schema.skeleton, schema.weights])
+    training.skeleton = stored[schema.skeleton]
+    training.skeleton_sha256 = schema.skeleton
+    training.weights = stored[schema.weights]
     training.refusal = _misfits(training)
     training.save()
     events.record("training.read", training, actor=None, model=training.model)
@@ -167,7 +170,7 @@ def edit(actor: Actor, *, training: Training, **changes: Any) -> Training:
     """Change title, hyperparameters or release policy; rules and schedule of a draft alone."""
     require(actor, "training.manage", training.model)
     training = rounds.lock(training)
-    for name, read in (("rules", _rules), ("schedule", Schedule.from_json)):
+    for name, read in (("rules", Rules.from_json), ("schedule", Schedule.from_json)):
         if name in changes:
             if training.state != Training.State.DRAFT:
                 raise problems.TrainingConflict(
@@ -175,7 +178,7 @@ def edit(actor: Actor, *, training: Training, **changes: Any) -> Training:
                     "training."
                 )
             changes[name] = read(_merged(getattr(training, name), changes[name])).to_json()
-    _expect_quorum_fits(
+    _expect_kept(
         Rules.from_json(changes.get("rules", training.rules)),
         Schedule.from_json(changes.get("schedule", training.schedule)),
     )
@@ -285,16 +288,21 @@ def _misfits(training: Training) -> list[dict[str, str]]:
     return [{"code": "training-noise-unfit", "severity": "error", "message": words, "where": ""}]
 
 
-def _rules(data: dict[str, Any]) -> Rules:
-    """Rules with defaults filled in; raises InvalidRequest, also for what this hub cannot keep."""
-    rules = Rules.from_json(data)
+def _expect_kept(rules: Rules, schedule: Schedule) -> None:
+    """Raise InvalidRequest for rules that this hub cannot keep, and a quorum above their limit."""
     if rules.client_certificate and not settings.HUB_CERTIFICATE_PROXIES:
         raise problems.InvalidRequest.at(
             "/rules/client_certificate",
             "This hub trusts no proxy to verify client certificates, so no device could join. "
             "The operator must name such a proxy in HUB_CERTIFICATE_PROXIES.",
         )
-    return rules
+    most = training_rules.MOST_ROBUST
+    if rules.rule in training_rules.ROBUST and schedule.quorum > most:
+        raise problems.InvalidRequest.at(
+            "/schedule/quorum",
+            f"The rule {rules.rule} accepts at most {most} contributions. Choose a "
+            "smaller quorum or another rule.",
+        )
 
 
 def _expect_undeclared(version: Version, base_data: str) -> None:
@@ -310,19 +318,8 @@ def _expect_undeclared(version: Version, base_data: str) -> None:
         )
 
 
-def _expect_quorum_fits(rules: Rules, schedule: Schedule) -> None:
-    """Raise InvalidRequest for a quorum above what the rule can take: no round could be made."""
-    most = training_rules.MOST_ROBUST
-    if rules.rule in training_rules.ROBUST and schedule.quorum > most:
-        raise problems.InvalidRequest.at(
-            "/schedule/quorum",
-            f"The rule {rules.rule} accepts at most {most} contributions. Choose a "
-            "smaller quorum or another rule.",
-        )
-
-
-def _patterns(roles: dict[str, Any]) -> dict[str, list[str]]:
-    """Patterns by role, in the order in which roles are read; raises InvalidRequest."""
+def patterns_of(roles: dict[str, Any]) -> dict[str, list[str]]:
+    """Read patterns by role, in the order in which roles are read; raises InvalidRequest."""
     for role, patterns in roles.items():
         if role not in federated.ROLES:
             raise problems.InvalidRequest.at(

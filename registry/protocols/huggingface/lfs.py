@@ -8,6 +8,7 @@ parts, the multipart transfer of Hub clients.
 from __future__ import annotations
 
 import math
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -43,6 +44,49 @@ DOWNLOAD_SECONDS = 3_600
 _PUT, _PART, _GET = "lfs-put", "lfs-part", "lfs-get"
 
 
+@dataclass(frozen=True, slots=True)
+class LfsObject:
+    """An object that a client names: its SHA-256 and its bytes."""
+
+    oid: str
+    size: int
+
+    @classmethod
+    def read(cls, item: object) -> LfsObject:
+        """Read an object of a request; raises InvalidRequest."""
+        row = stored.mapping(item)
+        oid, size = row.get("oid"), stored.whole(row.get("size"))
+        if not isinstance(oid, str) or not digests.is_hex(oid):
+            raise problems.InvalidRequest("An object is named by its sha256, in 64 hex digits.")
+        if size is None or size < 0:
+            raise problems.InvalidRequest("The size of an object is a whole number of bytes.")
+        return cls(oid, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """What a signed address is for: an upload, or one part of it where there is a number."""
+
+    upload: Upload
+    number: int | None
+    part_bytes: int
+
+    @classmethod
+    def read(cls, token: str, *kinds: str) -> Signed:
+        """Read an address of one of these kinds; raises Refused."""
+        try:
+            claims = signing.loads(token, salt="lfs", max_age=LIFETIME_SECONDS)
+        except signing.BadSignature as error:
+            raise errors.Refused(
+                "This address has expired. Request a new one.", status=403
+            ) from error
+        upload = Upload.objects.select_related("owner", "model").filter(pk=claims["upload"]).first()
+        if upload is None or claims["what"] not in kinds or upload.model is None:
+            raise errors.Refused("This upload has ended. Start a new one.", status=404)
+        require(upload.owner, "version.edit", upload.model)
+        return cls(upload, claims.get("number"), claims.get("bytes", settings.HUB_LIMITS_PUT_BYTES))
+
+
 class LfsView(HubView):
     """What every answer of git-lfs has; git sends a token as a password."""
 
@@ -71,16 +115,22 @@ class Batch(LfsView):
         body = writing.body(request)
         if body.get("hash_algo", "sha256") not in ("sha256", "sha_256"):
             raise errors.Refused("Objects must be named by their SHA-256.", status=409)
-        operation = body.get("operation")
+        operation, in_parts = body.get("operation"), False
         if operation == "upload":
             model = writing.writable(request, namespace, name)
-            return Response(_uploads(request, model, body))
-        if operation != "download":
+            objects = _objects(body.get("objects"))
+            if isinstance(transfers := body.get("transfers"), list) and "multipart" in transfers:
+                # One answer has one transfer; small objects come whole even then, in a single part.
+                in_parts = any(one.size > settings.HUB_LIMITS_PUT_BYTES for one in objects)
+            rows = [_upload(request, model, one, in_parts=in_parts) for one in objects]
+        elif operation == "download":
+            model = revisions.repo(request.user, namespace, name)
+            selectors.require_files(request.user, model)
+            rows = [_download(request, model, one) for one in _objects(body.get("objects"))]
+        else:
             raise problems.InvalidRequest("The operation must be upload or download.")
-        model = revisions.repo(request.user, namespace, name)
-        selectors.require_files(request.user, model)
-        objects = [_download(request, model, *item) for item in _objects(body)]
-        return Response({"transfer": "basic", "objects": objects, "hash_algo": "sha256"})
+        transfer = "multipart" if in_parts else "basic"
+        return Response({"transfer": transfer, "objects": rows, "hash_algo": "sha256"})
 
 
 class SignedAuthentication(BaseAuthentication):
@@ -89,8 +139,7 @@ class SignedAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[User, None]:
         """The owner of the upload that the address is for; raises Refused."""
         view = request.parser_context["view"]
-        upload = _signed(view.kwargs["token"], (_PUT, _PART))[0]
-        return upload.owner, None
+        return Signed.read(view.kwargs["token"], _PUT, _PART).upload.owner, None
 
 
 class Verify(LfsView):
@@ -103,11 +152,10 @@ class Verify(LfsView):
 
     def post(self, request: Request, token: str) -> Response:
         """Answers nothing where the object is here, with that size."""
-        upload, _ = _signed(token, (_PUT,))
-        oid, size = _object(writing.body(request))
+        upload, one = Signed.read(token, _PUT).upload, LfsObject.read(writing.body(request))
         has_come = upload.state == Upload.State.STORED
-        if not has_come or (upload.blob_id, upload.length) != (oid, size):
-            raise errors.Refused(f"The object {oid} of {size} bytes was not received.")
+        if not has_come or (upload.blob_id, upload.length) != (one.oid, one.size):
+            raise errors.Refused(f"The object {one.oid} of {one.size} bytes was not received.")
         return Response({})
 
 
@@ -119,13 +167,14 @@ class ObjectUpload(HubView):
 
     def put(self, request: Request, token: str) -> HttpResponse:
         """Take an object whole, or one part of it; its SHA-256 decides whether it is kept."""
-        upload, claims = _signed(token, (_PUT, _PART))
+        signed = Signed.read(token, _PUT, _PART)
+        upload, number = signed.upload, signed.number
         body = request._request  # noqa: SLF001 - the body itself, unread
-        if claims["what"] == _PART:
+        if number is not None:
             sha256 = uploads.receive_part(
-                upload=upload, number=claims["number"], part_bytes=claims["bytes"], stream=body
+                upload=upload, number=number, part_bytes=signed.part_bytes, stream=body
             )
-            etag = signing.Signer(salt=str(upload.pk)).signature(f"{claims['number']}:{sha256}")
+            etag = signing.Signer(salt=str(upload.pk)).signature(f"{number}:{sha256}")
             return HttpResponse(headers={"ETag": f'"{sha256}.{etag}"'})
         upload = uploads.receive(upload.owner, upload=upload, stream=body)
         if upload.state != Upload.State.STORED:
@@ -144,9 +193,10 @@ class Complete(HubView):
 
     def post(self, request: Request, token: str) -> Response:
         """Join the parts, each named with the ETag that it got; 400 where one is missing."""
-        upload, claims = _signed(token, (_PUT,))
+        signed = Signed.read(token, _PUT)
+        upload = signed.upload
         if upload.state != Upload.State.STORED:
-            _check_parts(upload, int(claims["bytes"]), writing.body(request).get("parts"))
+            _check_parts(signed, writing.body(request).get("parts"))
             upload = uploads.join_parts(upload)
         if upload.state != Upload.State.STORED:
             raise errors.Refused(
@@ -184,44 +234,20 @@ def _handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     return response
 
 
-def _objects(body: dict[str, Any]) -> list[tuple[str, int]]:
-    objects = body.get("objects")
-    if not isinstance(objects, list) or len(objects) > MOST_OBJECTS:
+def _objects(rows: object) -> list[LfsObject]:
+    if not isinstance(rows, list) or len(rows) > MOST_OBJECTS:
         raise problems.InvalidRequest(f"Send a list of at most {MOST_OBJECTS} objects.")
-    return [_object(item) for item in objects]
-
-
-def _object(item: Any) -> tuple[str, int]:
-    row = stored.mapping(item)
-    oid, size = row.get("oid"), row.get("size")
-    if not isinstance(oid, str) or not digests.is_hex(oid):
-        raise problems.InvalidRequest("An object is named by its sha256, in 64 hex digits.")
-    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        raise problems.InvalidRequest("The size of an object is a whole number of bytes.")
-    return oid, size
-
-
-def _uploads(request: Request, model: RegisteredModel, body: dict[str, Any]) -> dict[str, Any]:
-    objects = _objects(body)
-    offered = body.get("transfers") or ["basic"]
-    largest = max((size for _, size in objects), default=0)
-    # One answer has one transfer; small objects come whole even then, in a single part.
-    in_parts = "multipart" in offered and largest > settings.HUB_LIMITS_PUT_BYTES
-    return {
-        "transfer": "multipart" if in_parts else "basic",
-        "objects": [_upload(request, model, *item, in_parts=in_parts) for item in objects],
-        "hash_algo": "sha256",
-    }
+    return list(map(LfsObject.read, rows))
 
 
 def _upload(
-    request: Request, model: RegisteredModel, oid: str, size: int, *, in_parts: bool
+    request: Request, model: RegisteredModel, one: LfsObject, *, in_parts: bool
 ) -> dict[str, Any]:
-    entry: dict[str, Any] = {"oid": oid, "size": size}
-    if commits.claimable(request.user, model=model, sha256=oid) == size:
+    entry = asdict(one)
+    if commits.claimable(request.user, model=model, sha256=one.oid) == one.size:
         return entry
     try:
-        upload = uploads.begin(request.user, model=model, length=size, claimed=oid)
+        upload = uploads.begin(request.user, model=model, length=one.size, claimed=one.oid)
     except problems.Problem as error:
         return entry | {"error": {"code": error.status, "message": error.detail}}
     action = _parts(request, upload) if in_parts else {"href": _address(request, upload, _PUT)}
@@ -253,23 +279,10 @@ def _address(
     return addresses.absolute(request, f"/api/lfs/{verb}/{token}")
 
 
-def _signed(token: str, kinds: tuple[str, ...]) -> tuple[Upload, dict[str, Any]]:
-    """The upload that a signed address is for, and what else it says; raises Refused."""
-    try:
-        claims = signing.loads(token, salt="lfs", max_age=LIFETIME_SECONDS)
-    except signing.BadSignature as error:
-        raise errors.Refused("This address has expired. Request a new one.", status=403) from error
-    upload = Upload.objects.select_related("owner", "model").filter(pk=claims["upload"]).first()
-    if upload is None or claims["what"] not in kinds or upload.model is None:
-        raise errors.Refused("This upload has ended. Start a new one.", status=404)
-    require(upload.owner, "version.edit", upload.model)
-    return upload, claims
-
-
-def _check_parts(upload: Upload, part: int, parts: Any) -> None:
+def _check_parts(signed: Signed, parts: object) -> None:
     """Raise where a part is missing, or has not the ETag that it got here."""
-    count = max(1, math.ceil(upload.length / part))
-    signer = signing.Signer(salt=str(upload.pk))
+    count = max(1, math.ceil(signed.upload.length / signed.part_bytes))
+    signer = signing.Signer(salt=str(signed.upload.pk))
     etags = {
         item.get("partNumber"): str(item.get("etag", "")).removeprefix("W/").strip('"')
         for item in stored.rows(parts)
@@ -280,11 +293,11 @@ def _check_parts(upload: Upload, part: int, parts: Any) -> None:
             raise problems.InvalidRequest(f"Part {number} of {count} is missing. Send it.")
 
 
-def _download(request: Request, model: RegisteredModel, oid: str, size: int) -> dict[str, Any]:
-    entry: dict[str, Any] = {"oid": oid, "size": size}
-    if not selectors.is_held(request.user, model, oid):
+def _download(request: Request, model: RegisteredModel, one: LfsObject) -> dict[str, Any]:
+    entry = asdict(one)
+    if not selectors.is_held(request.user, model, one.oid):
         return entry | {"error": {"code": 404, "message": "Object not found in this model."}}
-    token = signing.dumps({"sha256": oid}, salt=_GET)
+    token = signing.dumps({"sha256": one.oid}, salt=_GET)
     href = addresses.absolute(request, f"/api/lfs/fetch/{token}")
     return entry | {
         "authenticated": True,

@@ -19,6 +19,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from hub.protocol import manifests, problems, refs, splits
 
+CHECK = {"kind": "onnx", "required": True, "report": {}}
+
 
 class FakeHub:
     """The state of one fake server; everything a test may look at or set is an attribute."""
@@ -485,7 +487,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _finish(self, version: dict) -> None:
         if self.hub.verdict == "published":
             version["state"] = "published"
-            version["checks"] = [{"kind": "onnx", "required": True, "outcome": "passed"}]
+            version["checks"] = [{**CHECK, "outcome": "passed"}]
             return
         finding = {
             "code": "not-protobuf",
@@ -496,8 +498,7 @@ class _Handler(BaseHTTPRequestHandler):
         version["state"] = "draft"
         version["checks"] = [
             {
-                "kind": "onnx",
-                "required": True,
+                **CHECK,
                 "outcome": self.hub.verdict,
                 "report": {"files": [{"path": "model.onnx", "findings": [finding]}]},
             }
@@ -548,7 +549,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise problems.StateConflict("It is not a draft.")
         version["state"] = "submitted"
         version["publish_requested"] = json.loads(body)["publish"]
-        version["checks"] = [{"kind": "onnx", "required": True, "outcome": "pending"}]
+        version["checks"] = [{**CHECK, "outcome": "pending"}]
         self._json(version)
 
     def _create_upload(self, **_) -> None:

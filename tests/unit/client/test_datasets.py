@@ -135,7 +135,7 @@ def test_an_entry_is_made_only_where_a_namespace_is_given(fake, folder, capsys):
 @pytest.mark.parametrize("content", [b"[]", b"{}", b'{"creates": true, "missing": 3}'])
 def test_an_answer_that_is_no_preflight(fake, folder, content):
     fake.answers.append((200, {"Content-Type": "application/json"}, content))
-    with pytest.raises(problems.Unreachable, match="incomplete"):
+    with pytest.raises(problems.Unreachable, match="not what this client expects"):
         hub.push_dataset("stones", folder, namespace="ada")
     assert fake.count("POST", "/uploads") == 0
 

@@ -78,11 +78,18 @@ def test_a_file_of_ones_own_brings_what_lies_beside_it(asked, capsys, tmp_path):
     assert (code, err) == (1, "hub: File not found: nothing.onnx.\n")
 
 
+def challenge(nonce):
+    day = "2026-01-02T03:04:05Z"
+    seed = form.seed_of(nonce)
+    fields = {"challenge": nonce, "seed": seed, "issued_at": day, "expires_at": day}
+    return json.dumps(fields).encode()
+
+
 def test_a_record_is_contributed_to_the_version_it_came_from(fake, asked, capsys):
     fake.add("zoo/ones", make_model())
     bench(capsys, "ones", "--output", "r.json")
     nonce = "0f" * 32
-    given = json.dumps({"challenge": nonce, "seed": form.seed_of(nonce)}).encode()
+    given = challenge(nonce)
     kept = (201, {"Location": "/api/v1/benchmarks/7"}, json.dumps({"items": []}).encode())
     fake.answers += [(201, {}, given), kept]
     code, out, _ = bench(capsys, "ones@1", "--output", "r.json", "--contribute")
@@ -104,7 +111,7 @@ def test_an_enrolled_worker_signs_what_it_contributes(fake, asked, capsys):
     public = out.splitlines()[1].split()[-1]
     assert bench(capsys, "key", "worker.key")[0] == 1
     nonce = "0f" * 32
-    given = json.dumps({"challenge": nonce, "seed": form.seed_of(nonce)}).encode()
+    given = challenge(nonce)
     fake.answers += [(201, {}, given), (201, {"Location": "/7"}, b"{}")]
     signed = ("--contribute", "--worker", "lab-1", "--key", "worker.key")
     assert bench(capsys, "ones@1", "--output", "r.json", *signed)[0] == 0

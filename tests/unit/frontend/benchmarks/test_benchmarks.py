@@ -10,6 +10,7 @@ from frontend.pages.benchmarks import run, run_facts, views
 from frontend.parts import formatting
 from frontend.parts.svg import charts, latency_strips
 from frontend.presenters import measurements
+from hub.protocol.cards import Card
 from metadata.graphs import evaluations
 from registry.models import Version
 from runners.benchmarks import rankings, selectors, timelines
@@ -228,7 +229,7 @@ def test_what_is_no_share_on_named_data_is_no_quality(guest, ada, claim):
 @pytest.mark.parametrize("value", [140, -1, "nan", None, True])
 def test_old_cards_may_say_what_is_no_share(value):
     result = {"dataset": {"type": "digits"}, "metrics": [{"type": "accuracy", "value": value}]}
-    assert list(evaluations.reported({"model-index": [{"results": [result]}]})) == []
+    assert list(evaluations.reported(Card.read({"model-index": [{"results": [result]}]}))) == []
 
 
 def test_a_card_says_nothing_of_precisions_that_were_made(guest, ada):

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from frontend.presenters import carbon
+from hub.protocol.cards import Card
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +36,8 @@ def words(page):
 
 
 def facts(card):
-    return {fact.name: (fact.value, fact.kind, fact.note) for fact in carbon.training(card)}
+    rows = carbon.training(Card.read(card))
+    return {fact.name: (fact.value, fact.kind, fact.note) for fact in rows}
 
 
 def emitting(owner, name, grams, **model):

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import DCTERMS, PROV, RDF, Literal, URIRef
 
+from hub.protocol.cards import Card
 from hub.protocol.facts import Facts
 from hub.protocol.vocabularies import TASKS_OF
 from metadata.graphs import facts, projection, references, training
@@ -413,7 +414,7 @@ def test_the_catalogue_knows_domains_of_tasks():
     nlp = URIRef(f"{HOME}/tasks/nlp")
     assert (URIRef(f"{HOME}/tasks/summarization"), rdflib.SKOS.broader, nlp) in graph
     assert set(TASKS_OF) >= {"nlp", "cv", "audio", "tabular"}
-    assert training.generation({}) == ""
+    assert training.generation(Card()) == ""
 
 
 def test_declared_inputs_are_told_of_their_ports():
