@@ -8,7 +8,7 @@ specification, docs/cards.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from hub.protocol import inputs, stored
@@ -60,7 +60,7 @@ class CardDataset:
 class Result:
     """A metric of a result that a card reports: `value` and `unit` are as written at `pointer`.
 
-    A result without metrics names its data set alone. `url` is its source's.
+    A result without metrics names its data set alone (`has_metric`). `url` is its source's.
     """
 
     pointer: str
@@ -70,6 +70,7 @@ class Result:
     unit: str
     url: str
     date: str
+    has_metric: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -195,8 +196,11 @@ def results(front: dict[str, Any]) -> Iterator[Result]:
     for model_at, model in _indexed(front.get("model-index")):
         for result_at, result in _indexed(model.get("results")):
             place = f"/model-index/{model_at}/results/{result_at}/metrics"
-            for at, row in [*_indexed(result.get("metrics"))] or [(0, {})]:
+            rows = [*_indexed(result.get("metrics"))]
+            for at, row in rows:
                 yield _result(f"{place}/{at}", result, row, _metric(row))
+            if not rows:
+                yield replace(_result(f"{place}/0", result, {}, ""), has_metric=False)
     for at, result in _indexed(front.get("eval_results")):
         score = result.get("metric")
         name = _metric(score) if isinstance(score, dict) else _text(score)

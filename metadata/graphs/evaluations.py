@@ -43,7 +43,8 @@ def describe_claims(
     graph: Graph, version: str, card: dict[str, Any], publisher: str, names: Names
 ) -> None:
     """Describe the results that a card reports, in `model-index` and in `eval_results`."""
-    for index, one in enumerate(itertools.islice(results(card), LONGEST_LIST), start=1):
+    metric_results = (one for one in results(card) if one.has_metric)
+    for index, one in enumerate(itertools.islice(metric_results, LONGEST_LIST), start=1):
         amount = number(one.value)
         if not one.metric or amount is None:
             continue

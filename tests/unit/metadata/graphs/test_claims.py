@@ -238,6 +238,13 @@ def test_results_in_the_other_form_are_evaluations_too():
     assert graph.value(data, PROV.specializationOf) == same
 
 
+def test_a_result_without_metrics_moves_no_address_of_another():
+    bare = {"dataset": {"type": "mnist"}}
+    scored = {**bare, "metrics": [{"type": "accuracy", "value": 0.9}]}
+    graph = told(card={"model-index": [{"results": [bare, scored]}]})
+    assert set(graph.objects(VERSION, FAIR4ML.hasEvaluation)) == {URIRef(f"{VERSION}#eval-1")}
+
+
 def test_a_data_set_of_the_hub_is_pointed_at_and_claims_stay_apart():
     entry = facts.EntryFacts("stones", ("stones", "https://doi.org/10.1234/stones"))
     card = {
