@@ -147,7 +147,7 @@ def _walked(rows: QuerySet[SearchDocument], query: Query) -> list[_Candidate]:
     if query.near or _narrows(replace(query, text="")) or not full_text.may_be_common(query.text):
         return []
     matches = rows.annotate(matches=full_text.match(query.text))
-    first = [tuple(row) for *row, found in _popular(matches, "matches")[:WALK] if found]
+    first = [tuple(row) for *row, is_match in _popular(matches, "matches")[:WALK] if is_match]
     return first[: CANDIDATES + 1] if len(first) > CANDIDATES else []
 
 
