@@ -124,6 +124,8 @@ def choice(
     measure = measures.get(choice)
     if measure is None and across == SIZE:
         measure = measures.get(first)
+    if measure is None and across == SIZE:  # nothing was measured, and size says nothing of size
+        across = "macs"
     return Choice(across, measure)
 
 

@@ -74,6 +74,15 @@ def test_without_two_figures_there_is_a_table_and_no_plot(guest, filled):
     assert "hub.list_models()" in html
 
 
+@pytest.mark.parametrize("axes", ["", "?x=size", "?x=size&y=size"])
+@pytest.mark.django_db
+def test_no_figure_is_plotted_against_itself(guest, axes):
+    """Where nothing was measured, size is all that is plotted upwards."""
+    html = guest.page(f"/find{axes}")
+    assert "File size against file size" not in html
+    assert "File size against" in html
+
+
 def test_the_page_asks_the_same_whatever_is_listed(guest, filled):
     def cost(path):
         guest.page(path)
