@@ -45,13 +45,6 @@ JOBS = {
     "evaluation": "Measure accuracy",
     "suite": "Operator suite",
 }
-# Whether data are about people -> words.
-PERSONAL = {
-    "unknown": "unknown",
-    "yes": "yes, personal data",
-    "anonymised": "anonymised",
-    "no": "no personal data",
-}
 RECIPES = {
     "fp16": "fp16, half precision",
     "int8": "int8, dynamic",

@@ -20,6 +20,7 @@ from frontend.presenters import (
     version_head,
 )
 from hub.protocol import stored
+from hub.protocol.cards import PERSONAL_DATA
 from registry.catalogue import searchable
 from runners.models import ConformanceVerdict
 from runners.proofs import verdicts
@@ -166,7 +167,7 @@ def _trained_on(column: Column) -> Fact:
 
 def _personal(column: Column) -> Fact:
     statuses = searchable.personal_data(column.version)
-    return _text(_name_list(words.PERSONAL.get(word, word) for word in sorted(statuses)))
+    return _text(_name_list(PERSONAL_DATA.get(word, word) for word in sorted(statuses)))
 
 
 def origin(column: Column) -> list[tuple[str, Fact, str]]:

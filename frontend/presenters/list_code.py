@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 from django.http import QueryDict
 
 from frontend.presenters import list_filters
+from hub.protocol import filters
 
 if TYPE_CHECKING:
     from registry.catalogue.query import Query
 
-_NUMBERS = frozenset(("opset", "max_p50")) | {
-    name for name in list_filters.GROUPS if name.startswith(("max_", "opset"))
-}
 # Groups of the API, which take several values.
 _MANY = frozenset(("min", "max"))
 
@@ -31,7 +29,7 @@ def python(query: Query) -> str:
 
 
 def _value(name: str, values: list[str]) -> str:
-    if name in _NUMBERS:
+    if name in filters.BOUNDS:
         return values[0]
     if name == "predicted":
         return "True"

@@ -16,9 +16,10 @@ from django.urls import reverse
 from frontend.parts import addresses, formatting, labels
 from frontend.parts.options import Option
 from frontend.presenters import evaluations, licences
-from hub.protocol import accuracy, problems
-from registry.catalogue import accuracies, search, speeds
-from registry.catalogue.query import USUAL_SORT, Query
+from hub.protocol import accuracy, filters, problems
+from hub.protocol.filters import BOUNDS, FILTERS, Bound, Choice
+from registry.catalogue import accuracies, facets, search, speeds
+from registry.catalogue.query import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,73 +27,27 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
     from hub.protocol.accuracy import Limit
+    from hub.protocol.filters import Quantity, Text
 
 SHOWN = 7
-SORTS = {
-    "updated": "Recently updated",
-    "downloads": "Most downloaded",
-    "fastest": "Fastest on the chosen device",
-    "accuracy": "Best by the accuracy filter",
-    "size": "Smallest",
-    "carbon": "Least carbon",
-    "macs": "Fewest operations",
-    "memory": "Least memory",
-    "parameters": "Fewest parameters",
-    "name": "Name",
-}
-
-
-_EVIDENCE = {
-    "carbon": "training carbon declared",
-    "federated": "trained in federated rounds",
-    "upgrade": "opset upgrade ready",
-}
-# Parameter -> title, words for a value. The order is that of the page.
-GROUPS: dict[str, tuple[str, Callable[[str], str]]] = {
-    "task": ("Task", labels.task),
-    "passes_on": ("Passes on", labels.runtime),
-    "precision": ("Precision", lambda value: "no weights" if value == "none" else value),
-    "opset_max": ("Maximum opset", str),
-    "opset": ("Opset", str),
-    "measured_on": ("Measured on", lambda value: value.replace("-", " ")),
-    "license": ("Licence", labels.licence),
-    "evidence": ("Evidence", lambda value: _EVIDENCE.get(value, value)),
-    "max_bytes": ("Maximum size", lambda value: formatting.size(int(value))),
-    "max_parameters": ("Maximum parameters", lambda value: formatting.quantity(int(value))),
-    "max_macs": ("Maximum operations", lambda value: f"{formatting.quantity(int(value))} MACs"),
-    "max_memory": ("Maximum memory", lambda value: formatting.size(int(value))),
-    "namespace": ("Namespace", str),
-    "keyword": ("Keyword", str),
-}
-# What an address may ask for beside that, as the API does: shown as chips where it is chosen.
-MORE: dict[str, tuple[str, Callable[[str], str]]] = {
-    "domain": ("Domain", str),
-    "operator": ("Operator", str),
-    "pixel_format": ("Pixels", str),
-    "personal_data": ("Personal data in training", str),
-    "fails_on": ("Fails on", labels.runtime),
-    "max_p50": ("Maximum latency", lambda value: f"{value}{formatting.NARROW}ms"),
-    "contains": ("Name or summary", str),
-}
 # All that the address of the list may hold: `on` is a setup in one value, as its form sends it, and
 # `measure` with `bound` a limit of accuracy.
 PARAMETERS = (
     *("q", "question", "sort", "cursor", "on", "predicted", "min", "max", "measure", "bound"),
-    *GROUPS, *MORE, *speeds.Setup._fields,
+    *FILTERS, *speeds.Setup._fields,
 )  # fmt: skip
-# Of these one value at most is chosen; all but the last are numbers.
 _MILLISECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-_OPSETS = ("opset_max", "opset")
-_NUMBERS = {
-    "opset_max": "opset",
-    "opset": "opset",
-    "max_bytes": "size",
-    "max_parameters": "number of parameters",
-    "max_macs": "number of operations",
-    "max_memory": "number of bytes",
+# Words for values that a filter takes beside those that it declares.
+_OTHER_WORDS: dict[str, Callable[[str], str]] = {
+    filters.TASK.name: labels.task,
+    filters.MEASURED_ON.name: lambda value: value.replace("-", " "),
 }
-_ONE = (*_NUMBERS, "max_p50", "contains")
-_MOST_DIGITS = dict.fromkeys(_NUMBERS, 18) | dict.fromkeys(_OPSETS, 5)
+_AMOUNTS: dict[Quantity, Callable[[str], str]] = {
+    filters.BYTES: lambda value: formatting.size(int(value)),
+    filters.COUNT: lambda value: formatting.quantity(int(value)),
+    filters.MACS: lambda value: f"{formatting.quantity(int(value))} MACs",
+    filters.MILLISECONDS: lambda value: f"{value}{formatting.NARROW}ms",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,27 +82,26 @@ def read(data: QueryDict) -> Query:
     def many(name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(value for value in data.getlist(name) if value))[:20]
 
-    groups: dict[str, Any] = {name: many(name) for name in (*GROUPS, *MORE) if name not in _ONE}
-    groups |= {name: _number(name, data.get(name, "")) for name in _NUMBERS}
+    values: dict[str, Any] = {name: many(name) for name in filters.CHOICES}
+    values |= {bound.name: _number(bound, data.get(bound.name, "")) for bound in BOUNDS.values()}
+    values |= {name: data.get(name, "").strip()[:200] for name in filters.TEXTS}
     setup = [data.get(name, "") for name in speeds.Setup._fields]
     if on := data.get("on"):  # a select has one value for all three
         setup = on.split("/", 2)
-    groups |= {
+    values |= {
         name: value.strip()[:96] for name, value in zip(speeds.Setup._fields, setup, strict=False)
     }
     sort = data.get("sort", "")
-    if sort and sort not in SORTS:
-        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
+    if sort and sort not in filters.SORTS:
+        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(filters.SORTS)}.")
     limits = _limits(data)
     if sort == search.ACCURACY and not limits:  # the filter that the order went by was removed
         sort = ""
-    query = Query(
+    query = Query.of(
         text=data.get("q", "").strip()[:200],
-        contains=data.get("contains", "").strip()[:200],
-        max_p50=_milliseconds(data.get("max_p50", "").strip()),
         predicted=_is_on(data.get("predicted", "")),
         accuracy=limits,
-        **groups,
+        **values,
     )
     return replace(query, sort=sort or query.default_sort)
 
@@ -157,11 +111,13 @@ def sorts(query: Query, available: Sequence[speeds.Offer]) -> tuple[Option, ...]
 
     The default one has no value, so that it stays out of the address and follows the limits.
     """
-    words = SORTS if available else SORTS | {search.FASTEST: "Fastest (no measurements yet)"}
+    titles = {sort.name: sort.title for sort in filters.SORTS.values()}
+    if not available:
+        titles[search.FASTEST] = "Fastest (no measurements yet)"
     return tuple(
-        Option(text, "" if sort == query.default_sort else sort, on=sort == query.sort)
-        for sort, text in words.items()
-        if sort != search.ACCURACY or query.accuracy
+        Option(title, "" if name == query.default_sort else name, on=name == query.sort)
+        for name, title in titles.items()
+        if name != search.ACCURACY or query.accuracy
     )
 
 
@@ -182,22 +138,25 @@ def bound(query: Query) -> str:
 
 def order_reason(query: Query) -> str:
     """Why the list is in its order, where a limit decided that; empty elsewhere."""
-    if query.sort != query.default_sort or not query.limits:
+    if query.sort != query.default_sort or not (query.accuracy or query.bounds):
         return ""
     if query.sort == search.ACCURACY:
         first = measured(query.accuracy[0])
         return f"Sorted by “{first}”, the best first, because of that limit."
-    title = MORE["max_p50"][0] if query.max_p50 is not None else GROUPS[query.limits[0]][0]
-    if query.sort == USUAL_SORT:
+    sort = filters.SORTS[query.sort]
+    limit = next((bound for bound in query.bounds if bound.sort is sort), None)
+    if limit is None:
         return "Newest first, since several limits are set. To sort by one of them, use Sort."
-    return f"{SORTS[query.sort]} first, because of the limit “{title}”."
+    return f"{sort.title} first, because of the limit “{limit.title}”."
 
 
 def settled(query: Query, available: Sequence[speeds.Offer]) -> Query:
     """The query with a complete setup, where speeds or a part of a setup are requested."""
-    if query.sort != search.FASTEST and query.max_p50 is None and not any(query.setup):
+    if not query.is_timed:
         return query
-    return replace(query, **speeds.settled(available, query.setup, query.measured_on)._asdict())
+    devices = query[filters.MEASURED_ON]
+    setup = speeds.settled(available, query.setup, devices)
+    return replace(query, **setup._asdict())
 
 
 def address(query: Query, cursor: str = "", question: str = "") -> str:
@@ -209,7 +168,7 @@ def address(query: Query, cursor: str = "", question: str = "") -> str:
 def parameters(query: Query, cursor: str = "", question: str = "") -> str:
     """What stands behind the question mark of such an address."""
     pairs = [("q", query.text)]
-    for name in (*GROUPS, *MORE):
+    for name in FILTERS:
         pairs += [(name, value) for value in _choices(query, name)]
     pairs += [(_parameter(limit), str(limit)) for limit in query.accuracy]
     pairs += list(query.setup._asdict().items())
@@ -231,9 +190,9 @@ def feed(query: Query) -> str:
 def chips(query: Query) -> list[Chip]:
     """Every chosen value with the address that drops it."""
     all_chips = [Chip("Text", query.text, _drop(query, "q", query.text), "q")] if query.text else []
-    for name, (title, words) in (GROUPS | MORE).items():
+    for name, filter_ in FILTERS.items():
         all_chips += [
-            Chip(title, words(value), _drop(query, name, value), name)
+            Chip(filter_.title, words(filter_, value), _drop(query, name, value), name)
             for value in _choices(query, name)
         ]
     for limit in query.accuracy:
@@ -246,66 +205,91 @@ def chips(query: Query) -> list[Chip]:
 
 def hidden_fields(query: Query) -> list[tuple[str, str]]:
     """Choices that no filter of the page shows: its form has to send them along."""
-    hidden = [name for name in MORE if name != "max_p50"]
-    pairs = [(name, value) for name in hidden for value in _choices(query, name)]
+    hidden = FILTERS.keys() - facets.GROUPS.keys() - {filters.MAX_LATENCY.name}
+    pairs = [(name, value) for name in FILTERS if name in hidden for value in _choices(query, name)]
     return [*pairs, *((_parameter(limit), str(limit)) for limit in query.accuracy[1:])]
+
+
+def words(filter_: Choice | Bound | Text, value: str) -> str:
+    """A value of a filter in words."""
+    if isinstance(filter_, Bound):
+        amount = _AMOUNTS.get(filter_.quantity, str)
+        return amount(value)
+    if isinstance(filter_, Choice):
+        other = _OTHER_WORDS.get(filter_.name, str)
+        return filter_.values.get(value.lower()) or other(value)
+    return value
 
 
 def groups(
     query: Query,
-    facets: dict[str, list[tuple[str, int]]],
+    counts: dict[str, list[tuple[str, int]]],
     available: dict[str, list[tuple[str, int]]],
 ) -> list[Group]:
     """The filters with their counts; a value stays visible where it would leave nothing."""
     all_groups = []
-    for name, (title, words) in GROUPS.items():
-        counts: dict[str, int | None] = dict(facets[name])
-        if name == "opset_max":
-            counts |= _at_most(facets[name])
-        choices = {value.lower() for value in _choices(query, name)}
-        there = {value.lower() for value in counts}
-        for value in (*_choices(query, name), *(value for value, _ in available[name])):
-            if value.lower() not in there:
-                there.add(value.lower())
-                # A limit that no one offers leaves what the list shows, which nobody counted here.
-                counts[value] = None if name in _NUMBERS and value in choices else 0
-        options = [
-            Option(
-                words(value),
-                value,
-                on=value.lower() in choices,
-                count=count,
-                family=licences.family(value) if name == "license" else "",
-            )
-            for value, count in counts.items()
-        ]
-        if name in _NUMBERS:
-            options.sort(key=lambda option: int(option.value), reverse=name in _OPSETS)
-        elif name == "license":
-            options.sort(key=lambda option: licences.FAMILIES.index(option.family))
-        else:
-            options.sort(key=lambda option: not option.on)
-        if name in _NUMBERS and options:
-            options = [Option("any", on=getattr(query, name) is None), *options]
+    for name, filter_ in facets.GROUPS.items():
+        options = _options(query, filter_, counts[name], available[name])
+        if isinstance(filter_, Bound) and options:
+            options = [Option("any", on=query[filter_] is None), *options]
         if options:
-            kind = "radio" if name in _NUMBERS else "checkbox"
-            all_groups.append(
-                Group(name, title, kind, tuple(options[:SHOWN]), tuple(options[SHOWN:]))
-            )
+            kind = "radio" if isinstance(filter_, Bound) else "checkbox"
+            first, rest = tuple(options[:SHOWN]), tuple(options[SHOWN:])
+            all_groups.append(Group(name, filter_.title, kind, first, rest))
     return all_groups
 
 
+def _options(
+    query: Query,
+    filter_: Choice | Bound | Text,
+    totals: list[tuple[str, int]],
+    available: list[tuple[str, int]],
+) -> list[Option]:
+    """The values of a filter in their order, with how many models each would leave."""
+    name, is_bound = filter_.name, isinstance(filter_, Bound)
+    counts: dict[str, int | None] = dict(totals)
+    if filter_ is filters.OPSET_MAX:
+        counts |= _at_most(totals)
+    choices = {value.lower() for value in _choices(query, name)}
+    there = {value.lower() for value in counts}
+    for value in (*_choices(query, name), *(value for value, _ in available)):
+        if value.lower() not in there:
+            there.add(value.lower())
+            # A limit that lists do not offer leaves what the list shows, which nobody counted here.
+            counts[value] = None if is_bound and value in choices else 0
+    is_licence = filter_ is filters.LICENCE
+    options = [
+        Option(
+            words(filter_, value),
+            value,
+            on=value.lower() in choices,
+            count=count,
+            family=licences.family(value) if is_licence else "",
+        )
+        for value, count in counts.items()
+    ]
+    if isinstance(filter_, Bound):
+        options.sort(key=lambda option: int(option.value), reverse=not filter_.steps)
+    elif is_licence:
+        options.sort(key=lambda option: licences.FAMILIES.index(option.family))
+    else:
+        options.sort(key=lambda option: not option.on)
+    return options
+
+
 def latency_limit(query: Query) -> str:
-    """The latency limit as its field takes it, without an exponent; empty where there is none."""
-    if query.max_p50 is None:
-        return ""
-    return f"{query.max_p50:.9f}".rstrip("0").rstrip(".")
+    """The latency limit as its field takes it; empty where there is none."""
+    return "".join(_choices(query, filters.MAX_LATENCY.name))
 
 
-def _number(name: str, text: str) -> int | None:
-    number = addresses.whole(text, _MOST_DIGITS[name])
+def _number(bound: Bound, text: str) -> float | None:
+    """The number of a limit in an address; None for an empty one."""
+    if not bound.quantity.is_whole:
+        return _milliseconds(text.strip())
+    number = addresses.whole(text, bound.quantity.digits)
     if text and number is None:
-        raise problems.InvalidRequest(f"The {_NUMBERS[name]} {text[:20]!r} is not a number.")
+        noun = bound.attribute.noun if bound.attribute else bound.title.lower()
+        raise problems.InvalidRequest(f"The {noun} {text[:20]!r} is not a number.")
     return number
 
 
@@ -332,25 +316,22 @@ def _at_most(counts: list[tuple[str, int]]) -> dict[str, int]:
 
 
 def _choices(query: Query, name: str) -> tuple[str, ...]:
-    if name in _NUMBERS:
-        bound = getattr(query, name)
-        return () if bound is None else (str(bound),)
-    if name == "max_p50":
-        return (latency_limit(query),) if query.max_p50 is not None else ()
-    if name == "contains":
-        return (query.contains,) if query.contains else ()
-    value: tuple[str, ...] = getattr(query, name)
-    return value
+    """The values of a filter as addresses have them, without exponents."""
+    value = dict(query.values).get(name, FILTERS[name].nothing)
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, float):
+        return (f"{value:.9f}".rstrip("0").rstrip("."),)
+    return () if value in (None, "") else (str(value),)
 
 
 def _drop(query: Query, name: str, value: str) -> str:
     if name == "q":
         return address(replace(query, text=""))
-    if name in _ONE:
+    if name not in filters.CHOICES:
         return address(without(query, name))
     left = tuple(other for other in _choices(query, name) if other != value)
-    changed: dict[str, Any] = {name: left}
-    return address(replace(query, **changed))
+    return address(query.narrowed({name: left}))
 
 
 def without(query: Query, name: str) -> Query:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.http import QueryDict
 
 from frontend.presenters import list_filters
+from hub.protocol import filters
 from registry.catalogue import speeds, wording
 from registry.catalogue.query import Query
 
@@ -62,7 +63,7 @@ def of(
     order = None
     if query.sort != query.default_sort:
         unsorted = list_filters.parameters(replace(query, sort=query.default_sort))
-        words = list_filters.SORTS[query.sort]
+        words = filters.SORTS[query.sort].title
         order = list_filters.Chip("Sort", words, f"{page}?{unsorted}" if unsorted else page, "sort")
     literal = Query(text='"{}"'.format(text.replace('"', "")))
     text_url = f"{page}?{list_filters.parameters(literal)}"

@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from hub import counting
 from hub.client import api
-from hub.client.find import LIMITS
+from hub.protocol.filters import CHOICES, LIMITS, MAX_PARAMETERS
 from hub.terminal import DONE, plain, positive, size
 
 if TYPE_CHECKING:
     import argparse
 
-_HELP = {
-    "max_p50": "maximum median latency, such as 20ms, measured on --on",
-    "max_memory": "maximum memory for weights and activations, such as 500MB",
-    "max_size": "maximum size of the files, such as 100MB",
-    "max_macs": "maximum multiply-accumulate operations of a run, such as 1G",
-    "max_parameters": "maximum number of parameters, such as 10M",
-}
+    from hub.protocol.filters import Bound, Choice
+
+_CHOICES = [choice for choice in CHOICES.values() if choice.option]
 
 
 def add_find(commands: Any) -> None:
@@ -40,18 +36,17 @@ def add_find(commands: Any) -> None:
     find.add_argument(
         "--literal", action="store_true", help="search for all words as text, read no filters"
     )
-    find.add_argument("--task", help="such as image-classification")
-    find.add_argument("--license", help="SPDX identifier of the licence")
-    find.add_argument("--precision", help="such as fp32 or int8")
-    find.add_argument("--passes-on", metavar="RUNTIME", help="passes conformance on this runtime")
+    for choice in _CHOICES:
+        find.add_argument(_flag(choice), help=choice.description)
     find.add_argument(
         "--on",
         metavar="DEVICE",
         help="class of device on which latency is measured; 'this machine' for that of this one",
     )
     find.add_argument("--runtime", help="runtime with which latency is measured")
-    for name in LIMITS:
-        find.add_argument(f"--{name.replace('_', '-')}", metavar="LIMIT", help=_HELP[name])
+    for bound in LIMITS.values():
+        words = f"{bound.description}; such as {bound.example}".replace("%", "%%")
+        find.add_argument(_flag(bound), metavar="LIMIT", help=words)
     find.add_argument(
         "--min",
         action="append",
@@ -78,10 +73,14 @@ def add_find(commands: Any) -> None:
     find.set_defaults(command=_find)
 
 
+def _flag(filter_: Choice | Bound) -> str:
+    return f"--{filter_.option.replace('_', '-')}"
+
+
 def _find(options: argparse.Namespace) -> int:
     names = (
-        *("on", "task", "license", "precision", "passes_on", "runtime", "predicted", "min", "max"),
-        *("limit", "literal"),
+        *("on", "runtime", "predicted", "min", "max", "limit", "literal"),
+        *(choice.option for choice in _CHOICES),
         *LIMITS,
     )
     question = " ".join(options.query)
@@ -121,7 +120,7 @@ def _reasons(model: dict[str, Any]) -> list[str]:
         reasons.append(f"{size(latest['memory_bytes'])} of memory")
     if latest.get("macs") is not None:
         reasons.append(f"{counting.quantity(latest['macs'])} MACs")
-    if any(fit["constraint"] == "max_parameters" for fit in model.get("fits") or ()):
+    if any(fit["constraint"] == MAX_PARAMETERS.name for fit in model.get("fits") or ()):
         reasons.append(f"{counting.quantity(latest['parameters'])} parameters")
     reasons.append(f"{size(latest.get('size'))} of files")
     if model.get("license"):

@@ -7,29 +7,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hub.client import api
-from hub.protocol import digests
+from hub.protocol import digests, filters
 from hub.terminal import DONE, USAGE, add_flags, plain, positive, size
 
 if TYPE_CHECKING:
     import argparse
 
-# The orders of the API's list of models.
-SORTS = (
-    "updated",
-    "downloads",
-    "name",
-    "size",
-    "carbon",
-    "macs",
-    "memory",
-    "parameters",
-    "fastest",
-    "accuracy",
-)
 _FILTERS = (
-    "namespace", "license", "task", "keyword", "precision", "opset_max",
-    "sort", "device", "runtime", "provider",
+    filters.NAMESPACE, filters.LICENCE, filters.TASK, filters.KEYWORD, filters.PRECISION,
+    filters.OPSET_MAX,
 )  # fmt: skip
+_PARAMETERS = (*(row.name for row in _FILTERS), "sort", "device", "runtime", "provider")
 
 
 def add_get(commands: Any) -> None:
@@ -109,18 +97,13 @@ def add_search(commands: Any) -> None:
     search.add_argument(
         "--limit", type=positive, default=20, help="maximum number of results (default: 20)"
     )
-    search.add_argument("--namespace", help="only models of this namespace")
-    search.add_argument("--license", help="SPDX identifier of the licence")
-    search.add_argument("--task", help="such as image-classification")
-    search.add_argument("--keyword", help="only models with this keyword")
-    search.add_argument("--precision", help="such as fp32 or int8")
+    for row in _FILTERS:
+        kind = int if isinstance(row, filters.Bound) else str
+        search.add_argument(f"--{row.name.replace('_', '-')}", type=kind, help=row.description)
     search.add_argument(
-        "--opset-max",
-        type=int,
-        help="only models that have a variant for this opset or an older one",
-    )
-    search.add_argument(
-        "--sort", choices=SORTS, help="order of the results; fastest compares speeds of one setup"
+        "--sort",
+        choices=tuple(filters.SORTS),
+        help="order of the results; fastest compares speeds of one setup",
     )
     search.add_argument("--device", help="show speeds on this class of device")
     search.add_argument("--runtime", help="show speeds with this runtime")
@@ -130,8 +113,8 @@ def add_search(commands: Any) -> None:
 
 
 def _search(options: argparse.Namespace) -> int:
-    filters = {name: getattr(options, name) for name in _FILTERS}
-    rows = list(api.list_models(" ".join(options.query) or None, limit=options.limit, **filters))
+    parameters = {name: getattr(options, name) for name in _PARAMETERS}
+    rows = list(api.list_models(" ".join(options.query) or None, limit=options.limit, **parameters))
     if options.json:
         print(json.dumps(rows, indent=2))
         return DONE

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
     from hub.protocol.inputs import DeclaredInput
 
-PERSONAL_DATA: Final = ("yes", "no", "anonymised", "unknown")
+# Whether data are about people -> words.
+PERSONAL_DATA: Final = {
+    "yes": "yes, personal data",
+    "no": "no personal data",
+    "anonymised": "anonymised",
+    "unknown": "unknown",
+}
 # Parts of a data set that are names; whatever else its entry holds is a claim.
 _NAMES: Final = frozenset({"name", "iri", "url", "doi", "id"})
 _TEXTS: Final = ("iri", "doi", "url", "name", "type", "id", "split")

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hub.protocol import filters
 from metadata.rdf import quads
 from metadata.rdf.iris import Places
 from metadata.rdf.terms import PREFIXES
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hub.protocol.accuracy import Limit
+    from hub.protocol.filters import Sort
     from registry.catalogue.query import Query
 
 _USED = re.compile(r"\b([a-z0-9]+):[A-Za-z]")
@@ -38,31 +40,6 @@ _EVIDENCE = {
     ),
 }
 _NOTHING = "FILTER(false)"
-_ORDER = {
-    "updated": "DESC(?updated) DESC(?created)",
-    "downloads": "DESC(?updated) DESC(?created)",
-    "size": "?size ?created",
-    "carbon": "?kg ?created",
-    "macs": "?macs ?created",
-    "memory": "?memory ?created",
-    "parameters": "?parameters ?created",
-    "name": "?name",
-    "accuracy": "DESC(?accuracy1) DESC(?created)",
-    # Of two results alike the older model comes first; of models without one the newest.
-    "fastest": "DESC(BOUND(?p50)) ?p50 DESC(BOUND(?noisy)) ?noisy "
-    "(IF(BOUND(?p50) || BOUND(?noisy), ?created, 0)) DESC(?updated) DESC(?created)",
-}
-# Sort -> the triple that a version must have.
-_SORTED_BY = {
-    "carbon": "hub:trainingCO2eKg ?kg",
-    "macs": "hub:macs ?macs",
-    "memory": "hub:memoryBytes ?memory",
-    "parameters": "it6:totalNumberOfParameters ?parameters",
-}
-_SIZE = """{ SELECT ?version (SUM(?bytes) AS ?size) WHERE {
-      ?version a fair4ml:MLModel ; dcat:distribution ?file .
-      ?file dcat:byteSize ?bytes .
-    } GROUP BY ?version }"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +68,19 @@ def of(
 ) -> Listing:
     """The list that ``query`` asks for, as the hub at ``home`` would be asked for it.
 
-    ``known`` has the values of groups that models here have: of several spellings a graph makes one
-    thing. ``own`` says that the list may hold models that only its reader may see, ``collated``
+    ``spellings`` has the values of groups that models here have: a graph makes several spellings
+    one thing. ``own`` says that the list may hold models that only its reader may see, ``collated``
     that its database sorts names by the rules of a language.
     """
-    if query.sort == "fastest" and not query.device:  # nothing is measured
-        query = replace(query, sort="updated")
+    if query.sort == filters.FASTEST.name and not query.device:  # nothing is measured
+        query = replace(query, sort=filters.UPDATED.name)
+    sort = filters.SORTS[query.sort]
     places = Places(home)
     conditions, notes = _conditions(places, query)
     notes += _merged(places, query, spellings or {})
     if own:
         notes.append("Private models are not in the graphs, so the query leaves them out.")
-    if collated and query.sort == "name":
+    if collated and sort is filters.BY_NAME:
         notes.append(
             "The query sorts names by character codes; the database may sort capitals and "
             "hyphens differently."
@@ -110,19 +88,18 @@ def of(
     lines = [
         f"<{places.catalogue}> dcat:resource ?model .",
         "?model dcterms:identifier ?name ; dcterms:created ?created .",
-        *_newest(query, any("?version" in line or line == _NOTHING for line in conditions)),
+        *_newest(sort, any("?version" in line or line == _NOTHING for line in conditions)),
         *conditions,
-        *(_speed(places, query) if query.sort == "fastest" else []),
+        *(_speed(places, query) if sort is filters.FASTEST else []),
     ]
-    column = {
-        "size": " ?size", "carbon": " ?kg", "fastest": " ?p50", "macs": " ?macs",
-        "memory": " ?memory", "parameters": " ?parameters", "accuracy": " ?accuracy1",
-    }.get(query.sort, "")  # fmt: skip
-    order = _ORDER[query.sort]
-    if query.sort == "accuracy" and query.accuracy[0].is_maximum:
-        order = "?accuracy1 ?created"
+    order, column = sort.order, sort.attribute.variable if sort.attribute else ""
+    if sort is filters.FASTEST:
+        column = "?p50"
+    elif sort is filters.ACCURACY:
+        column = "?accuracy1"
+        order = "?accuracy1 ?created" if query.accuracy[0].is_maximum else order
     body = "\n".join(f"  {line}" for line in lines)
-    text = f"SELECT ?model ?name{column} WHERE {{\n{body}\n}}\nORDER BY {order}\n"
+    text = f"SELECT ?model ?name{column and f' {column}'} WHERE {{\n{body}\n}}\nORDER BY {order}\n"
     preview = " ".join(" ".join(conditions or lines[1:]).split())
     return Listing(f"{prologue(text, home)}{text}", preview, tuple(notes))
 
@@ -141,16 +118,17 @@ def literal(text: str) -> str:
     return quads.string(text) or '""'
 
 
-def _newest(query: Query, narrowed: bool) -> list[str]:  # noqa: FBT001 - the value is the argument
+def _newest(sort: Sort, narrowed: bool) -> list[str]:  # noqa: FBT001 - the value is the argument
     """The newest version; of a list of everything also models that have none any more."""
-    if query.sort == "size":
-        return ["?model dcat:hasCurrentVersion ?version .", _SIZE]
-    if query.sort in _SORTED_BY:
-        return ["?model dcat:hasCurrentVersion ?version .", f"?version {_SORTED_BY[query.sort]} ."]
+    newest = "?model dcat:hasCurrentVersion ?version ."
+    if sort.attribute:
+        return [newest, sort.attribute.pattern]
     if narrowed:
-        newest = ["?model dcat:hasCurrentVersion ?version ."]
-        return newest if query.sort == "name" else [*newest, "?version dcterms:issued ?updated ."]
-    if query.sort == "name":
+        return [
+            newest,
+            *([] if sort is filters.BY_NAME else ["?version dcterms:issued ?updated ."]),
+        ]
+    if sort is filters.BY_NAME:
         return []
     return [
         "OPTIONAL { ?model dcat:hasCurrentVersion ?version . ?version dcterms:issued ?issued }",
@@ -189,7 +167,8 @@ def _result(places: Places, query: Query, name: str, status: str) -> list[str]:
 
 def _latency(places: Places, query: Query) -> list[str]:
     """That an accepted result in the query's setup keeps its limit of latency."""
-    if query.max_p50 is None:
+    limit = query[filters.MAX_LATENCY]
+    if limit is None:
         return []
     if not query.device:  # nothing is measured
         return [_NOTHING]
@@ -197,7 +176,7 @@ def _latency(places: Places, query: Query) -> list[str]:
         "FILTER EXISTS {",
         "  ?model dcat:hasCurrentVersion ?version .",
         *_result(places, query, "limit", "accepted"),
-        f"  FILTER(?limit <= {query.max_p50!r})",
+        f"  FILTER(?limit <= {limit!r})",
         "}",
     ]
 
@@ -242,28 +221,28 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
             f"The words {query.text!r} need the full-text index, which the graphs do not have. "
             "The query ignores them and does not sort by relevance."
         )
-    if query.sort == "downloads":
+    if query.sort == filters.DOWNLOADS.name:
         notes.append("Downloads are not in the graphs. The query sorts by date instead.")
-    if query.predicted and (query.max_p50 is not None or query.sort == "fastest"):
+    is_limited = query[filters.MAX_LATENCY] is not None
+    if query.predicted and (is_limited or query.sort == filters.FASTEST.name):
         notes.append("Predictions are not in the graphs. The query lists only what was measured.")
     if query.tags:
         notes.append("Tags are not in the graphs. The query ignores them.")
     for group, write in _WRITERS.items():
-        values: tuple[str, ...] = getattr(query, group)
-        if values:
+        if values := query[filters.CHOICES[group]]:
             lines += write(places, values)
     lines += [*_bounds(query), *_latency(places, query), *_accuracies(places, query)]
-    if query.contains:
+    if text := query[filters.CONTAINS]:
         lines.append(
             "FILTER EXISTS { ?version dcterms:title|it6:shortDescription ?said . "
-            f"FILTER(CONTAINS(LCASE(STR(?said)), {literal(query.contains.lower())})) }}"
+            f"FILTER(CONTAINS(LCASE(STR(?said)), {literal(text.lower())})) }}"
         )
-    if "other" in (value.lower() for value in query.license):
+    if "other" in (value.lower() for value in query[filters.LICENCE]):
         notes.append(
             "Models with licence other and a licence_name use that name in the graphs. The query "
             "finds only those without one."
         )
-    if "unknown" in query.personal_data:
+    if "unknown" in query[filters.PERSONAL_DATA]:
         notes.append(
             "The graphs do not state that something is unknown. The query ignores that value."
         )
@@ -273,35 +252,27 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
 def _bounds(query: Query) -> list[str]:
     """What is asked for exactly or at most: opset, size of the files, parameters, costs."""
     lines = []
-    if query.opset is not None:
-        lines.append(f"?version hub:opsetVersion ?opset . FILTER(?opset = {query.opset})")
-    if query.opset_max is not None:
-        lines.append(f"?version hub:opsetVersion ?opset . FILTER(?opset <= {query.opset_max})")
-    if query.max_bytes is not None:
-        lines += [] if query.sort == "size" else [f"?version a fair4ml:MLModel . {_SIZE}"]
-        lines.append(f"FILTER(?size <= {query.max_bytes})")
-    for predicate, name, bound in (
-        ("it6:totalNumberOfParameters", "parameters", query.max_parameters),
-        ("hub:macs", "macs", query.max_macs),
-        ("hub:memoryBytes", "memory", query.max_memory),
-    ):
-        if bound is not None:
-            lines.append(f"?version {predicate} ?{name} . FILTER(?{name} <= {bound})")
+    for name, value in query.values:
+        bound = filters.BOUNDS.get(name)
+        if bound is None or bound.attribute is None:
+            continue
+        is_bound = filters.SORTS[query.sort].attribute is bound.attribute
+        sign = "=" if bound.is_exact else "<="
+        limit = f"FILTER({bound.attribute.variable} {sign} {value})"
+        lines.append(limit if is_bound else f"{bound.attribute.pattern} {limit}")
     return lines
 
 
 def _merged(places: Places, query: Query, spellings: Mapping[str, Iterable[str]]) -> list[str]:
     """Notes on values that the list tells apart and the graphs do not."""
     notes = []
-    for group, noun, iri in (
-        ("license", "licence", places.licence),
-        ("task", "task", places.task),
-    ):
-        values = {value.lower() if group == "license" else value for value in getattr(query, group)}
+    for choice, iri in ((filters.LICENCE, places.licence), (filters.TASK, places.task)):
+        is_licence, noun = choice is filters.LICENCE, choice.title.lower()
+        values = {value.lower() if is_licence else value for value in query[choice]}
         iris = {iri(value) for value in values}
         others = sorted(
             value
-            for value in spellings.get(group, ())
+            for value in spellings.get(choice.name, ())
             if value not in values and iri(value) in iris
         )
         if others:
@@ -425,19 +396,19 @@ def _literal(_: Places, value: str) -> str:
 
 # Group of a list's filters -> the lines that say the same.
 _WRITERS: dict[str, Callable[[Places, tuple[str, ...]], list[str]]] = {
-    "namespace": _OneOf(
+    filters.NAMESPACE.name: _OneOf(
         "?model dcterms:publisher", "?publisher", lambda places, name: f"<{places.agent(name)}>"
     ),
-    "task": _OneOf("?version fair4ml:mlTask", "?task", _task),
-    "domain": _OneOf("?version fair4ml:mlTask/skos:broader", "?domain", _task),
-    "license": _licences,
-    "precision": _OneOf("?version hub:precision", "?precision", _literal),
-    "keyword": _keywords,
-    "operator": _operators,
-    "pixel_format": _OneOf("?version hub:bitmapPixelFormat", "?pixels", _literal),
-    "personal_data": _personal,
-    "passes_on": _passes,
-    "fails_on": _fails,
-    "evidence": _evidence,
-    "measured_on": _measured,
+    filters.TASK.name: _OneOf("?version fair4ml:mlTask", "?task", _task),
+    filters.DOMAIN.name: _OneOf("?version fair4ml:mlTask/skos:broader", "?domain", _task),
+    filters.LICENCE.name: _licences,
+    filters.PRECISION.name: _OneOf("?version hub:precision", "?precision", _literal),
+    filters.KEYWORD.name: _keywords,
+    filters.OPERATOR.name: _operators,
+    filters.PIXEL_FORMAT.name: _OneOf("?version hub:bitmapPixelFormat", "?pixels", _literal),
+    filters.PERSONAL_DATA.name: _personal,
+    filters.PASSES_ON.name: _passes,
+    filters.FAILS_ON.name: _fails,
+    filters.EVIDENCE.name: _evidence,
+    filters.MEASURED_ON.name: _measured,
 }

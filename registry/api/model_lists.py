@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers as fields
 
+from hub.protocol.filters import Basis
 from registry.api import serializers
 from registry.api.addresses import api_url
 from registry.catalogue import accuracies, fits, predictions, speeds
@@ -73,7 +74,7 @@ class FitOutput(fields.Serializer[Any]):
     limit = NumberOrText()
     value = NumberOrText()
     unit = fields.CharField(help_text="`ms`, `B`, `MAC`, or empty")
-    basis = fields.ChoiceField(["measured", "predicted", "counted", "declared"])
+    basis = fields.ChoiceField(list(Basis))
     low = fields.FloatField(allow_null=True)
     high = fields.FloatField(allow_null=True)
     evaluated = EvaluatedOutput(allow_null=True, help_text="only with `min` and `max`")

@@ -10,12 +10,13 @@ from rest_framework import serializers as fields
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from hub.protocol import filters
 from registry.api import etags, model_lists, pagination, queries, questions
 from registry.api import serializers as shapes
 from registry.api.addresses import api_url
 from registry.api.inputs import parse
 from registry.api.parameters import PAGED, asks
-from registry.catalogue import accuracies, conditions, search, speeds, summaries, wording
+from registry.catalogue import accuracies, search, speeds, summaries, wording
 from registry.catalogue import facets as facet_counts
 from registry.catalogue.query import Query
 from registry.people import selectors as people_selectors
@@ -28,12 +29,9 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
     from registry.models import RegisteredModel
 
-LISTS = ("namespace", "license", "task", "keyword", "precision", "domain", *conditions.FACTS)
 MEASURED = ("min", "max")
-PLAIN = (
-    "opset", "opset_max", "max_bytes", "max_parameters", "max_macs", "max_memory", "max_p50",
-    "predicted", "contains", *speeds.Setup._fields,
-)  # fmt: skip
+LISTS = (*filters.CHOICES, *MEASURED, "facets")
+SINGLE = ("predicted", *speeds.Setup._fields, *(filters.FILTERS.keys() - filters.CHOICES))
 
 
 def model_data(actor: Actor, title: str) -> dict[str, Any] | None:
@@ -66,19 +64,21 @@ def _facets(actor: Actor, query: Query, groups: list[str]) -> dict[str, Any]:
 def _read(request: Request) -> tuple[Query, list[str], wording.Reading | None]:
     """The query of a list, its facets, and how its text was read where that was asked for."""
     values, reading = request.query_params, None
-    lists = {key: values.getlist(key) for key in (*LISTS, *MEASURED, "facets")}
-    plain = {key: values[key] for key in ("q", "sort", "understand", *PLAIN) if key in values}
-    data = parse(queries.ModelsQuery, plain | lists)
+    lists = {key: values.getlist(key) for key in LISTS}
+    single = {key: values[key] for key in ("q", "sort", "understand", *SINGLE) if key in values}
+    data = parse(queries.ModelsQuery, single | lists)
     if data["understand"]:
         devices = speeds.names(speeds.offers(request.user))
         reading = wording.read(data["q"], devices=devices)
         if reading.parts:
-            merged = reading.beside({key: values.getlist(key) for key in (*lists, *plain)})
+            merged = reading.beside({key: values.getlist(key) for key in (*lists, *single)})
             fields = {key: row if key in lists else row[0] for key, row in merged.items() if row}
             data = parse(queries.ModelsQuery, fields)
-    choices = {key: data[key] for key in PLAIN} | {key: tuple(data[key]) for key in LISTS}
+    choices = {key: data[key] for key in SINGLE} | {
+        key: tuple(data[key]) for key in filters.CHOICES
+    }
     limits = accuracies.limits(*(data[key] for key in MEASURED))
-    query = Query(text=data["q"], accuracy=limits, **choices)
+    query = Query.of(text=data["q"], accuracy=limits, **choices)
     return replace(query, sort=data.get("sort") or query.default_sort), data["facets"], reading
 
 
@@ -119,10 +119,11 @@ class ModelList(APIView):
         a prediction. If constraints are given, `fits` has each model's value for them.
         """
         query, groups, reading = _read(request)
-        timed = query.sort == search.FASTEST or query.max_p50 is not None or any(query.setup)
+        timed = query.is_timed
         if timed:
             offers = speeds.offers(request.user)
-            setup = speeds.settled(offers, query.setup, query.measured_on)
+            devices = query[filters.MEASURED_ON]
+            setup = speeds.settled(offers, query.setup, devices)
             query = replace(query, **setup._asdict())
         page = search.find(
             request.user,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q
 
+from hub.protocol import filters
+from hub.protocol.filters import Sort
 from hub.protocol.vocabularies import TASKS_OF
 from registry.cards import licences
 from registry.catalogue import accuracies, full_text, predictions, speeds, substrings, tags
@@ -13,7 +15,7 @@ from registry.models import DocumentFact, DocumentKeyword, DocumentSpeed
 from registry.versions import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
 
     from django.db.models import QuerySet
 
@@ -21,17 +23,17 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
     from registry.models import SearchDocument
 
-# Groups whose values are facts of documents, see registry.catalogue.searchable.
-FACTS = (
-    "operator", "pixel_format", "personal_data", "passes_on", "fails_on", "evidence",
-    "measured_on",
-)  # fmt: skip
-CUMULATIVE = ("passes_on", "evidence")
-# Sorts by what not every model has, and its column: those without it are left out.
-SPARSE = {
-    "size": "size", "largest": "size", "carbon": "carbon_kg", "parameters": "parameters",
-    "most-parameters": "parameters", "macs": "macs", "memory": "memory_bytes",
-}  # fmt: skip
+# The orders of lists, and those that the Hub protocol has beside them, with the largest first.
+ORDERS = filters.SORTS | {
+    sort.name: sort
+    for sort in (
+        Sort("created", "Newest", "", column="pk", is_descending=True),
+        Sort("modified", "Recently changed", "", column="updated_at", is_descending=True),
+        Sort("name-down", "Name, backwards", "", column="title", is_descending=True),
+        Sort("largest", "Largest", "", filters.SIZE, is_descending=True),
+        Sort("most-parameters", "Most parameters", "", filters.PARAMETERS, is_descending=True),
+    )
+}
 # A condition of either-or takes the keys of so few documents themselves, see `_among`.
 FEW = speeds.FEW
 
@@ -48,33 +50,48 @@ def matching(actor: Actor, query: Query, *, apart: bool = True) -> list[QuerySet
 
 def of(query: Query) -> Q:
     """Everything that the query asks for but its text."""
-    tasks = [task for domain in query.domain for task in TASKS_OF.get(domain.lower(), ())]
     conditions = Q()
-    for column, choices, values in (
-        ("namespace_slug__in", query.namespace, query.namespace),
-        ("task__in", query.task, query.task),
-        ("task__in", query.domain, tuple(tasks)),
-        ("precision__in", query.precision, query.precision),
-    ):
-        if choices:
-            conditions &= Q(**{column: values})
-    if query.license:
-        conditions &= _licensed(query.license)
-    if query.keyword:
-        words = DocumentKeyword.objects.filter(word__in=[word.lower() for word in query.keyword])
-        conditions &= Q(pk__in=words.values("document_id"))
-    conditions &= _is_within(query) & _is_fast(query) & _is_accurate(query)
-    if query.contains:
-        conditions &= substrings.contain(query.contains)
-    conditions &= _has_facts(query)
+    for name, value in query.values:
+        filter_ = filters.FILTERS[name]
+        if name in _OTHERS:
+            conditions &= _OTHERS[name](query)
+        elif isinstance(filter_, filters.Choice):
+            conditions &= _has_choice(filter_, value)
+        elif isinstance(filter_, filters.Bound) and filter_.attribute:
+            lookup = "" if filter_.is_exact else "__lte"
+            conditions &= Q(**{f"{filter_.attribute.column}{lookup}": value})
+    for limit in query.accuracy:
+        conditions &= Q(pk__in=accuracies.within(limit).values("document_id"))
     for tag in query.tags:
         conditions &= _has_tag(tag)
-    if query.sort in SPARSE:
-        conditions &= Q(**{f"{SPARSE[query.sort]}__isnull": False})
+    if attribute := ORDERS[query.sort].attribute:
+        conditions &= Q(**{f"{attribute.column}__isnull": False})
     return conditions
 
 
-def _licensed(values: Iterable[str]) -> Q:
+def _has_choice(choice: filters.Choice, values: tuple[str, ...]) -> Q:
+    """The condition that a model has one of the values, or all of them, as the filter asks."""
+    if choice.column:
+        return Q(**{f"{choice.column}__in": values})
+    conditions = Q()
+    for alternatives in [(value,) for value in values] if choice.needs_all else [values]:
+        facts = DocumentFact.objects.filter(group=choice.name, value__in=alternatives)
+        conditions &= Q(pk__in=facts.values("document_id"))
+    return conditions
+
+
+def _in_domain(query: Query) -> Q:
+    domains = query[filters.DOMAIN]
+    return Q(task__in=[task for domain in domains for task in TASKS_OF.get(domain.lower(), ())])
+
+
+def _has_keyword(query: Query) -> Q:
+    keywords = [word.lower() for word in query[filters.KEYWORD]]
+    words = DocumentKeyword.objects.filter(word__in=keywords)
+    return Q(pk__in=words.values("document_id"))
+
+
+def _licensed(values: tuple[str, ...]) -> Q:
     """The condition that a model has one of these licences, alone or beside others.
 
     A value that names several, as a choice does, asks for all of them.
@@ -100,55 +117,18 @@ def _among(rows: QuerySet[Any]) -> Q:
     return Q(pk__in=few if len(few) <= FEW else keys)
 
 
-def _has_facts(query: Query) -> Q:
-    """The condition that the facts of a model are those that are asked for."""
-    conditions = Q()
-    for group in FACTS:
-        values = getattr(query, group)
-        for choices in [[value] for value in values] if group in CUMULATIVE else [values]:
-            if choices:
-                facts = DocumentFact.objects.filter(group=group, value__in=choices)
-                conditions &= Q(pk__in=facts.values("document_id"))
-    return conditions
-
-
-def _is_within(query: Query) -> Q:
-    """The condition that what is counted from the file keeps its bounds."""
-    conditions = Q()
-    for column, bound in (
-        ("opset", query.opset),
-        ("opset__lte", query.opset_max),
-        ("size__lte", query.max_bytes),
-        ("parameters__lte", query.max_parameters),
-        ("macs__lte", query.max_macs),
-        ("memory_bytes__lte", query.max_memory),
-    ):
-        if bound is not None:
-            conditions &= Q(**{column: bound})
-    return conditions
-
-
-def _is_accurate(query: Query) -> Q:
-    """The condition that measured figures keep each limit of accuracy."""
-    conditions = Q()
-    for limit in query.accuracy:
-        conditions &= Q(pk__in=accuracies.within(limit).values("document_id"))
-    return conditions
-
-
 def _is_fast(query: Query) -> Q:
     """The condition that an accepted result in the query's setup keeps its limit.
 
     Where predictions count, the upper end of one does as well.
     """
-    if query.max_p50 is None:
-        return Q()
+    limit = query[filters.MAX_LATENCY] or 0
     results = DocumentSpeed.objects.filter(
-        **query.setup._asdict(), status=DocumentSpeed.Status.ACCEPTED, p50_ms__lte=query.max_p50
+        **query.setup._asdict(), status=DocumentSpeed.Status.ACCEPTED, p50_ms__lte=limit
     )
     fast = Q(pk__in=results.values("document_id"))
     if query.predicted:
-        fast |= Q(pk__in=predictions.within(query.setup, query.max_p50).values("document_id"))
+        fast |= Q(pk__in=predictions.within(query.setup, limit).values("document_id"))
     return fast
 
 
@@ -158,10 +138,20 @@ def _has_tag(tag: str) -> Q:
         return Q(latest__isnull=False)  # nothing is published without a model
     prefix, _, value = tag.partition(":")
     if prefix == "license":
-        return _licensed([value])
+        return _licensed((value,))
     if prefix == "gated":
         is_open = Q(model__gate="open")
         return is_open if value in ("false", "0") else ~is_open
     words = DocumentKeyword.objects.filter(word=tag.lower())
     facts = DocumentFact.objects.filter(group=tags.GROUP, value__in=tags.spellings(tag))
     return Q(task=tag) | _among(words) | _among(facts)
+
+
+# Filters that compare neither a column nor facts of their own name with their values.
+_OTHERS: dict[str, Callable[[Query], Q]] = {
+    filters.DOMAIN.name: _in_domain,
+    filters.KEYWORD.name: _has_keyword,
+    filters.LICENCE.name: lambda query: _licensed(query[filters.LICENCE]),
+    filters.MAX_LATENCY.name: _is_fast,
+    filters.CONTAINS.name: lambda query: substrings.contain(query[filters.CONTAINS]),
+}

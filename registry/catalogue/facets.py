@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Max, Q, Sum
 
+from hub.protocol import filters
 from registry.catalogue import conditions, full_text
 from registry.catalogue.query import Query
 from registry.core import public_counts
@@ -31,34 +32,11 @@ if TYPE_CHECKING:
 MATCHES = 2_500
 VALUES = 50
 
-# Group -> column; those of facts have none.
-GROUPS = {
-    "task": "task",
-    "license": "license",
-    "precision": "precision",
-    "namespace": "namespace_slug",
-    "keyword": "keywords",
-    "opset_max": "opset",
-    "opset": "opset",
-    "passes_on": "",
-    "evidence": "",
-    "measured_on": "",
-    "max_bytes": "size",
-    "max_parameters": "parameters",
-    "max_macs": "macs",
-    "max_memory": "memory_bytes",
-}
-# Groups of one bound: what a model has at most.
-BOUNDS = {
-    "max_bytes": (10**6, 10**7, 10**8, 10**9),
-    "max_parameters": (10**6, 10**7, 10**8, 10**9),
-    "max_macs": (10**7, 10**8, 10**9, 10**10),
-    "max_memory": (10**7, 10**8, 5 * 10**8, 10**9, 8 * 10**9),
-}
-
-
-# A group that is kept under the name of another, since both count one column.
-KEPT_AS = {"opset": "opset_max"}
+# The filters that lists offer with counts. An exact bound is kept under the name of the other on
+# its column, since both count that column.
+GROUPS = {name: filter_ for name, filter_ in filters.FILTERS.items() if filter_.is_counted}
+_KEPT_AS = {filters.OPSET.name: filters.OPSET_MAX.name}
+_LICENCE, _KEYWORD = filters.LICENCE.name, filters.KEYWORD.name
 
 # Between two pairs of a document; no card that people write holds it.
 _BETWEEN = "\x1f"
@@ -90,7 +68,7 @@ def count(actor: Actor, query: Query) -> Facets:
         facets.capped |= capped
         for group in groups:
             facets[group] = _values(group, counts[group])
-            if GROUPS[group] not in ("", "keywords"):
+            if _column(group):
                 facets.untold[group] = counts[group][""] + counts[group][None]
     if any(facets.values()) or query.near or not full_text.is_nowhere(actor, query.text):
         return facets
@@ -103,26 +81,41 @@ def pairs(document: SearchDocument, facts: Collection[tuple[str, str]]) -> str:
     Of a group of bounds it is the least that is kept; each group that a document has one value of
     is there, with nothing behind the colon where it has none.
     """
-    values: list[tuple[str, Any]] = [
-        (group, getattr(document, column))
-        for group, column in GROUPS.items()
-        if column not in ("", "keywords") and group not in BOUNDS and group not in KEPT_AS
-    ]
-    if several := [fact for fact in facts if fact[0] == "license"]:
-        values = [pair for pair in values if pair[0] != "license"] + several
-    values += [(group, _least(group, getattr(document, GROUPS[group]))) for group in BOUNDS]
-    values += [("keyword", word) for word in document.keywords]
-    values += [fact for fact in facts if GROUPS.get(fact[0]) == ""]
+    values: list[tuple[str, Any]] = []
+    for group in (name for name in GROUPS if name not in _KEPT_AS):
+        column, steps = _column(group), _steps(group)
+        if group == _KEYWORD:
+            values += [(group, word) for word in document.keywords]
+        elif group == _LICENCE and (several := [fact for fact in facts if fact[0] == group]):
+            values += several
+        elif not column:
+            values += [fact for fact in facts if fact[0] == group]
+        else:
+            value = getattr(document, column)
+            values.append((group, _least(steps, value) if steps else value))
     written = (f"{group}:{'' if value is None else value}" for group, value in values)
     return _BETWEEN.join(pair for pair in written if _BETWEEN not in pair)
 
 
-def _least(group: str, value: int | None) -> int | None:
-    """The first bound of a group that a value keeps; beyond the last, one more than that."""
-    bounds = BOUNDS[group]
+def _column(group: str) -> str:
+    """The column of documents that has the one value of a group; empty where facts have several."""
+    filter_ = GROUPS[group]
+    if isinstance(filter_, filters.Bound):
+        return filter_.attribute.column if filter_.attribute else ""
+    return filter_.column if isinstance(filter_, filters.Choice) else ""
+
+
+def _steps(group: str) -> tuple[int, ...]:
+    """The bounds that a group offers; empty where it offers values of models."""
+    filter_ = GROUPS[group]
+    return filter_.steps if isinstance(filter_, filters.Bound) else ()
+
+
+def _least(steps: tuple[int, ...], value: int | None) -> int | None:
+    """The first bound that a value keeps; beyond the last, one more than that."""
     if value is None:
         return None
-    return next((bound for bound in bounds if value <= bound), bounds[-1] + 1)
+    return next((bound for bound in steps if value <= bound), steps[-1] + 1)
 
 
 def of_documents(pks: Iterable[int], groups: Iterable[str]) -> dict[int, set[tuple[str, str]]]:
@@ -171,18 +164,18 @@ def _counts_everywhere(actor: Actor) -> tuple[dict[str, Counter[Any]], bool]:
 def _all_of(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
     """Count each value of a group in public documents; few are not public, so they are barred."""
     pairs: Iterable[tuple[Any, int]]
-    column = GROUPS[group]
-    if group in BOUNDS:
+    column = _column(group)
+    if _steps(group):
         return _bounded(rows, group)
-    if column in ("", "keywords"):
+    if not column:
         others = SearchDocument.objects.exclude(audience=EVERYBODY).values("pk")
         values: QuerySet[Any, Any] = (
             DocumentKeyword.objects.values_list("word")
-            if column
+            if group == _KEYWORD
             else DocumentFact.objects.filter(group=group).values_list("value")
         )
         pairs = values.exclude(document__in=others).annotate(models=Count("document")).order_by()
-    elif group == "license":
+    elif group == _LICENCE:
         several = DocumentFact.objects.filter(
             group=group, document__in=rows.order_by().values("pk")
         )
@@ -202,9 +195,9 @@ def _all_of(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
 
 def _bounded(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
     """For each bound of a group how many documents stay at or below it."""
-    column = GROUPS[group]
+    column = _column(group)
     within = {
-        str(bound): Count("pk", filter=Q(**{f"{column}__lte": bound})) for bound in BOUNDS[group]
+        str(bound): Count("pk", filter=Q(**{f"{column}__lte": bound})) for bound in _steps(group)
     }
     none = Count("pk", filter=Q(**{f"{column}__isnull": True}))
     counts = rows.order_by().aggregate(**within, untold=none)
@@ -219,8 +212,8 @@ def _counts(
 
     One column is read of each row: that of a group alone, else all pairs of its model.
     """
-    column = GROUPS[groups[0]] if len(groups) == 1 else ""
-    is_plain = column not in ("", "keywords", "license")
+    column = _column(groups[0]) if len(groups) == 1 else ""
+    is_plain = bool(column) and groups[0] != _LICENCE
     rows: list[Any] = []
     for part in parts:
         values = part.order_by().values_list(column if is_plain else "facets__pairs", flat=True)
@@ -232,39 +225,40 @@ def _counts(
 
 def _of_pairs(rows: Iterable[str | None], groups: list[str]) -> dict[str, Counter[Any]]:
     """Count the values of these groups in the pairs of documents."""
-    counters: dict[str, Counter[Any]] = {KEPT_AS.get(group, group): Counter() for group in groups}
+    counters: dict[str, Counter[Any]] = {_KEPT_AS.get(group, group): Counter() for group in groups}
     every = chain.from_iterable(row.split(_BETWEEN) for row in rows if row)
     for pair, models in Counter(every).items():
         group, _, value = pair.partition(":")
         if group not in counters:
             continue
-        is_number = group in BOUNDS or group == "opset_max"
+        is_number = group in filters.BOUNDS
         counters[group][(int(value) if value else None) if is_number else value] = models
-    for group in counters.keys() & BOUNDS.keys():
-        counts = counters[group]
+    for group, counts in counters.items():
         within = {
             bound: sum(models for least, models in counts.items() if least and least <= bound)
-            for bound in BOUNDS[group]
+            for bound in _steps(group)
         }
-        counters[group] = Counter({None: counts[None]} | within)
-    return {group: counters[KEPT_AS.get(group, group)] for group in groups}
+        if within:
+            counters[group] = Counter({None: counts[None]} | within)
+    return {group: counters[_KEPT_AS.get(group, group)] for group in groups}
 
 
 def _counter(group: str, column: Iterable[Any]) -> Counter[Any]:
     """Count the values of a column, or those within each bound of its group."""
-    if group not in BOUNDS:
+    steps = _steps(group)
+    if not steps:
         return Counter(column)
     values = list(column)
     numbers = sorted(value for value in values if value is not None)
-    within = {bound: bisect_right(numbers, bound) for bound in BOUNDS[group]}
+    within = {bound: bisect_right(numbers, bound) for bound in steps}
     return Counter({None: len(values) - len(numbers)} | within)
 
 
 def _values(group: str, counts: Counter[Any]) -> list[tuple[str, int]]:
     """The values that say something: opsets from the highest, others from the most frequent."""
-    if group in BOUNDS:
-        return [(str(bound), counts[bound]) for bound in BOUNDS[group] if counts.total()]
+    if steps := _steps(group):
+        return [(str(bound), counts[bound]) for bound in steps if counts.total()]
     pairs = [(value, count) for value, count in counts.items() if value not in ("", None)]
-    if group in ("opset", "opset_max"):
+    if group in filters.BOUNDS:
         return [(str(value), count) for value, count in sorted(pairs, reverse=True)]
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:VALUES]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol import filters
+from hub.protocol.filters import Basis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -12,19 +15,13 @@ if TYPE_CHECKING:
     from registry.catalogue.query import Query
     from registry.models import DocumentAccuracy, DocumentSpeed, PredictedSpeed
 
-Basis = Literal["measured", "predicted", "counted", "declared"]
-
-# Limit -> the value in what a list shows of the newest version, and its unit.
+# Number -> its key in what lists show of the newest version.
 _COUNTS = {
-    "max_memory": ("memory_bytes", "B"),
-    "max_macs": ("macs", "MAC"),
-    "max_bytes": ("size", "B"),
-    "max_parameters": ("parameters", ""),
-    "opset_max": ("opset", ""),
+    bound.name: bound.attribute.column
+    for bound in filters.BOUNDS.values()
+    if bound.attribute and not bound.is_exact
 }
-
-
-_WORDS = ("task", "precision", "license")
+_STATEMENTS = {name: choice.basis for name, choice in filters.CHOICES.items() if choice.basis}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +55,8 @@ class Fit:
 
 def are_asked(query: Query) -> bool:
     """Whether a query has a constraint for which models have a value to show."""
-    numbers = (getattr(query, name) for name in ("max_p50", *_COUNTS))
-    return any(number is not None for number in numbers) or any(
-        getattr(query, name) for name in ("accuracy", *_WORDS)
-    )
+    names = {filters.MAX_LATENCY.name, *_COUNTS, *_STATEMENTS}
+    return bool(query.accuracy) or any(name in names for name, _ in query.values)
 
 
 def of(
@@ -74,33 +69,32 @@ def of(
     accuracies: Sequence[tuple[Limit, DocumentAccuracy]] = (),
 ) -> tuple[Fit, ...]:
     """Why a model of the list that ``query`` asks for fits: latency, accuracy, then the rest."""
-    measured = [_latency(query.max_p50, speed)] if query.max_p50 is not None and speed else []
+    limit = query[filters.MAX_LATENCY]
+    measured = [_latency(limit, speed)] if limit is not None and speed else []
     measured += [_accuracy(limit, figure) for limit, figure in accuracies]
     return (*measured, *_stated(query, latest or {}, task, licence))
 
 
 def _stated(query: Query, latest: Mapping[str, Any], task: str, licence: str) -> Iterator[Fit]:
     """What is counted from the file or declared by the card."""
-    for constraint, (name, unit) in _COUNTS.items():
-        limit, value = getattr(query, constraint), latest.get(name)
-        if limit is not None and value is not None:
-            yield Fit(constraint, limit, value, unit, "counted")
-    texts = (task, str(latest.get("precision") or ""), licence)
-    for constraint, text in zip(_WORDS, texts, strict=True):
-        if (choices := getattr(query, constraint)) and text:
-            basis: Basis = "counted" if constraint == "precision" else "declared"
-            yield Fit(constraint, ", ".join(choices), text, "", basis)
+    texts = {"task": task, "precision": latest.get("precision"), "license": licence}
+    for name, limit in query.values:
+        if name in _COUNTS and (value := latest.get(_COUNTS[name])) is not None:
+            yield Fit(name, limit, value, filters.BOUNDS[name].quantity.unit, Basis.COUNT)
+        elif name in _STATEMENTS and texts[name]:
+            yield Fit(name, ", ".join(limit), str(texts[name]), "", _STATEMENTS[name])
 
 
 def _latency(limit: float, speed: DocumentSpeed | PredictedSpeed) -> Fit:
     low, high = speed.interval
-    basis: Basis = "predicted" if speed.is_predicted else "measured"
-    return Fit("max_p50", limit, speed.p50_ms, "ms", basis, low, high)
+    basis = Basis.PREDICTION if speed.is_predicted else Basis.MEASUREMENT
+    bound = filters.MAX_LATENCY
+    return Fit(bound.name, limit, speed.p50_ms, bound.quantity.unit, basis, low, high)
 
 
 def _accuracy(limit: Limit, figure: DocumentAccuracy) -> Fit:
     evaluated = Evaluated(figure.metric, figure.dataset, figure.version, figure.split, figure.rows)
     return Fit(
-        "max" if limit.is_maximum else "min", limit.value, figure.value, "", "measured",
+        "max" if limit.is_maximum else "min", limit.value, figure.value, "", Basis.MEASUREMENT,
         figure.low, figure.high, evaluated,
     )  # fmt: skip

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from hub.protocol.vocabularies import LICENCES, RUNTIMES, TASKS
+from hub.protocol import filters
+from hub.protocol.vocabularies import LICENCES, ONNXRUNTIME_WEB, RUNTIMES, TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -65,59 +66,15 @@ _RUNS: Final = (
     "passes on, pass on, passing on, compatible with"
 )
 _FAILS: Final = "fails on, fail on, failing on, broken on"
-_PERSONAL: Final = {
-    "yes": "trained on personal data, with personal data, uses personal data, personal data",
-    "no": "no personal data, without personal data, not trained on personal data, "
-    "free of personal data",
-    "anonymised": "anonymised data, anonymized data, trained on anonymised data, "
-    "anonymised personal data, trained on anonymized data, anonymized personal data",
-}
-_EVIDENCE: Final = {
-    "federated": "federated learning, federated training, trained federated, "
-    "trained in federated rounds, federated model",
-    "carbon": "declared carbon, carbon declared, with training carbon",
-    "upgrade": "opset upgrade ready, upgrade ready",
-}
-_PRECISIONS: Final = {
-    "fp32": "fp32, float32, single precision",
-    "fp16": "fp16, float16, half precision",
-    "int8": "int8, 8-bit, 8 bit",
-}
 _LICENCE_NAMES: Final = {"apache-2.0": "apache 2.0, apache2.0"}
 _LICENCE_WORDS: Final = ("licence", "license", "licensed")
 # A name that nobody gives a model: words, then a number after a hyphen.
 _PLAIN_LICENCE: Final = re.compile(r"[a-z][a-z-]*-\d(\.\d)?(-[a-z-]+)?", re.ASCII)
 
 _SORT_VERBS: Final = "sorted by, sort by, ordered by, order by"
-_SORT_NOUNS: Final = {
-    "fastest": "latency, speed, p50",
-    "size": "size, file size",
-    "downloads": "downloads, popularity",
-    "name": "name",
-    "carbon": "carbon",
-    "memory": "memory",
-    "parameters": "parameters",
-    "macs": "macs, operations",
-    "accuracy": "accuracy",
-}
-_SORTS: Final = {
-    "fastest": "low latency, lowest latency, high speed",
-    "downloads": "most downloaded, most popular",
-    "carbon": "least carbon, low carbon, lowest carbon",
-    "memory": "least memory, low memory, lowest memory, memory efficient",
-    "macs": "fewest operations, fewest macs",
-    "parameters": "fewest parameters, few parameters",
-}
 # These are read only where they describe what follows, see `wording`: a model may be named so.
 ADJECTIVES: Final = {
-    word: ("sort", sort)
-    for sort, words in {
-        "fastest": "fast faster fastest quick quickest real-time realtime",
-        "size": "small smaller smallest tiny tiniest lightweight light compact",
-        "accuracy": "accurate",
-        "downloads": "popular",
-    }.items()
-    for word in words.split()
+    word: ("sort", sort.name) for sort in filters.SORTS.values() for word in sort.adjectives.split()
 }
 DESCRIBED: Final = frozenset(["model", "models", "network", "networks", "net", "nets"])
 BETWEEN: Final = frozenset(("and", "but", "most", "very"))
@@ -195,77 +152,30 @@ AFTER_MAXIMA: Final = frozenset(
 AFTER_MINIMA: Final = frozenset(
     tuple(words.split()) for words in ["or more", "or better", "or higher", "min", "at least"]
 )
+# What people call metrics, beside the subjects of the filters by a number.
+_METRICS: Final = {
+    "accuracy": "accuracy, accurate, top-1, top1, top-1 accuracy",
+    "top-5": "top-5, top5, top-5 accuracy",
+    "f1-macro": "f1, f1 score, f1-macro, macro f1",
+    "roc_auc": "roc auc, auroc, roc_auc",
+    "log_loss": "log loss, log_loss",
+    "rmse": "rmse",
+    "mae": "mae",
+    "r2": "r2",
+}
 # What a quantity is of, before or after its number.
 SUBJECTS: Final[dict[Phrase, str]] = {
     tuple(words.split()): subject
-    for subject, names in {
-        "size": "size, file size, files, file, download, download size, model size, disk, storage",
-        "memory": "memory, ram, peak memory, memory use",
-        "latency": "latency, median latency, p50, inference time, inference, per inference",
-        "parameters": "parameters, parameter, params, weights",
-        "macs": "macs, mac, operations, ops, multiply-accumulates",
-        "opset": "opset",
-        "accuracy": "accuracy, accurate, top-1, top1, top-1 accuracy",
-        "top-5": "top-5, top5, top-5 accuracy",
-        "f1-macro": "f1, f1 score, f1-macro, macro f1",
-        "roc_auc": "roc auc, auroc, roc_auc",
-        "log_loss": "log loss, log_loss",
-        "rmse": "rmse",
-        "mae": "mae",
-        "r2": "r2",
-    }.items()
+    for subject, names in (
+        *((bound.subject, bound.names) for bound in filters.BOUNDS.values() if bound.subject),
+        *_METRICS.items(),
+    )
     for words in names.split(", ")
 }
-# Unit -> how many of the filter's own unit it has.
-BYTES: Final = {
-    "bytes": 1,
-    "byte": 1,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-    "tb": 10**12,
-    "kib": 2**10,
-    "mib": 2**20,
-    "gib": 2**30,
-    "megabytes": 10**6,
-    "gigabytes": 10**9,
-    "megabyte": 10**6,
-    "gigabyte": 10**9,
-    "kilobytes": 10**3,
-}
-MILLISECONDS: Final = {
-    "ms": 1.0,
-    "msec": 1.0,
-    "millisecond": 1.0,
-    "milliseconds": 1.0,
-    "us": 1e-3,
-    "µs": 1e-3,
-    "μs": 1e-3,
-    "microseconds": 1e-3,
-    "s": 1e3,
-    "sec": 1e3,
-    "second": 1e3,
-    "seconds": 1e3,
-}
-MACS: Final = {
-    f"{prefix}{word}": 10 ** (3 * at)
-    for at, prefix in enumerate(("", "k", "m", "g", "t"))
-    for word in ("mac", "macs")
-}
-MULTIPLES: Final = {
-    "k": 10**3,
-    "thousand": 10**3,
-    "m": 10**6,
-    "million": 10**6,
-    "mio": 10**6,
-    "b": 10**9,
-    "g": 10**9,
-    "bn": 10**9,
-    "billion": 10**9,
-    "t": 10**12,
-}
 SHARE: Final = {"%": 0.01, "percent": 0.01, "pct": 0.01}
-UNITS: Final = frozenset((*BYTES, *MILLISECONDS, *MACS, *MULTIPLES, *SHARE))
+UNITS: Final = frozenset(
+    unit for quantity in filters.QUANTITIES for unit in (*quantity.alone, *quantity.named) if unit
+).union(SHARE)
 
 
 def _words(names: str) -> Iterator[Phrase]:
@@ -286,9 +196,12 @@ def _named(parameter: str, table: Mapping[str, str]) -> Iterator[tuple[Phrase, M
 def _tasks() -> Iterator[tuple[Phrase, Meaning]]:
     for slug in TASKS:
         if slug != "other":
-            yield (slug,), ("task", slug)
-            yield tuple(slug.split("-")), ("task", slug)
-    for phrase, meaning in (*_named("task", _TASKS), *_named("domain", _DOMAINS)):
+            yield (slug,), (filters.TASK.name, slug)
+            yield tuple(slug.split("-")), (filters.TASK.name, slug)
+    for phrase, meaning in (
+        *_named(filters.TASK.name, _TASKS),
+        *_named(filters.DOMAIN.name, _DOMAINS),
+    ):
         yield phrase, meaning
         yield _plural(phrase), meaning
 
@@ -300,45 +213,44 @@ def _runtimes() -> Iterator[tuple[Phrase, Meaning]]:
             names = f"{names}, {_RUNTIME_NAMES[slug]}"
         for name in _words(names):
             for verb in _words(_RUNS):
-                yield (*verb, *name), ("passes_on", slug)
+                yield (*verb, *name), (filters.PASSES_ON.name, slug)
             for verb in _words(_FAILS):
-                yield (*verb, *name), ("fails_on", slug)
+                yield (*verb, *name), (filters.FAILS_ON.name, slug)
     for name in _words("the browser, a browser"):
-        yield ("in", *name), ("passes_on", "onnxruntime-web")
+        yield ("in", *name), (filters.PASSES_ON.name, ONNXRUNTIME_WEB)
 
 
 def _licences() -> Iterator[tuple[Phrase, Meaning]]:
     for licence in LICENCES:
         value = licence.lower()
         if _PLAIN_LICENCE.fullmatch(value):
-            yield (value,), ("license", value)
+            yield (value,), (filters.LICENCE.name, value)
         if value not in ("other", "unknown"):
             for word in _LICENCE_WORDS:
-                yield (value, word), ("license", value)
+                yield (value, word), (filters.LICENCE.name, value)
     for value, names in _LICENCE_NAMES.items():
         for phrase in _words(names):
-            yield phrase, ("license", value)
+            yield phrase, (filters.LICENCE.name, value)
         for word in _LICENCE_WORDS:
-            yield ("apache", word), ("license", value)
+            yield ("apache", word), (filters.LICENCE.name, value)
 
 
 def _sorts() -> Iterator[tuple[Phrase, Meaning]]:
-    yield from _named("sort", _SORTS)
-    for phrase, meaning in _named("sort", _SORT_NOUNS):
-        for verb in _words(_SORT_VERBS):
-            yield (*verb, *phrase), meaning
+    for sort in filters.SORTS.values():
+        meaning = ("sort", sort.name)
+        for phrase in filter(None, _words(sort.phrases)):
+            yield phrase, meaning
+        for noun in filter(None, _words(sort.nouns)):
+            for verb in _words(_SORT_VERBS):
+                yield (*verb, *noun), meaning
 
 
 def _all() -> Iterable[tuple[Phrase, Meaning]]:
     yield from _runtimes()
     yield from _licences()
     yield from _sorts()
-    for parameter, table in (
-        ("personal_data", _PERSONAL),
-        ("evidence", _EVIDENCE),
-        ("precision", _PRECISIONS),
-    ):
-        yield from _named(parameter, table)
+    for choice in filters.CHOICES.values():
+        yield from _named(choice.name, choice.phrases)
     yield from _tasks()
 
 

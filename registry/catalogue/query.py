@@ -1,105 +1,107 @@
-"""What a list of models is asked for."""
+"""A request for a list of models."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from hub.protocol import filters
 from registry.catalogue import speeds
 
 if TYPE_CHECKING:
-    from hub.protocol.accuracy import Limit
+    from collections.abc import Mapping
 
-USUAL_SORT = "updated"
-# Limit -> the sort that puts first what keeps it best; what is measured comes before the others.
-_SORT_OF = {
-    "max_p50": "fastest", "accuracy": "accuracy",
-    "max_bytes": "size", "max_parameters": "parameters", "max_macs": "macs",
-    "max_memory": "memory",
-}  # fmt: skip
+    from hub.protocol.accuracy import Limit
+    from hub.protocol.filters import Filter
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a list is asked for. Values of one group are alternatives; groups narrow each other.
+    """The filters, text and order of a list of models; filters go by the newest version.
 
-    Of the groups in conditions.CUMULATIVE a model must have every value. All of them go by the
-    newest published version.
+    ``values`` are the values of the filters that are set, by name and in the order of
+    `hub.protocol.filters`: ``of`` makes a query of them, ``query[filter]`` reads one.
     """
 
     text: str = ""
-    contains: str = ""
-    sort: str = USUAL_SORT
-    namespace: tuple[str, ...] = ()
-    license: tuple[str, ...] = ()
-    domain: tuple[str, ...] = ()
-    task: tuple[str, ...] = ()
-    keyword: tuple[str, ...] = ()
-    precision: tuple[str, ...] = ()
-    opset: int | None = None
-    opset_max: int | None = None
-    max_bytes: int | None = None
-    max_parameters: int | None = None
-    max_macs: int | None = None
-    max_memory: int | None = None
-    max_p50: float | None = None
-    """Milliseconds of an accepted result in the setup below."""
-
+    sort: str = filters.UPDATED.name
+    values: tuple[tuple[str, Any], ...] = ()
     accuracy: tuple[Limit, ...] = ()
-    """What measured figures of the main variant must be; each of these limits must hold."""
+    """Limits of the measured accuracy of the main variant; all of them must hold."""
 
     tags: tuple[str, ...] = ()
     """Each of these must hold: a keyword, task, library or language, or `license:`, `dataset:` …"""
 
-    operator: tuple[str, ...] = ()
-    pixel_format: tuple[str, ...] = ()
-    personal_data: tuple[str, ...] = ()
-    passes_on: tuple[str, ...] = ()
-    fails_on: tuple[str, ...] = ()
-    evidence: tuple[str, ...] = ()
-    measured_on: tuple[str, ...] = ()
     device: str = ""
     runtime: str = ""
     provider: str = ""
-    """These three name the setup whose speeds are meant; they narrow nothing but with max_p50."""
+    """These three name the setup whose speeds lists show; only a limit of latency filters by it."""
 
     predicted: bool = False
     """Whether a prediction counts, by its upper end, where nothing was measured in the setup."""
 
     near: bool = False
-    """Whether names with one typo in them are meant, since no text holds what was written."""
+    """Whether names with one typo in them match, since no text holds the words as written."""
 
-    def without(self, group: str) -> Query:
-        """The same query with one group's choice lifted."""
-        lifted: dict[str, Any] = {group: getattr(_NOTHING, group)}
-        return replace(self, **lifted)
+    @classmethod
+    def of(cls, **fields: Any) -> Query:
+        """A query with filters by their names, beside its own fields."""
+        values = {name: fields.pop(name) for name in filters.FILTERS.keys() & fields}
+        return cls(**fields).narrowed(values)
+
+    def __getitem__(self, filter_: Filter[T]) -> T:
+        value: T = dict(self.values).get(filter_.name, filter_.nothing)
+        return value
+
+    def narrowed(self, values: Mapping[str, Any]) -> Query:
+        """The same query with these values of filters, by name, in place of its own."""
+        merged = dict(self.values) | dict(values)
+        pairs = tuple(
+            (name, merged[name])
+            for name, filter_ in filters.FILTERS.items()
+            if merged.get(name, filter_.nothing) != filter_.nothing
+        )
+        return replace(self, values=pairs)
+
+    def without(self, name: str) -> Query:
+        """The same query without the values of one filter."""
+        return self.narrowed({name: filters.FILTERS[name].nothing})
 
     @property
-    def limits(self) -> tuple[str, ...]:
-        """The limits that are set, latency first, then accuracy."""
-        return tuple(name for name in _SORT_OF if getattr(self, name) not in (None, ()))
+    def bounds(self) -> tuple[filters.Bound, ...]:
+        """The limits that are set and have an order of their own."""
+        bounds = (filters.BOUNDS[name] for name, _ in self.values if name in filters.BOUNDS)
+        return tuple(bound for bound in bounds if bound.sort)
 
     @property
     def default_sort(self) -> str:
-        """The sort where none is asked for: by latency, accuracy or the only limit, else by date.
+        """The order where none is asked for: by latency, accuracy or the only limit, else by date.
 
         Of several limits of accuracy the first one decides.
         """
-        first = next(iter(self.limits), "")
-        by_limit = first in ("max_p50", "accuracy") or len(self.limits) == 1
-        return _SORT_OF[first] if by_limit else USUAL_SORT
+        if self[filters.MAX_LATENCY] is not None:
+            return filters.FASTEST.name
+        if self.accuracy:
+            return filters.ACCURACY.name
+        sorts = [bound.sort for bound in self.bounds if bound.sort]
+        return sorts[0].name if len(sorts) == 1 else filters.UPDATED.name
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether lists show speeds: ordered or limited by them, or of a setup that is named."""
+        limit = self[filters.MAX_LATENCY]
+        return self.sort == filters.FASTEST.name or limit is not None or any(self.setup)
 
     @property
     def in_any_order(self) -> Query:
         """The same models in the usual order, whatever speeds are shown."""
-        plain = replace(self, sort=USUAL_SORT)
-        if self.max_p50 is not None:
+        plain = replace(self, sort=filters.UPDATED.name)
+        if self[filters.MAX_LATENCY] is not None:
             return plain
         return replace(plain, device="", runtime="", provider="", predicted=False)
 
     @property
     def setup(self) -> speeds.Setup:
         return speeds.Setup(self.device, self.runtime, self.provider)
-
-
-_NOTHING = Query()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q
 
-from hub.protocol import problems
+from hub.protocol import filters, problems
 from registry.catalogue import accuracies, conditions, full_text, predictions, speeds
 from registry.catalogue.query import Query
 from registry.catalogue.summaries import COLUMNS, Summary
@@ -33,33 +33,15 @@ CANDIDATES = COUNT_CAP
 # How many of the most downloaded are looked at for a text that may be common.
 WALK = 5_000
 
-FASTEST, ACCURACY = "fastest", "accuracy"
-# Sort word -> (column, whether the largest comes first); the two above go by what was measured.
-SORTS = {
-    "updated": ("updated_at", True),
-    "downloads": ("downloads", True),
-    "name": ("title", False),
-    "size": ("size", False),
-    "carbon": ("carbon_kg", False),
-    "macs": ("macs", False),
-    "memory": ("memory_bytes", False),
-    "parameters": ("parameters", False),
-}
+FASTEST, ACCURACY, UPDATED = (
+    sort.name for sort in (filters.FASTEST, filters.ACCURACY, filters.UPDATED)
+)
 # Column -> its name in what a list shows of the newest version.
 _IN_LATEST = {
-    "carbon_kg": "training_carbon_kg", "macs": "macs", "memory_bytes": "memory_bytes",
-    "parameters": "parameters",
-}  # fmt: skip
-# The orders of the Hub protocol, all of them with the largest first.
-ORDERS = SORTS | {
-    "created": ("pk", True),
-    "modified": ("updated_at", True),
-    "most-parameters": ("parameters", True),
-    "largest": ("size", True),
-    "name-down": ("title", True),
+    attribute.column: attribute.key or attribute.column
+    for attribute in (sort.attribute for sort in filters.SORTS.values())
+    if attribute and attribute.column not in COLUMNS
 }
-
-
 # Downloads, key and title of a document.
 _Candidate = tuple[int, int, str]
 # The parts of the list by speed, with the sign that the key of each has; then come the unmeasured.
@@ -83,9 +65,8 @@ def find(
     actor: Actor, query: Query, *, limit: int = 20, cursor: str = "", columns: Sequence[str] = ()
 ) -> Page:
     """One page of the models that match; raises InvalidRequest for an unknown sort or cursor."""
-    if query.sort not in (FASTEST, ACCURACY, *ORDERS):
-        words = ", ".join((*SORTS, FASTEST, ACCURACY))
-        raise problems.InvalidRequest.at("/sort", f"Sort by one of {words}.")
+    if query.sort not in conditions.ORDERS:
+        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(filters.SORTS)}.")
     if query.sort == ACCURACY and not query.accuracy:
         raise problems.InvalidRequest.at(
             "/sort",
@@ -96,7 +77,7 @@ def find(
         page = _fastest(actor, query, limit, cursor, columns)
     elif query.sort == ACCURACY:
         page = _most_accurate(actor, query, limit, cursor, columns)
-    elif query.text and query.sort == "updated":
+    elif query.text and query.sort == UPDATED:
         page = _ranked(actor, query, limit, cursor, columns)
     else:
         page = _keyset(actor, query, limit, cursor, columns)
@@ -158,8 +139,8 @@ def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Seque
     accepted ones. The key of a page's last row says in which of the three parts it was: a number of
     milliseconds, one below zero, or a time. A limit of latency leaves the first part alone.
     """
-    is_limited = query.max_p50 is not None
-    parts = conditions.matching(actor, replace(query, max_p50=None))
+    is_limited = query[filters.MAX_LATENCY] is not None
+    parts = conditions.matching(actor, query.without(filters.MAX_LATENCY.name))
     begun, cursor = _part_of(cursor)
     keys: list[tuple[Any, int]] = []
     for part, (status, sign) in enumerate(_MEASURED[:1] if is_limited else _MEASURED):
@@ -176,7 +157,7 @@ def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Seque
             if query.predicted:
                 expected = predictions.predicted(documents, query.setup)
                 others = others.exclude(pk__in=expected.order_by().values("pk"))
-            rest += _ordered(others, "updated").values_list("updated_at", "pk")[: limit + 1]
+            rest += _ordered(others, UPDATED).values_list("updated_at", "pk")[: limit + 1]
         keys += sorted(rest, reverse=True)[: limit + 1 - len(keys)]
     following = None
     if len(keys) > limit:
@@ -238,10 +219,11 @@ def _in_order(
 
     Predictions that count stand among the accepted results.
     """
+    limit = query[filters.MAX_LATENCY]
     for documents in parts:
-        yield speeds.measured(documents, query.setup, status, query.max_p50), speeds.P50
+        yield speeds.measured(documents, query.setup, status, limit), speeds.P50
         if query.predicted and status == DocumentSpeed.Status.ACCEPTED:
-            yield predictions.predicted(documents, query.setup, query.max_p50), predictions.P50
+            yield predictions.predicted(documents, query.setup, limit), predictions.P50
 
 
 def _rows(pks: Sequence[int], columns: Sequence[str]) -> list[Any]:
@@ -258,8 +240,14 @@ def _narrows(query: Query) -> bool:
     return query.in_any_order != Query()
 
 
+def _order(sort: str) -> tuple[str, bool]:
+    """The column of an order, and whether its largest value comes first."""
+    order = conditions.ORDERS[sort]
+    return order.attribute.column if order.attribute else order.column, order.is_descending
+
+
 def _ordered(rows: QuerySet[SearchDocument], sort: str) -> QuerySet[SearchDocument]:
-    column, down = ORDERS[sort]
+    column, down = _order(sort)
     sign = "-" if down else ""
     return rows.order_by(f"{sign}{column}", f"{sign}pk")
 
@@ -277,7 +265,7 @@ def _front(sort: str, limit: int) -> Prepared:
 
 def _count(parts: list[QuerySet[SearchDocument]], query: Query) -> int:
     """How many match, at most one above the cap; that all models are more is remembered."""
-    everything = query.sort in ("updated", "downloads", FASTEST) and not _narrows(query)
+    everything = query.sort in (UPDATED, filters.DOWNLOADS.name, FASTEST) and not _narrows(query)
     if everything and public_counts.get("counts:many", lambda: None):
         return COUNT_CAP + 1
     counts = [rows.order_by()[: COUNT_CAP + 1].count() for rows in parts]
@@ -300,7 +288,7 @@ def _key(row: Any, column: str) -> Any:
 
 def _keyset(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
     """The rows after the cursor's key, of each part as many as a page holds, in one order."""
-    column, down = ORDERS[query.sort]
+    column, down = _order(query.sort)
     if columns and column not in columns and not ("latest" in columns and column in _IN_LATEST):
         columns = (*columns, column)
     # Only the database knows the order of names (its collation), so their parts are not merged.

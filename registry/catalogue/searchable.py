@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from hub.protocol import filters
 from registry.cards import licences, mentions, resolution
 from registry.catalogue import tags
 
@@ -22,9 +23,8 @@ Reader = Callable[["Version"], Iterable[Fact]]
 VALUE_CHARACTERS = 96
 # Values of onnx docs/MetadataProps.md, whose keys and values are compared without case.
 _PIXEL_FORMAT = "image.bitmappixelformat"
-PIXEL_FORMATS = ("Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8")
-EVIDENCE = ("carbon", "federated", "upgrade")
 
+_EVIDENCE = filters.EVIDENCE.name
 _readers: list[Reader] = []
 
 
@@ -41,17 +41,17 @@ def facts_of(version: Version, main: Variant | None) -> set[Fact]:
     """Each fact of a version as (group, value); ``main`` is the variant that a list shows."""
     card = version.typed_card
     facts = {
-        *(("personal_data", status) for status in personal_data(version)),
-        *([("evidence", "carbon")] if card.emissions.grams is not None else []),
-        *([("evidence", "federated")] if hasattr(version, "federated_round") else []),
+        *((filters.PERSONAL_DATA.name, status) for status in personal_data(version)),
+        *([(_EVIDENCE, "carbon")] if card.emissions.grams is not None else []),
+        *([(_EVIDENCE, "federated")] if hasattr(version, "federated_round") else []),
         *((tags.GROUP, word) for word in tags.of_card(card)),
-        *(("license", name) for name in several_licences(version)),
+        *((filters.LICENCE.name, name) for name in several_licences(version)),
         *(fact for reader in _readers for fact in reader(version)),
     }
     if main is not None:
-        facts |= {("operator", one.title) for one in main.typed_facts.operators}
-        facts |= {("evidence", "upgrade")} if _is_upgraded(version, main) else set()
-        facts |= {("pixel_format", name) for name in pixel_formats(main.typed_facts)}
+        facts |= {(filters.OPERATOR.name, row.title) for row in main.typed_facts.operators}
+        facts |= {(_EVIDENCE, "upgrade")} if _is_upgraded(version, main) else set()
+        facts |= {(filters.PIXEL_FORMAT.name, name) for name in pixel_formats(main.typed_facts)}
     return {(group, value) for group, value in facts if value and len(value) <= VALUE_CHARACTERS}
 
 
@@ -73,7 +73,7 @@ def _is_upgraded(version: Version, main: Variant) -> bool:
 def pixel_formats(facts: Facts) -> list[str]:
     """What an image input's pixels are, as ONNX spells it."""
     value = facts.properties.get(_PIXEL_FORMAT, "").strip().lower()
-    return [word for word in PIXEL_FORMATS if word.lower() == value]
+    return [word for word in filters.PIXEL_FORMATS if word.lower() == value]
 
 
 def personal_data(version: Version) -> set[str]:

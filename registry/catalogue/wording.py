@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from hub.protocol import problems
+from hub.protocol import filters, problems
 from hub.protocol.accuracy import ERRORS, SHARES
 from registry.catalogue import accuracies, phrases
 
@@ -27,10 +27,7 @@ _TOKEN = re.compile(r'"[^"]*"?|[<>≤≥]=?|[^\s"<>≤≥]+')
 _NUMBER = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([a-zµμ%]*)", re.ASCII | re.IGNORECASE)
 _EDGES = ",.;:!?()[]'"
 # Filters of which a list has several; of every other one the first counts.
-MANY: Final = frozenset(
-    ("task", "domain", "license", "precision", "personal_data", "passes_on", "fails_on")
-) | {"evidence", "min", "max"}
-_COUNTS: Final = {"parameters": "max_parameters", "macs": "max_macs"}
+MANY: Final = frozenset((*filters.CHOICES, "min", "max"))
 _MOST = 2**63 - 1
 _NO_METRIC = "The order by accuracy needs a limit of it, such as “over 90 % on digits”."
 
@@ -202,7 +199,7 @@ class _Reader:
         stop, device = self._on_device(start)
         if not device:
             return None
-        return _Span(stop, (("measured_on" if start > at else "device", device),))
+        return _Span(stop, ((filters.MEASURED_ON.name if start > at else "device", device),))
 
     def _on_device(self, at: int) -> tuple[int, str]:
         if self._word(at) != "on":
@@ -241,7 +238,7 @@ class _Reader:
         meaning = _limit(of, sign, value, unit) if not data else None
         if meaning is None or at == start:
             return None
-        if meaning[0] == "max_p50":
+        if meaning[0] == filters.MAX_LATENCY.name:
             stop, device = self._on_device(at)
             if device:
                 return _Span(stop, (meaning, ("device", device)))
@@ -287,26 +284,31 @@ def _token(raw: str) -> _Token:
     return _Token(raw, "" if raw.startswith('"') else raw.lower().strip(_EDGES))
 
 
-def _limit(of: str, sign: str, value: float, unit: str) -> tuple[str, str] | None:
+def _limit(subject: str, sign: str, value: float, unit: str) -> tuple[str, str] | None:
     """The filter that a quantity means; None where the list has no such filter."""
-    if of == "opset":
+    if subject == filters.OPSET.subject:
         if unit or value % 1 or not 1 <= value < 1e5 or sign == "min":
             return None
-        return "opset_max" if sign else "opset", str(int(value))
-    if unit in phrases.BYTES and of in ("", "size", "memory"):
-        is_clear = sign == "max" or (of == "memory" and not sign)
-        name, factor = "max_memory" if of == "memory" else "max_bytes", phrases.BYTES[unit]
-    elif unit in phrases.MILLISECONDS and of in ("", "latency"):
-        milliseconds = f"{value * phrases.MILLISECONDS[unit]:.9f}".rstrip("0").rstrip(".")
-        return ("max_p50", milliseconds) if sign == "max" and value < 1e6 else None
-    elif unit in phrases.MACS and of in ("", "macs"):
-        is_clear, name, factor = sign == "max", "max_macs", phrases.MACS[unit]
-    elif of in _COUNTS and (not unit or unit in phrases.MULTIPLES):
-        is_clear, name, factor = sign == "max", _COUNTS[of], phrases.MULTIPLES.get(unit, 1)
-    else:
-        return None
-    number = int(value * factor)
-    return (name, str(number)) if is_clear and number <= _MOST else None
+        return (filters.OPSET_MAX if sign else filters.OPSET).name, str(int(value))
+    for bound in filters.BOUNDS.values():
+        units = _units(bound, subject)
+        if unit not in units:
+            continue
+        if sign != "max" and (sign or not subject or not bound.means_maximum):
+            return None
+        if bound.quantity.is_whole:
+            number = int(value * units[unit])
+            return (bound.name, str(number)) if number <= _MOST else None
+        text = f"{value * units[unit]:.9f}".rstrip("0").rstrip(".")
+        return (bound.name, text) if value < 1e6 else None
+    return None
+
+
+def _units(bound: filters.Bound, subject: str) -> Mapping[str, float]:
+    """The units in which a quantity of this subject is a limit of a filter; none for another."""
+    if subject:
+        return bound.quantity.named if subject == bound.subject else {}
+    return {} if bound.needs_subject else bound.quantity.alone
 
 
 def _orderable(parts: list[Part]) -> tuple[list[Part], tuple[Unused, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hub.protocol import filters
 from registry.catalogue import documents, speeds
 from registry.catalogue.speeds import Setup, Speed
 from runners.benchmarks import selectors
@@ -29,7 +30,7 @@ def of(version: Version) -> set[Fact]:
     """The device classes on which some variant was timed, noisily or not, by whom one trusts."""
     rows = selectors.visible_of(version)
     measured = rows.filter(Measurement.TRUSTED, status__in=Measurement.PUBLIC)
-    return {("measured_on", name) for name in measured.values_list("device", flat=True)}
+    return {(filters.MEASURED_ON.name, name) for name in measured.values_list("device", flat=True)}
 
 
 def of_main(variant: Variant) -> Iterator[Speed]:

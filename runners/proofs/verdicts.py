@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hub.protocol import filters
 from registry.catalogue import documents
 from runners.models import ConformanceResult, ConformanceVerdict
 from runners.proofs import selectors
@@ -112,12 +113,12 @@ def of(version: Version) -> set[Fact]:
         if result.variant_id == main:
             of_main[result.runtime].append(result)
     failed = {
-        ("fails_on", result.runtime)
+        (filters.FAILS_ON.name, result.runtime)
         for result in results
         if result.outcome == ConformanceResult.Outcome.FAILED
     }
     groups = {
-        ConformanceVerdict.PASSED: "passes_on",
+        ConformanceVerdict.PASSED: filters.PASSES_ON.name,
         ConformanceVerdict.DOES_NOT_RUN: "does_not_run_on",
     }
     by_runtime = {runtime: together(rows) for runtime, rows in of_main.items()}

@@ -13,6 +13,7 @@ from frontend.parts import formatting
 from frontend.parts.options import Option
 from frontend.parts.svg import charts, tradeoffs
 from frontend.presenters import evaluations, list_filters, measurements
+from hub.protocol import filters
 from hub.protocol.accuracy import Limit
 from registry.catalogue import accuracies, predictions, search, speeds
 from registry.models import DocumentSpeed, PredictedSpeed
@@ -34,7 +35,11 @@ ACROSS = {"latency": "Latency, p50", "size": "File size", "macs": "MACs"}
 _AGAINST = {"latency": "median latency", "size": "file size", "macs": "MACs"}
 SIZE = "size"
 # Figure -> the limit of the list that bounds it.
-_LIMIT_OF = {"latency": "max_p50", "size": "max_bytes", "macs": "max_macs"}
+_LIMIT_OF = {
+    "latency": filters.MAX_LATENCY,
+    "size": filters.MAX_SIZE,
+    "macs": filters.MAX_MACS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +197,12 @@ def _figures(pks: Sequence[int], measure: Limit | None) -> dict[int, DocumentAcc
 
 def _without_limits(query: Query, choice: Choice) -> Query:
     """The query without its limits on the two figures, in an order that needs none of them."""
-    wider = query.without(_LIMIT_OF[choice.across])
+    wider = query.without(_LIMIT_OF[choice.across].name)
     if choice.measure:
         others = tuple(one for one in query.accuracy if _named(one) != _named(choice.measure))
         wider = replace(wider, accuracy=others)
     else:
-        wider = wider.without("max_bytes")
+        wider = wider.without(filters.MAX_SIZE.name)
     if wider.sort == search.ACCURACY and not wider.accuracy:
         wider = replace(wider, sort=wider.default_sort)
     return wider
@@ -288,8 +293,7 @@ def _title(choice: Choice) -> str:
 def _up(query: Query, choice: Choice) -> tradeoffs.Axis:
     measure = choice.measure
     if measure is None:
-        bound = None if query.max_bytes is None else float(query.max_bytes)
-        return tradeoffs.Axis("File size", _WRITE[SIZE], bound)
+        return tradeoffs.Axis("File size", _WRITE[SIZE], query[filters.MAX_SIZE])
     limits = [one.value for one in query.accuracy if _named(one) == _named(measure)]
     return tradeoffs.Axis(
         evaluations.title(measure.metric),
@@ -300,8 +304,7 @@ def _up(query: Query, choice: Choice) -> tradeoffs.Axis:
 
 
 def _bound(query: Query, choice: Choice) -> float | None:
-    limit = getattr(query, _LIMIT_OF[choice.across])
-    return None if limit is None else float(limit)
+    return query[_LIMIT_OF[choice.across]]
 
 
 def _ups(choice: Choice, offered: Sequence[accuracies.Offer]) -> tuple[Option, ...]:

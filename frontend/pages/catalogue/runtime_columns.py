@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frontend.parts import labels as words
+from hub.protocol import filters
 from registry.catalogue import facets
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 # Runtimes that have a column, those that most models pass on.
 MOST = 5
-_GROUPS = ("passes_on", "fails_on", "does_not_run_on")
+_GROUPS = (filters.PASSES_ON.name, filters.FAILS_ON.name, "does_not_run_on")
 # By whether the main variant passes, and whether some variant fails: the shape, and what it says.
 _OUTCOMES = {
     (True, False): ("passed", "passes"),

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from frontend.parts.options import Option
 from frontend.presenters import measurements
+from hub.protocol import filters
 from registry.catalogue import predictions, search, speeds
 from registry.models import DocumentSpeed, PredictedSpeed
 
@@ -62,8 +63,8 @@ def of(
 
     ``is_first`` says that the documents are the first page of their list.
     """
-    is_chosen = bool(query.device)
-    setup = query.setup if is_chosen else speeds.settled(available, query.setup, query.measured_on)
+    is_chosen, devices = bool(query.device), query[filters.MEASURED_ON]
+    setup = query.setup if is_chosen else speeds.settled(available, query.setup, devices)
     if not setup.device:
         return None
     offers = list(available)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django import forms
 
-from frontend.parts import labels
 from frontend.presenters.forms import NamespaceForm
+from hub.protocol.cards import PERSONAL_DATA
 from registry.cards.personal_data import CATEGORIES, LEGAL_BASES
 from registry.datasets.services import LARGEST
 from registry.models.datasets import PersonalData
@@ -55,7 +55,7 @@ class DatasetForm(forms.Form):
     )
     personal_data = forms.ChoiceField(
         label="Personal data",
-        choices=[(value, labels.PERSONAL[value]) for value in PersonalData.values],
+        choices=[(value, PERSONAL_DATA[value]) for value in PersonalData.values],
         help_text="Anonymised: people cannot be identified, and you can explain why.",
     )
     legal_basis = forms.ChoiceField(

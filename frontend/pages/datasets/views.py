@@ -17,6 +17,7 @@ from frontend.pages.linked_data import graph_views
 from frontend.parts import addresses, labels
 from frontend.presenters import forms
 from hub.protocol import problems
+from hub.protocol.cards import PERSONAL_DATA
 from hub.protocol.vocabularies import LICENCES
 from metadata.store import negotiation
 from registry.api.parameters import accepts
@@ -52,7 +53,7 @@ def every(request: HttpRequest) -> HttpResponse:
             "rows": [
                 (
                     row,
-                    labels.PERSONAL[row.personal_data],
+                    PERSONAL_DATA[row.personal_data],
                     counts.get(row.pk, 0),
                     numbers.get(row.pk),
                 )
@@ -98,7 +99,7 @@ def _page(request: HttpRequest, dataset: Dataset, number: int | None = None) -> 
         {
             "section": "datasets",
             "dataset": dataset,
-            "personal": labels.PERSONAL[dataset.personal_data],
+            "personal": PERSONAL_DATA[dataset.personal_data],
             "licence": labels.licence(dataset.license),
             "categories": [personal_data.CATEGORIES.get(one, one) for one in dataset.categories],
             "legal_basis": personal_data.LEGAL_BASES.get(dataset.legal_basis, ""),

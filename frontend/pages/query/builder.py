@@ -1,6 +1,6 @@
 """Questions without SPARQL: words and conditions that become filters of the list, and its query.
 
-A condition is a property of a fixed list with a value of its type; the query comes from
+A condition is a filter of the list with a value; the query comes from
 `metadata.sparql.listing`, so that a question here and a list with the same filters agree.
 """
 
@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from django.http import QueryDict
 
-from frontend.parts import labels
 from frontend.parts.options import Option
 from frontend.presenters import list_filters, questions
-from hub.protocol.cards import PERSONAL_DATA
-from hub.protocol.vocabularies import LICENCES, RUNTIMES, TASKS, TASKS_OF
+from hub.protocol.filters import FILTERS, Bound, Choice, Text
 from registry.catalogue import speeds
-from registry.catalogue.searchable import PIXEL_FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from registry.catalogue.query import Query
     from registry.core.permissions import Actor
@@ -31,38 +28,23 @@ _NUMBER: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
-    """What a condition is on: a parameter of the list, its values, or the unit of its number.
-
-    ``factor`` is how many of the parameter's own unit one unit has; 0 for words.
-    """
-
-    parameter: str
-    title: str
-    values: tuple[Option, ...] = ()
-    unit: str = ""
-    factor: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
-    """A condition as it is written: its property, its value, and what is wrong with it."""
+    """A condition as it is written: its filter, its value, and what is wrong with it."""
 
-    of: Property | None
+    of: Choice | Bound | Text | None
     value: str = ""
     error: str = ""
 
     @property
     def options(self) -> list[Option]:
-        """The properties, with that of the row chosen."""
-        parameter = self.of.parameter if self.of else ""
-        return [Option(one.title, key, on=key == parameter) for key, one in PROPERTIES.items()]
+        """The filters, with that of the row chosen."""
+        return [Option(row.title, name, on=row is self.of) for name, row in FILTERS.items()]
 
     @property
     def values(self) -> list[Option]:
-        """The values of the property, with that of the row chosen."""
-        values = self.of.values if self.of else ()
-        return [Option(one.words, one.value, on=one.value == self.value) for one in values]
+        """The values of the filter, with that of the row chosen."""
+        values = self.of.values if isinstance(self.of, Choice) else {}
+        return [Option(words, value, on=value == self.value) for value, words in values.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,41 +56,11 @@ class Built:
     query: Query | None
 
 
-def _choice(parameter: str, title: str, values: Iterable[tuple[str, str]]) -> Property:
-    return Property(parameter, title, tuple(Option(words, value) for value, words in values))
-
-
-_ALL: Final = (
-    _choice("task", "Task", ((name, labels.task(name)) for name in TASKS)),
-    _choice("domain", "Domain", ((name, name) for name in TASKS_OF)),
-    _choice(
-        "personal_data",
-        "Personal data in training",
-        ((name, labels.PERSONAL[name]) for name in PERSONAL_DATA),
-    ),
-    _choice("license", "Licence", ((name.lower(), name) for name in LICENCES)),
-    Property("max_bytes", "Size at most", unit="MB", factor=10**6),
-    Property("max_parameters", "Parameters at most", unit="million", factor=10**6),
-    Property("max_macs", "MACs at most", unit="million", factor=10**6),
-    Property("max_memory", "Memory at most", unit="MB", factor=10**6),
-    Property("max_p50", "Latency at most", unit="ms", factor=1),
-    Property("opset_max", "Opset at most", unit="version", factor=1),
-    _choice("precision", "Precision", ((name, name) for name in ("fp32", "fp16", "int8"))),
-    _choice("passes_on", "Passes on", RUNTIMES.items()),
-    _choice("fails_on", "Fails on", RUNTIMES.items()),
-    _choice("pixel_format", "Pixel format", ((name, name) for name in PIXEL_FORMATS)),
-    Property("operator", "Uses the operator"),
-    Property("keyword", "Keyword"),
-    Property("namespace", "Namespace"),
-)
-PROPERTIES: Final = {one.parameter: one for one in _ALL}
-
-
 def read(data: QueryDict, actor: Actor) -> Built | None:
     """The form in an address; None where it has none. Raises InvalidRequest for a bad limit."""
     words = data.get("words", "").strip()[:200]
     pairs = list(zip(data.getlist("condition"), _padded(data), strict=False))[:MOST]
-    rows = tuple(_row(name, value.strip()[:200]) for name, value in pairs if name in PROPERTIES)
+    rows = tuple(_row(name, value.strip()[:200]) for name, value in pairs if name in FILTERS)
     if not words and not rows:
         return None
     if any(row.error for row in rows):
@@ -118,7 +70,7 @@ def read(data: QueryDict, actor: Actor) -> Built | None:
         parameters["q"] = words
     for row in rows:
         if row.of:
-            parameters.appendlist(row.of.parameter, _parameter(row.of, row.value))
+            parameters.appendlist(row.of.name, _parameter(row.of, row.value))
     available = speeds.offers(actor)
     query = list_filters.read(questions.apply(parameters, available))
     return Built(words, rows, list_filters.settled(query, available))
@@ -130,18 +82,18 @@ def _padded(data: QueryDict) -> Sequence[str]:
 
 
 def _row(name: str, value: str) -> Row:
-    of = PROPERTIES[name]
-    if of.factor:
-        whole = of.parameter != "opset_max" or "." not in value
-        is_valid = whole and _NUMBER.fullmatch(value) is not None
-        return Row(of, value, "" if is_valid else f"Enter a number ({of.unit}).")
-    if of.values:
-        is_known = any(value == one.value for one in of.values)
+    of = FILTERS[name]
+    if isinstance(of, Bound):
+        is_whole = of.quantity.is_whole and of.quantity.form_factor == 1
+        is_valid = _NUMBER.fullmatch(value) is not None and not (is_whole and "." in value)
+        return Row(of, value, "" if is_valid else f"Enter a number ({of.quantity.form_unit}).")
+    if isinstance(of, Choice) and of.values:
+        is_known = value in of.values
         return Row(of, value if is_known else "", "" if is_known else "Choose a value.")
     return Row(of, value, "" if value else "Enter a value.")
 
 
-def _parameter(of: Property, value: str) -> str:
-    if of.factor > 1:
-        return str(round(float(value) * of.factor))
-    return value
+def _parameter(of: Choice | Bound | Text, value: str) -> str:
+    """The value as the filter takes it: a number in the unit of the filter."""
+    factor = of.quantity.form_factor if isinstance(of, Bound) else 1
+    return str(round(float(value) * factor)) if factor > 1 else value

@@ -17,6 +17,7 @@ from frontend.pages.query import builder, page, results, vocabulary
 from frontend.parts import formatting
 from frontend.presenters import list_filters
 from hub.protocol import problems
+from hub.protocol.filters import FILTERS
 from metadata.api import sparql
 from metadata.sparql import example_queries, listing, service
 from registry.api import throttles
@@ -151,7 +152,7 @@ def _show(
     context = {
         "section": "query",
         "built_rows": [*(built.rows if built else ()), builder.Row(None)],
-        "properties": tuple(builder.PROPERTIES.values()),
+        "conditions": tuple(builder.Row(filter_) for filter_ in FILTERS.values()),
         "row_counts": {one.slug: counts.get(_count_key(one.slug), "") for one in examples},
         "text": text,
         "height": min(max(lines + 1, FEWEST), MOST),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hub.protocol import filters
 from hub.protocol.vocabularies import REFERENCE
 from registry.catalogue import facets, search
 from registry.catalogue.query import Query
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 # Of the models of a task that pass on a runtime, the last updated are looked at.
 CANDIDATES = 20
 MOST = 6
-_GROUPS = ("passes_on", "fails_on", "evidence")
+_PASSES, _FAILS = filters.PASSES_ON.name, filters.FAILS_ON.name
+_GROUPS = (_PASSES, _FAILS, filters.EVIDENCE.name)
 
 
 def runtime_of(counts: facets.Facets) -> str:
     """The runtime, apart from the reference, that most models pass on; empty where none does."""
-    return next((name for name, _ in counts["passes_on"] if name != REFERENCE), "")
+    return next((name for name, _ in counts[_PASSES] if name != REFERENCE), "")
 
 
 def of(actor: Actor, counts: facets.Facets) -> Sequence[SearchDocument]:
@@ -49,15 +51,15 @@ def _best(actor: Actor, counts: facets.Facets) -> Sequence[SearchDocument]:
     if not runtime:
         return ()
     # Of each task by itself: many new models of one task, or of none, hide no other task.
-    queries = [Query(passes_on=(runtime,), task=(task,)) for task, _ in counts["task"][:MOST]]
-    queries.append(Query(passes_on=(runtime,)))
+    queries = [Query.of(passes_on=(runtime,), task=(task,)) for task, _ in counts["task"][:MOST]]
+    queries.append(Query.of(passes_on=(runtime,)))
     pages = [search.find(actor, query, limit=CANDIDATES) for query in queries]
     published = [document for page in pages for document in page.items if document.latest]
     facts = facets.of_documents({document.pk for document in published}, _GROUPS)
 
     def proof(document: SearchDocument) -> tuple[bool, int, int]:
         groups = [group for group, _ in facts.get(document.pk, ())]
-        return ("fails_on" not in groups, groups.count("passes_on"), groups.count("evidence"))
+        return (_FAILS not in groups, groups.count(_PASSES), groups.count(filters.EVIDENCE.name))
 
     best: dict[str, SearchDocument] = {}
     # Sorting keeps the order of what is equally proven: the last updated first.

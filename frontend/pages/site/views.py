@@ -69,7 +69,7 @@ def home(request: HttpRequest) -> HttpResponse:
         {
             "words": labels.task(task),
             "count": count,
-            "url": list_filters.address(Query(task=(task,))),
+            "url": list_filters.address(Query.of(task=(task,))),
         }
         for task, count in counts["task"]
     ]
@@ -115,7 +115,7 @@ def _fastest_of(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:
     for offer in speeds.offers(actor):
         runtime = offer.setup.runtime
         if runtime in passed:
-            query = Query(
+            query = Query.of(
                 sort=search.FASTEST,
                 passes_on=(runtime,),
                 max_bytes=SMALL_BYTES,
@@ -141,14 +141,14 @@ def _counts(counts: facets.Facets) -> list[tuple[str, str]]:
     queries = [
         (
             f"{formatting.grouped(count)} pass on {labels.runtime(name)}",
-            Query(passes_on=(name,)),
+            Query.of(passes_on=(name,)),
         )
         for name, count in counts["passes_on"]
     ]
     queries += [
         (
             f"{formatting.grouped(count)} declare training carbon",
-            Query(evidence=(name,)),
+            Query.of(evidence=(name,)),
         )
         for name, count in counts["evidence"]
         if name == "carbon"

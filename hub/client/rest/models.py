@@ -223,8 +223,8 @@ class ModelsGroup(Group):
         fails_on: Annotated[
             Sequence[str] | None, "at least one variant fails a check on one of these runtimes"
         ] = None,
-        keyword: Sequence[str] | None = None,
-        license: Sequence[str] | None = None,
+        keyword: Annotated[Sequence[str] | None, "keyword of the card"] = None,
+        license: Annotated[Sequence[str] | None, "SPDX identifier of the licence"] = None,
         max: Annotated[
             Sequence[str] | None,
             "maximum of a metric of which less is better, such as rmse@prices=3.5",
@@ -249,13 +249,13 @@ class ModelsGroup(Group):
             Sequence[str] | None,
             "minimum accuracy that this hub measured of the main variant, as metric=value or metric@dataset:split=value, such as accuracy@digits=0.9; each one must hold",
         ] = None,
-        namespace: Sequence[str] | None = None,
+        namespace: Annotated[Sequence[str] | None, "namespace of the model"] = None,
         operator: Annotated[
             Sequence[str] | None,
             "uses one of these ONNX operators; outside ai.onnx write domain.Name",
         ] = None,
-        opset: int | None = None,
-        opset_max: int | None = None,
+        opset: Annotated[int | None, "opset version"] = None,
+        opset_max: Annotated[int | None, "maximum opset version"] = None,
         passes_on: Annotated[
             Sequence[str] | None,
             "passes on each of these runtimes: at least one check passed and none failed",
@@ -268,7 +268,9 @@ class ModelsGroup(Group):
             Sequence[Literal["Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8"]] | None,
             "pixel format stated in the model file",
         ] = None,
-        precision: Sequence[str] | None = None,
+        precision: Annotated[
+            Sequence[str] | None, "precision of the weights, such as fp32 or int8"
+        ] = None,
         predicted: Annotated[
             bool | None,
             "with max_p50 and fastest: also models that were not measured in the setup, by the upper end of their prediction",
@@ -284,19 +286,21 @@ class ModelsGroup(Group):
             Literal[
                 "updated",
                 "downloads",
-                "name",
+                "fastest",
+                "accuracy",
                 "size",
                 "carbon",
                 "macs",
                 "memory",
                 "parameters",
-                "fastest",
-                "accuracy",
+                "name",
             ]
             | None,
             "default: fastest with max_p50, else accuracy with min or max, else the order of the only max_ filter, else updated; accuracy goes by the first min, else the first max",
         ] = None,
-        task: Sequence[str] | None = None,
+        task: Annotated[
+            Sequence[str] | None, "task of the model, such as image-classification"
+        ] = None,
         understand: Annotated[
             bool | None,
             "read q as a question, such as fast image classifier under 20 MB: its filters are applied beside those given, what is left is searched for as text",

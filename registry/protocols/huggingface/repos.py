@@ -139,7 +139,7 @@ def _query(request: Request) -> Query | None:
     if author is None:
         return None
     task = parameters.get("pipeline_tag", "")
-    return Query(
+    return Query.of(
         text=parameters.get("search", ""),
         sort=order,
         namespace=(author,) if author else (),

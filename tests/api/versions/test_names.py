@@ -39,7 +39,7 @@ def net():
 def personal(status):
     from django.contrib.auth.models import AnonymousUser
 
-    rows = search.find(AnonymousUser(), Query(personal_data=(status,)))
+    rows = search.find(AnonymousUser(), Query.of(personal_data=(status,)))
     return [row.title for row in rows.items]
 
 

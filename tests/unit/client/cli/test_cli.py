@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from hub.cli import command as cli_command
-from hub.cli import models
 from hub.client import api
 from tests.unit.client.conftest import make_model
 
@@ -151,12 +150,6 @@ def test_an_order_by_speed_that_is_none_is_an_error(fake, capsys):
         in run(capsys, "search", "--sort", "fastest")[2]
     )
     assert run(capsys, "search", "--device", "example-cpu")[0] == 0
-
-
-def test_search_knows_every_order_of_the_hub():
-    from registry.api.queries import ModelsQuery
-
-    assert list(models.SORTS) == list(ModelsQuery().fields["sort"].choices)
 
 
 def test_info_lists_the_versions_that_errors_send_for(fake, capsys):

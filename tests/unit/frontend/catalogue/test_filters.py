@@ -8,6 +8,7 @@ from django.http import QueryDict
 from frontend.presenters import licences, list_filters
 from frontend.templatetags import parts
 from hub.protocol import problems
+from registry.catalogue import facets
 from registry.catalogue.query import Query
 
 
@@ -39,10 +40,10 @@ def test_a_chip_drops_its_value_alone():
 
 
 def test_values_without_models_stay_with_a_zero():
-    nothing = {name: [] for name in list_filters.GROUPS}
+    nothing = {name: [] for name in facets.GROUPS}
     counts = nothing | {"task": [("a", 2)]}
     known = nothing | {"task": [("a", 2), ("b", 1)]}
-    (group,) = list_filters.groups(Query(task=("c",)), counts, known)
+    (group,) = list_filters.groups(Query.of(task=("c",)), counts, known)
     assert [(choice.value, choice.count, choice.on) for choice in group.first] == [
         ("c", 0, True),
         ("a", 2, False),
@@ -51,7 +52,7 @@ def test_values_without_models_stay_with_a_zero():
 
 
 def test_opset_counts_add_up_from_below():
-    nothing = {name: [] for name in list_filters.GROUPS}
+    nothing = {name: [] for name in facets.GROUPS}
     counts = nothing | {"opset_max": [("21", 3), ("17", 2), ("9", 1)]}
     (group,) = list_filters.groups(Query(), counts, counts)
     assert [(choice.words, choice.count) for choice in group.first] == [
@@ -63,17 +64,17 @@ def test_opset_counts_add_up_from_below():
 
 
 def test_seven_values_then_the_rest():
-    nothing = {name: [] for name in list_filters.GROUPS}
+    nothing = {name: [] for name in facets.GROUPS}
     counts = nothing | {"keyword": [(f"w{index}", 1) for index in range(10)]}
     (group,) = list_filters.groups(Query(), counts, counts)
     assert (len(group.first), len(group.rest)) == (7, 3)
 
 
 def test_an_exact_opset_is_a_choice_of_its_own():
-    nothing = {name: [] for name in list_filters.GROUPS}
+    nothing = {name: [] for name in facets.GROUPS}
     counts = nothing | {"opset": [("21", 3), ("17", 2)]}
     query = list_filters.read(QueryDict("opset=17"))
-    assert query == Query(opset=17)
+    assert query == Query.of(opset=17)
     assert list_filters.address(query) == "/models?opset=17"
     (group,) = list_filters.groups(query, counts, counts)
     assert [(choice.words, choice.count, choice.on) for choice in group.first] == [
@@ -86,10 +87,10 @@ def test_an_exact_opset_is_a_choice_of_its_own():
 
 
 def test_licences_stand_in_families():
-    nothing = {name: [] for name in list_filters.GROUPS}
+    nothing = {name: [] for name in facets.GROUPS}
     names = ["llama3", "cc-by-nc-4.0", "mit", "gpl-3.0-only", "apache-2.0", "cc-by-nc-sa-4.0"]
     counts = nothing | {"license": [(name, 1) for name in names]}
-    (group,) = list_filters.groups(Query(license=("mit",)), counts, counts)
+    (group,) = list_filters.groups(Query.of(license=("mit",)), counts, counts)
     assert [(choice.family, choice.value) for choice in group.first] == [
         ("Permissive", "mit"),
         ("Permissive", "apache-2.0"),

@@ -10,6 +10,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import QueryDict
 
 from frontend.pages.query import builder
+from hub.protocol.filters import FILTERS
 from registry.catalogue.query import Query
 from tests import factories, shared, shelf
 
@@ -40,7 +41,7 @@ def test_conditions_become_filters_with_their_units(two):
         "&condition=max_p50&value=2.5&condition=task&value=translation",
         two,
     )
-    assert built.query == Query(
+    assert built.query == Query.of(
         task=("translation",),
         personal_data=("yes",),
         max_bytes=10_000_000,
@@ -52,7 +53,7 @@ def test_conditions_become_filters_with_their_units(two):
 def test_words_and_conditions_hold_together(two):
     built = read("words=translation+models+under+10+MB&condition=precision&value=int8", two)
     expected = {"precision": ("int8",), "task": ("translation",), "max_bytes": 10**7}
-    assert built.query == Query(**expected, sort="size")
+    assert built.query == Query.of(**expected, sort="size")
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,7 @@ def test_nothing_chosen_is_the_plain_page(two):
 
 def test_every_property_is_a_parameter_of_the_list():
     values = {
-        name: one.values[0].value if one.values else "17"
-        for name, one in builder.PROPERTIES.items()
+        name: next(iter(getattr(row, "values", None) or ["17"])) for name, row in FILTERS.items()
     }
     text = "&".join(f"condition={name}&value={value}" for name, value in values.items())
     assert read(text, AnonymousUser()).query is not None

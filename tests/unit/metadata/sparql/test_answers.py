@@ -70,12 +70,12 @@ def models(found):
 
 
 def titles(**asked):
-    page = search.find(GUEST, Query(**asked), limit=100)
+    page = search.find(GUEST, Query.of(**asked), limit=100)
     return [document.title for document in page.items]
 
 
 def test_language_models_by_size(store):
-    found = search.find(GUEST, Query(domain=("nlp",), sort="size")).items
+    found = search.find(GUEST, Query.of(domain=("nlp",), sort="size")).items
     told = [(document.title, document.size) for document in found]
     assert sorted(name for name, _ in told) == ["ada/back", "ada/big", "ada/failing", "ada/tiny"]
     in_graphs = rows(store, "language-models-by-size")
@@ -86,7 +86,7 @@ def test_language_models_by_size(store):
 
 
 def test_carbon_of_training(store):
-    found = search.find(GUEST, Query(sort="carbon")).items
+    found = search.find(GUEST, Query.of(sort="carbon")).items
     told = [(document.title, document.carbon_kg) for document in found]
     assert told == [("ada/back", 0.007), ("ada/digits", 0.0205), ("ada/tiny", 1.5)]
     in_graphs = rows(store, "training-carbon")
@@ -140,14 +140,14 @@ def test_passing_takes_every_check_that_applies(shelf):
     assert titles(passes_on=("onnxruntime",)) == ["ada/passing"]
     assert titles(passes_on=("onnxruntime", "openvino")) == []
     assert dict(facets.count(GUEST, Query())["passes_on"]) == {"onnxruntime": 1}
-    narrowed = facets.count(GUEST, Query(license=("cc-by-4.0",)))
+    narrowed = facets.count(GUEST, Query.of(license=("cc-by-4.0",)))
     assert dict(narrowed["passes_on"]) == {"onnxruntime": 1}
     assert narrowed["evidence"] == []
 
 
 def test_who_may_see_more_is_told_more(shelf):
     ada = person("ada")
-    titles = {row.title for row in search.find(ada, Query(sort="carbon")).items}
+    titles = {row.title for row in search.find(ada, Query.of(sort="carbon")).items}
     assert "ada/hidden-digits" in titles
     own = facets.count(ada, Query())
     assert dict(own["evidence"])["carbon"] == len(titles)

@@ -69,7 +69,7 @@ def both(start, db):
 
 
 def names(*values):
-    rows = search.find(GUEST, Query(license=values)).items
+    rows = search.find(GUEST, Query.of(license=values)).items
     return sorted(row.title.partition("/")[2] for row in rows)
 
 
@@ -79,7 +79,7 @@ def test_each_of_several_is_found_counted_and_told(both, client, graphs):
     assert names("mit", "apache-2.0") == ["choice", "list", "one"]
     assert names("mit or apache-2.0") == ["choice", "list"]
     assert names("apache-2.0 mit") == []
-    for query in (Query(), Query(namespace=("ada",)), Query(opset=17)):
+    for query in (Query(), Query.of(namespace=("ada",)), Query.of(opset=17)):
         counts = facets.count(GUEST, query)
         assert dict(counts["license"]) == {"mit": 3, "apache-2.0": 2}
         assert counts.untold["license"] == 0

@@ -15,10 +15,10 @@ GUEST = AnonymousUser()
 
 def test_lists_keep_the_figures_of_main_variants_and_offer_what_the_reader_may_see(ada):
     measured.fill(ada)
-    query = Query(sort="accuracy", accuracy=accuracies.limits(["accuracy@stones:test=0.5"], []))
+    query = Query.of(sort="accuracy", accuracy=accuracies.limits(["accuracy@stones:test=0.5"], []))
     titles = [row.title for row in search.find(GUEST, query).items]
     assert titles == ["ada/good", "ada/fair", "ada/again", "ada/poor", "ada/half"]
-    exact = Query(sort="accuracy", accuracy=accuracies.limits(["accuracy@stones:test=0.7"], []))
+    exact = Query.of(sort="accuracy", accuracy=accuracies.limits(["accuracy@stones:test=0.7"], []))
     assert [row.title for row in search.find(GUEST, exact).items] == titles[:3]
     offers = {offer[:3]: offer.models for offer in accuracies.offers(GUEST)}
     assert offers["accuracy", "stones", "test"] == 5

@@ -11,6 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from hub.protocol import filters
 from registry.catalogue import documents, facets
 from registry.catalogue.query import Query
 from registry.models import DocumentFacets, SearchDocument
@@ -66,7 +67,7 @@ def by_rows(actor):
         for fact in row.facts.all():
             if fact.group in counts:
                 counts[fact.group][fact.value] += 1
-        for bound in facets.BOUNDS["max_bytes"]:
+        for bound in filters.MAX_SIZE.steps:
             counts["max_bytes"][str(bound)] += row.size <= bound
     for found in counts.values():
         found.pop("", None)
@@ -77,7 +78,7 @@ def by_rows(actor):
 def test_counts_over_a_choice_are_those_of_the_rows(shelf, ada):
     for actor, models in ((ada, 5), (GUEST, 3)):
         expected = by_rows(actor)
-        found = facets.count(actor, Query(namespace=("ada",)))
+        found = facets.count(actor, Query.of(namespace=("ada",)))
         uncounted = {"max_parameters", "max_macs", "max_memory"}
         for group in set(facets.GROUPS) - uncounted:
             assert dict(found[group]) == dict(expected[group]), group
@@ -85,14 +86,14 @@ def test_counts_over_a_choice_are_those_of_the_rows(shelf, ada):
             assert {count for _, count in found[group]} == {0}
             assert found.untold[group] == models
         assert found.untold["max_bytes"] == 0
-    found = facets.count(ada, Query(license=("mit",)))
+    found = facets.count(ada, Query.of(license=("mit",)))
     assert dict(found["passes_on"]) == {"onnxruntime": 2}
 
 
 def test_bounds_hold_at_their_edges(shelf, ada):
-    counts = facets.count(ada, Query(license=("mit",)))["max_bytes"]
+    counts = facets.count(ada, Query.of(license=("mit",)))["max_bytes"]
     assert counts == [("1000000", 2), ("10000000", 3), ("100000000", 3), ("1000000000", 4)]
-    alone = facets.count(ada, Query(max_bytes=10**6))  # one column of each row is read
+    alone = facets.count(ada, Query.of(max_bytes=10**6))  # one column of each row is read
     assert alone["max_bytes"] == counts
     assert dict(alone["license"]) == {"mit": 2}
 
@@ -125,10 +126,10 @@ def test_the_migrations_write_what_a_refresh_does(shelf, monkeypatch):
 def test_counting_costs_a_statement_for_each_choice(shelf, ada):
     facets.count(GUEST, Query())
     for query, most in (
-        (Query(text="text"), 3),
-        (Query(passes_on=("onnxruntime",), max_bytes=10**8), 3),
+        (Query.of(text="text"), 3),
+        (Query.of(passes_on=("onnxruntime",), max_bytes=10**8), 3),
         # In three of these four, the licence is first asked for its few models.
-        (Query(license=("mit",), task=("x",), precision=("fp32",)), 4 + 3),
+        (Query.of(license=("mit",), task=("x",), precision=("fp32",)), 4 + 3),
     ):
         with CaptureQueriesContext(connection) as asked:
             facets.count(GUEST, query)

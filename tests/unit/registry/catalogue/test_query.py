@@ -22,4 +22,4 @@ from registry.catalogue.query import Query
     ],
 )
 def test_latency_or_the_only_limit_decides(limits, sort):
-    assert Query(**limits).default_sort == sort
+    assert Query.of(**limits).default_sort == sort

@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
+from hub.protocol import filters
 from registry.api import serializers as shapes
 from registry.catalogue import conditions, documents, facets, full_text, search, summaries
 from registry.catalogue.query import Query
@@ -18,6 +19,9 @@ from registry.versions.services import registered_models
 from tests import factories, shared
 
 pytestmark = pytest.mark.django_db
+# The orders by a column.
+SORTS = [name for name, sort in filters.SORTS.items() if sort.attribute or sort.column]
+
 GUEST = AnonymousUser()
 
 
@@ -59,12 +63,12 @@ def walked(actor, query, limit):
         cursor = page.next
 
 
-@pytest.mark.parametrize("sort", list(search.SORTS))
+@pytest.mark.parametrize("sort", SORTS)
 @pytest.mark.parametrize("limit", [1, 2, 3, 10])
 def test_own_and_public_models_are_one_list(shelf, ada, admin, sort, limit):
-    column, down = search.SORTS[sort]
+    column, down = search._order(sort)
     for actor, expected in ((ada, 6), (admin, 6), (GUEST, 3)):
-        seen, counts = walked(actor, Query(sort=sort), limit)
+        seen, counts = walked(actor, Query.of(sort=sort), limit)
         rows = selectors.documents(actor)
         in_order = sorted(rows, key=lambda row: (getattr(row, column), row.pk), reverse=down)
         assert seen == [row.title for row in in_order]
@@ -74,10 +78,10 @@ def test_own_and_public_models_are_one_list(shelf, ada, admin, sort, limit):
 
 @pytest.mark.parametrize("limit", [1, 4, 10])
 def test_a_search_ranks_own_and_public_models_together(shelf, ada, limit):
-    assert sorted(walked(ada, Query(text="net"), limit)[0]) == [
+    assert sorted(walked(ada, Query.of(text="net"), limit)[0]) == [
         f"ada/net{index}" for index in range(6)
     ]
-    seen, counts = walked(GUEST, Query(text="net"), limit)
+    seen, counts = walked(GUEST, Query.of(text="net"), limit)
     assert sorted(seen) == ["ada/net0", "ada/net2", "ada/net4"]
     assert counts == {3}
 
@@ -85,9 +89,9 @@ def test_a_search_ranks_own_and_public_models_together(shelf, ada, limit):
 @pytest.mark.parametrize("common", [0, 10_000])
 def test_a_common_text_finds_the_same_as_a_rare_one(shelf, ada, monkeypatch, common):
     monkeypatch.setattr(full_text, "COMMON", common)
-    assert len(walked(ada, Query(text="text"), 10)[0]) == 6
-    assert len(walked(GUEST, Query(text="text"), 10)[0]) == 3
-    assert len(walked(GUEST, Query(text="text", sort="name"), 10)[0]) == 3
+    assert len(walked(ada, Query.of(text="text"), 10)[0]) == 6
+    assert len(walked(GUEST, Query.of(text="text"), 10)[0]) == 3
+    assert len(walked(GUEST, Query.of(text="text", sort="name"), 10)[0]) == 3
 
 
 def test_facets_count_what_the_actor_may_see_and_no_more(shelf, ada, bob):
@@ -104,16 +108,16 @@ def test_facets_count_what_the_actor_may_see_and_no_more(shelf, ada, bob):
 
 
 def test_a_group_is_counted_without_its_own_choice(shelf, ada):
-    found = facets.count(ada, Query(task=("task-1",)))
+    found = facets.count(ada, Query.of(task=("task-1",)))
     assert dict(found["task"]) == {"task-0": 3, "task-1": 3}
     assert dict(found["keyword"]) == {"common": 3, "tag1": 1, "tag3": 1, "tag5": 1}
     assert found.capped is False
-    assert dict(facets.count(GUEST, Query(task=("task-1",)))["keyword"]) == {}
+    assert dict(facets.count(GUEST, Query.of(task=("task-1",)))["keyword"]) == {}
 
 
 def test_facets_of_many_matches_are_counted_over_the_first_and_say_so(shelf, ada, monkeypatch):
     monkeypatch.setattr(facets, "MATCHES", 4)
-    found = facets.count(ada, Query(text="text"))
+    found = facets.count(ada, Query.of(text="text"))
     assert found.capped is True
     assert dict(found["keyword"])["common"] == 4
 
@@ -198,19 +202,19 @@ def test_the_most_downloaded_are_the_same_however_they_are_met(shelf, ada, text,
     """A text that may be common is looked for among them first."""
     monkeypatch.setattr(search, "CANDIDATES", 2)
     for actor in (GUEST, ada):
-        gathered = search.find(actor, Query(text=text), limit=9)
+        gathered = search.find(actor, Query.of(text=text), limit=9)
         with monkeypatch.context() as patch:
             patch.setattr(full_text, "may_be_common", lambda _: True)
-            walked = search.find(actor, Query(text=text), limit=9)
+            walked = search.find(actor, Query.of(text=text), limit=9)
         assert [row.title for row in walked.items] == [row.title for row in gathered.items]
         assert (walked.count, walked.capped) == (gathered.count, gathered.capped)
 
 
 def test_a_members_own_models_do_not_make_the_public_list_long(shelf, ada, monkeypatch):
     monkeypatch.setattr(search, "COUNT_CAP", 4)
-    for sort in search.SORTS:
-        assert search.find(ada, Query(sort=sort), limit=1).capped is True
-        assert search.find(GUEST, Query(sort=sort), limit=1).count == 3
+    for sort in SORTS:
+        assert search.find(ada, Query.of(sort=sort), limit=1).capped is True
+        assert search.find(GUEST, Query.of(sort=sort), limit=1).count == 3
 
 
 @pytest.mark.parametrize("choice", [{"tags": ("common",)}, {"license": ("mit",)}])
@@ -220,6 +224,6 @@ def test_an_either_or_takes_the_keys_of_few_models(shelf, ada, choice, monkeypat
     for few, in_subqueries in ((1_000, False), (len(titles) - 1, True)):
         monkeypatch.setattr(conditions, "FEW", few)
         with CaptureQueriesContext(connection) as asked:
-            page = search.find(GUEST, Query(**choice))
+            page = search.find(GUEST, Query.of(**choice))
         assert [row.title for row in page.items] == titles
         assert ("(SELECT" in asked[-1]["sql"]) == in_subqueries

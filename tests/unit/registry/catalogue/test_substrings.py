@@ -66,7 +66,7 @@ def rows(start, db):
     ],
 )
 def test_a_text_is_in_the_name_or_the_summary(text, names):
-    page = search.find(AnonymousUser(), Query(contains=text, sort="name"))
+    page = search.find(AnonymousUser(), Query.of(contains=text, sort="name"))
     assert [row.title.removeprefix("ada/") for row in page.items] == names
     assert page.count == len(names)
 

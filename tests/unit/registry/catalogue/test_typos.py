@@ -31,7 +31,7 @@ def shelf(start, db):
 
 
 def names(actor, text, **more):
-    page = search.find(actor, Query(text=text, **more))
+    page = search.find(actor, Query.of(text=text, **more))
     return [row.title.partition("/")[2] for row in page.items]
 
 
@@ -95,7 +95,7 @@ def test_what_is_hidden_decides_nothing(shelf, ada):
 
 
 def test_counts_go_with_the_list(shelf):
-    query = Query(text="resnte50")
+    query = Query.of(text="resnte50")
     assert dict(facets.count(GUEST, query)["license"]) == {"mit": 1}
     assert search.find(GUEST, query).count == 1
     # A filter that leaves nothing is no typo.

@@ -170,7 +170,7 @@ def test_the_database_refuses_speeds_that_say_nonsense(version):
 
 
 def walked(actor, limit, setup=HERE, **more):
-    query = Query(sort="fastest", **setup._asdict(), **more)
+    query = Query.of(sort="fastest", **setup._asdict(), **more)
     seen, cursor, counts = [], "", set()
     while True:
         page = search.find(actor, query, limit=limit, cursor=cursor)
@@ -230,7 +230,7 @@ def test_measured_ones_come_first_and_noise_has_no_place(many, ada, admin, limit
 
 
 def test_a_page_goes_on_whatever_becomes_of_the_rows_before_it(many, ada):
-    query = Query(sort="fastest", **HERE._asdict())
+    query = Query.of(sort="fastest", **HERE._asdict())
     page = search.find(GUEST, query, limit=2)
     timed.benchmark(many["elsewhere"], 1.0, deliver=False)
     documents.refresh(many["elsewhere"].model_id)
@@ -250,7 +250,7 @@ def test_what_was_measured_noisily_stands_before_what_was_not_measured(many, lim
 
 
 def test_a_broken_place_in_the_order_is_refused(many):
-    query = Query(sort="fastest", **HERE._asdict())
+    query = Query.of(sort="fastest", **HERE._asdict())
     for key in (["x", 1], [1.5, "x"], [True], [[1], 2], [1.5, 2, 3]):
         with pytest.raises(problems.InvalidRequest):
             search.find(GUEST, query, cursor=cursors.encode(key))
@@ -292,7 +292,7 @@ def test_what_is_hidden_leaves_the_kept_setups(many, ada, events_delivered):
 
 
 def test_the_order_asks_as_much_whatever_there_is(many, ada):
-    query = Query(sort="fastest", **HERE._asdict())
+    query = Query.of(sort="fastest", **HERE._asdict())
 
     def asked(actor):
         with CaptureQueriesContext(connection) as questions:

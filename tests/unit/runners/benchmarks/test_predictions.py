@@ -61,7 +61,7 @@ def between(start, db):
 
 
 def fastest(actor=GUEST, **more):
-    query = Query(sort="fastest", predicted=True, **HERE._asdict(), **more)
+    query = Query.of(sort="fastest", predicted=True, **HERE._asdict(), **more)
     return [row.title.partition("/")[2] for row in search.find(actor, query, limit=50).items]
 
 
@@ -179,20 +179,20 @@ def test_predictions_stand_among_the_results_only_where_they_are_asked_for():
     order = fastest()
     assert order.index("between") in (5, 6)
     assert order[:3] == ["m1", "m2", "m3"]
-    plain = Query(sort="fastest", **HERE._asdict())
+    plain = Query.of(sort="fastest", **HERE._asdict())
     measured = [row.title for row in search.find(GUEST, plain, limit=50).items]
     assert "ada/between" in measured[MEASURED:]
     high = PredictedSpeed.objects.get().high_ms
     assert "between" in fastest(max_p50=high)
     assert "between" not in fastest(max_p50=high - 0.01)
-    limited = search.find(GUEST, Query(max_p50=high, **HERE._asdict())).items
+    limited = search.find(GUEST, Query.of(max_p50=high, **HERE._asdict())).items
     assert "ada/between" not in [row.title for row in limited]
 
 
 @pytest.mark.usefixtures("between")
 def test_pages_go_on_across_results_and_predictions():
     predictions.keep_up()
-    query = Query(sort="fastest", predicted=True, **HERE._asdict())
+    query = Query.of(sort="fastest", predicted=True, **HERE._asdict())
     found, cursor = [], ""
     while True:
         page = search.find(GUEST, query, limit=2, cursor=cursor)

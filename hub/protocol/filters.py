@@ -1,0 +1,408 @@
+"""The filters and orders of the list of models, each declared once.
+
+Lists, facets, pages, the API, the client, the command line and the graphs read these declarations:
+the name of a parameter, what it is compared with, its unit, the words by which people ask for it,
+and the property of a version in the graphs. `docs/architecture.md` says which files a new filter
+takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
+
+from hub.protocol import cards
+from hub.protocol.vocabularies import LICENCES, RUNTIMES, TASKS, TASKS_OF
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+T = TypeVar("T")
+
+
+class Basis(StrEnum):
+    """How the value that a filter compares came about."""
+
+    MEASUREMENT = "measured"
+    PREDICTION = "predicted"
+    COUNT = "counted"
+    DECLARATION = "declared"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantity:
+    """What a number counts.
+
+    ``unit`` is its unit in the API, ``form_unit`` the one that forms ask in, with ``form_factor``
+    units in it. Three tables give the number of units for a name in lower case: ``symbols`` for
+    limits of the client (`20MB`), ``alone`` for words of a question that tell the quantity by
+    themselves (`5 megabytes`), ``named`` for words beside its name (`5 million` parameters).
+    """
+
+    unit: str = ""
+    form_unit: str = ""
+    form_factor: int = 1
+    symbols: Mapping[str, float] = field(default_factory=dict)
+    alone: Mapping[str, float] = field(default_factory=dict)
+    named: Mapping[str, float] = field(default_factory=dict)
+    is_whole: bool = True
+    digits: int = 18
+
+
+_DECIMAL: Final[dict[str, float]] = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_MULTIPLES: Final[dict[str, float]] = _DECIMAL | {
+    "thousand": 10**3, "million": 10**6, "mio": 10**6, "b": 10**9, "bn": 10**9, "billion": 10**9,
+}  # fmt: skip
+_BYTES: Final[dict[str, float]] = {
+    "bytes": 1, "byte": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
+    "kib": 2**10, "mib": 2**20, "gib": 2**30,
+    "kilobytes": 10**3, "megabyte": 10**6, "megabytes": 10**6, "gigabyte": 10**9,
+    "gigabytes": 10**9,
+}  # fmt: skip
+_TIMES: Final[dict[str, float]] = {
+    "ms": 1, "msec": 1, "millisecond": 1, "milliseconds": 1,
+    "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "microseconds": 1e-3,
+    "s": 1e3, "sec": 1e3, "second": 1e3, "seconds": 1e3,
+}  # fmt: skip
+_MACS: Final[dict[str, float]] = {
+    f"{prefix}{word}": factor for prefix, factor in _DECIMAL.items() for word in ("mac", "macs")
+}
+BYTES: Final = Quantity(
+    "B", "MB", 10**6, {f"{name}b": factor for name, factor in _DECIMAL.items()}, _BYTES, _BYTES
+)
+COUNT: Final = Quantity("", "million", 10**6, _DECIMAL, {}, _MULTIPLES)
+MACS: Final = Quantity("MAC", "million", 10**6, _DECIMAL, _MACS, _MACS | _MULTIPLES)
+MILLISECONDS: Final = Quantity(
+    "ms", "ms", 1, {"ms": 1, "us": 1e-3, "s": 1e3}, _TIMES, _TIMES, is_whole=False
+)
+OPSETS: Final = Quantity("", "version", digits=5)
+QUANTITIES: Final = (BYTES, COUNT, MACS, MILLISECONDS, OPSETS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribute:
+    """A number that lists know of the newest version of a model.
+
+    ``column`` is that of its search document and, unless ``key`` is another, the key in the
+    version that lists show. ``pattern`` binds it in the graphs to ``variable``.
+    """
+
+    column: str
+    noun: str
+    variable: str
+    pattern: str
+    quantity: Quantity = COUNT
+    key: str = ""
+
+
+SIZE: Final = Attribute(
+    "size", "size", "?size",
+    """{ SELECT ?version (SUM(?bytes) AS ?size) WHERE {
+      ?version a fair4ml:MLModel ; dcat:distribution ?file .
+      ?file dcat:byteSize ?bytes .
+    } GROUP BY ?version }""",
+    BYTES,
+)  # fmt: skip
+PARAMETERS: Final = Attribute(
+    "parameters", "number of parameters", "?parameters",
+    "?version it6:totalNumberOfParameters ?parameters .",
+)  # fmt: skip
+OPERATIONS: Final = Attribute(
+    "macs", "number of operations", "?macs", "?version hub:macs ?macs .", MACS
+)
+MEMORY: Final = Attribute(
+    "memory_bytes", "number of bytes", "?memory", "?version hub:memoryBytes ?memory .", BYTES
+)
+CARBON: Final = Attribute(
+    "carbon_kg", "mass of CO2e", "?kg", "?version hub:trainingCO2eKg ?kg .",
+    key="training_carbon_kg",
+)  # fmt: skip
+OPSET_VERSION: Final = Attribute(
+    "opset", "opset", "?opset", "?version hub:opsetVersion ?opset .", OPSETS
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """An order of the list: its word in addresses, and its title on pages.
+
+    It goes by an ``attribute``, leaving out models without it, by a ``column`` that every document
+    has, or by what was measured. ``order`` is the order in the graphs. A question names it by
+    ``nouns`` after a verb, by ``phrases``, or by ``adjectives`` before what they describe.
+    """
+
+    name: str
+    title: str
+    order: str
+    attribute: Attribute | None = None
+    column: str = ""
+    is_descending: bool = False
+    nouns: str = ""
+    phrases: str = ""
+    adjectives: str = ""
+
+
+_NEWEST_ORDER: Final = "DESC(?updated) DESC(?created)"
+UPDATED: Final = Sort(
+    "updated", "Recently updated", _NEWEST_ORDER, column="updated_at", is_descending=True
+)
+DOWNLOADS: Final = Sort(
+    "downloads", "Most downloaded", _NEWEST_ORDER, column="downloads", is_descending=True,
+    nouns="downloads, popularity", phrases="most downloaded, most popular", adjectives="popular",
+)  # fmt: skip
+# Of two results alike the older model comes first; of models without one the newest.
+FASTEST: Final = Sort(
+    "fastest", "Fastest on the chosen device",
+    "DESC(BOUND(?p50)) ?p50 DESC(BOUND(?noisy)) ?noisy "
+    "(IF(BOUND(?p50) || BOUND(?noisy), ?created, 0)) DESC(?updated) DESC(?created)",
+    nouns="latency, speed, p50", phrases="low latency, lowest latency, high speed",
+    adjectives="fast faster fastest quick quickest real-time realtime",
+)  # fmt: skip
+ACCURACY: Final = Sort(
+    "accuracy", "Best by the accuracy filter", "DESC(?accuracy1) DESC(?created)",
+    nouns="accuracy", adjectives="accurate",
+)  # fmt: skip
+SMALLEST: Final = Sort(
+    "size", "Smallest", "?size ?created", SIZE, nouns="size, file size",
+    adjectives="small smaller smallest tiny tiniest lightweight light compact",
+)  # fmt: skip
+LEAST_CARBON: Final = Sort(
+    "carbon", "Least carbon", "?kg ?created", CARBON, nouns="carbon",
+    phrases="least carbon, low carbon, lowest carbon",
+)  # fmt: skip
+FEWEST_OPERATIONS: Final = Sort(
+    "macs", "Fewest operations", "?macs ?created", OPERATIONS, nouns="macs, operations",
+    phrases="fewest operations, fewest macs",
+)  # fmt: skip
+LEAST_MEMORY: Final = Sort(
+    "memory", "Least memory", "?memory ?created", MEMORY, nouns="memory",
+    phrases="least memory, low memory, lowest memory, memory efficient",
+)  # fmt: skip
+FEWEST_PARAMETERS: Final = Sort(
+    "parameters", "Fewest parameters", "?parameters ?created", PARAMETERS, nouns="parameters",
+    phrases="fewest parameters, few parameters",
+)  # fmt: skip
+BY_NAME: Final = Sort("name", "Name", "?name", column="title", nouns="name")
+# In the order of pages.
+SORTS: Final = {
+    sort.name: sort
+    for sort in (
+        UPDATED, DOWNLOADS, FASTEST, ACCURACY, SMALLEST, LEAST_CARBON, FEWEST_OPERATIONS,
+        LEAST_MEMORY, FEWEST_PARAMETERS, BY_NAME,
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Filter(Generic[T]):
+    """A filter of the list, whose value in a query is a ``T``.
+
+    ``name`` is its parameter in addresses and in the API, ``title`` its name on pages,
+    ``description`` what the API and the command line say of it. ``is_counted`` tells whether lists
+    offer its values with the number of models. ``option`` is its name in `hub.find` and, with
+    hyphens, in `hub find`, where these have it.
+    """
+
+    nothing: ClassVar[object]
+    name: str
+    title: str
+    description: str
+    is_counted: bool = False
+    option: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Choice(Filter[tuple[str, ...]]):
+    """A filter whose values are alternatives, or must all hold (``needs_all``).
+
+    ``values`` has the known values with their words; others are refused if it ``is_closed``. The
+    values of a model stand in a ``column`` of its search document, else in its facts of the
+    filter's name. ``phrases`` are the words of a question for a value; ``basis`` tells where the
+    value of a model that fits comes from, if lists show it.
+    """
+
+    nothing: ClassVar[tuple[str, ...]] = ()
+    column: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    is_closed: bool = False
+    needs_all: bool = False
+    phrases: Mapping[str, str] = field(default_factory=dict)
+    basis: Basis | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bound(Filter[float | None]):
+    """A filter by a number that a model must have at most, or exactly (``is_exact``).
+
+    ``steps`` are the bounds that lists offer. A question names it as ``subject``, one of `names`;
+    ``needs_subject`` says that a unit alone means another filter, ``means_maximum`` that `20 MB
+    memory` is a limit. ``sort`` puts first what keeps it best. ``words`` say what of a value.
+    """
+
+    nothing: ClassVar[None] = None
+    quantity: Quantity
+    attribute: Attribute | None = None
+    sort: Sort | None = None
+    is_exact: bool = False
+    steps: tuple[int, ...] = ()
+    subject: str = ""
+    names: str = ""
+    needs_subject: bool = False
+    means_maximum: bool = False
+    words: str = "{}"
+    example: str = "10M"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Text(Filter[str]):
+    """A filter by a text that a model's name or summary holds."""
+
+    nothing: ClassVar[str] = ""
+
+
+PIXEL_FORMATS: Final = ("Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8")
+TASK: Final = Choice(
+    name="task", title="Task", description="task of the model, such as image-classification",
+    column="task", is_counted=True, option="task", basis=Basis.DECLARATION,
+    values={name: name.replace("-", " ").capitalize() for name in TASKS},
+)  # fmt: skip
+PASSES_ON: Final = Choice(
+    name="passes_on", title="Passes on", is_counted=True, needs_all=True, option="passes_on",
+    description="passes on each of these runtimes: at least one check passed and none failed",
+    values=RUNTIMES,
+)  # fmt: skip
+PRECISION: Final = Choice(
+    name="precision", title="Precision", column="precision", is_counted=True, option="precision",
+    description="precision of the weights, such as fp32 or int8", basis=Basis.COUNT,
+    values={"fp32": "fp32", "fp16": "fp16", "int8": "int8", "none": "no weights"},
+    phrases={
+        "fp32": "fp32, float32, single precision",
+        "fp16": "fp16, float16, half precision",
+        "int8": "int8, 8-bit, 8 bit",
+    },
+)  # fmt: skip
+OPSET_MAX: Final = Bound(
+    name="opset_max", title="Maximum opset", description="maximum opset version",
+    quantity=OPSETS, attribute=OPSET_VERSION, is_counted=True, words="opset {}",
+)  # fmt: skip
+OPSET: Final = Bound(
+    name="opset", title="Opset", description="opset version", quantity=OPSETS,
+    attribute=OPSET_VERSION, is_counted=True, is_exact=True, words="opset {}",
+    subject="opset", names="opset",
+)  # fmt: skip
+MEASURED_ON: Final = Choice(
+    name="measured_on", title="Measured on", is_counted=True,
+    description="benchmarked by a worker of this hub on one of these device classes",
+)  # fmt: skip
+LICENCE: Final = Choice(
+    name="license", title="Licence", description="SPDX identifier of the licence",
+    column="license", is_counted=True, option="license", basis=Basis.DECLARATION,
+    values={name.lower(): name for name in LICENCES},
+)  # fmt: skip
+EVIDENCE: Final = Choice(
+    name="evidence", title="Evidence", is_counted=True, is_closed=True, needs_all=True,
+    description="has all of these: carbon (training emissions are declared), federated (made by "
+    "federated training), upgrade (a variant with a higher opset is available)",
+    values={
+        "carbon": "training carbon declared",
+        "federated": "trained in federated rounds",
+        "upgrade": "opset upgrade ready",
+    },
+    phrases={
+        "federated": "federated learning, federated training, trained federated, "
+        "trained in federated rounds, federated model",
+        "carbon": "declared carbon, carbon declared, with training carbon",
+        "upgrade": "opset upgrade ready, upgrade ready",
+    },
+)  # fmt: skip
+_LARGE_STEPS: Final = (10**6, 10**7, 10**8, 10**9)
+MAX_SIZE: Final = Bound(
+    name="max_bytes", title="Maximum size", quantity=BYTES, attribute=SIZE, sort=SMALLEST,
+    description="maximum total size of the files in bytes", is_counted=True, option="max_size",
+    steps=_LARGE_STEPS, words="{} of files", example="100MB",
+    subject="size",
+    names="size, file size, files, file, download, download size, model size, disk, storage",
+)  # fmt: skip
+MAX_PARAMETERS: Final = Bound(
+    name="max_parameters", title="Maximum parameters", quantity=COUNT, attribute=PARAMETERS,
+    sort=FEWEST_PARAMETERS, description="maximum number of parameters", is_counted=True,
+    option="max_parameters", steps=_LARGE_STEPS, words="{} parameters",
+    subject="parameters", names="parameters, parameter, params, weights", needs_subject=True,
+)  # fmt: skip
+MAX_MACS: Final = Bound(
+    name="max_macs", title="Maximum operations", quantity=MACS, attribute=OPERATIONS,
+    sort=FEWEST_OPERATIONS, option="max_macs", is_counted=True,
+    description="maximum multiply-accumulate operations of a run, for usual sizes",
+    steps=(10**7, 10**8, 10**9, 10**10), words="{} MACs", example="1G",
+    subject="macs", names="macs, mac, operations, ops, multiply-accumulates",
+)  # fmt: skip
+MAX_MEMORY: Final = Bound(
+    name="max_memory", title="Maximum memory", quantity=BYTES, attribute=MEMORY,
+    sort=LEAST_MEMORY, option="max_memory", is_counted=True,
+    description="maximum bytes of weights and activations, for usual sizes",
+    steps=(10**7, 10**8, 5 * 10**8, 10**9, 8 * 10**9), words="{} of memory", example="500MB",
+    subject="memory", names="memory, ram, peak memory, memory use", needs_subject=True,
+    means_maximum=True,
+)  # fmt: skip
+NAMESPACE: Final = Choice(
+    name="namespace", title="Namespace", description="namespace of the model",
+    column="namespace_slug", is_counted=True,
+)  # fmt: skip
+KEYWORD: Final = Choice(
+    name="keyword", title="Keyword", description="keyword of the card", is_counted=True
+)
+DOMAIN: Final = Choice(
+    name="domain", title="Domain", description="tasks in these domains", is_closed=True,
+    values={name: name for name in TASKS_OF},
+)  # fmt: skip
+OPERATOR: Final = Choice(
+    name="operator", title="Operator",
+    description="uses one of these ONNX operators; outside ai.onnx write `domain.Name`",
+)  # fmt: skip
+PIXEL_FORMAT: Final = Choice(
+    name="pixel_format", title="Pixels", description="pixel format stated in the model file",
+    is_closed=True, values={name: name for name in PIXEL_FORMATS},
+)  # fmt: skip
+PERSONAL_DATA: Final = Choice(
+    name="personal_data", title="Personal data in training", is_closed=True,
+    description="personal-data status that the card declares for some training data",
+    values=cards.PERSONAL_DATA,
+    phrases={
+        "yes": "trained on personal data, with personal data, uses personal data, personal data",
+        "no": "no personal data, without personal data, not trained on personal data, "
+        "free of personal data",
+        "anonymised": "anonymised data, anonymized data, trained on anonymised data, "
+        "anonymised personal data, trained on anonymized data, anonymized personal data",
+    },
+)  # fmt: skip
+FAILS_ON: Final = Choice(
+    name="fails_on", title="Fails on", values=RUNTIMES,
+    description="at least one variant fails a check on one of these runtimes",
+)  # fmt: skip
+MAX_LATENCY: Final = Bound(
+    name="max_p50", title="Maximum latency", quantity=MILLISECONDS, sort=FASTEST,
+    option="max_p50", example="20ms", words="p50 {}",
+    description="maximum median latency in milliseconds of an accepted result in the setup that "
+    "`device`, `runtime` and `provider` name",
+    subject="latency",
+    names="latency, median latency, p50, inference time, inference, per inference",
+)  # fmt: skip
+CONTAINS: Final = Text(
+    name="contains", title="Name or summary",
+    description="text that the name or summary contains, ignoring case",
+)  # fmt: skip
+# In the order of pages: first those that the list offers with counts.
+FILTERS: Final[dict[str, Choice | Bound | Text]] = {
+    filter_.name: filter_
+    for filter_ in (
+        TASK, PASSES_ON, PRECISION, OPSET_MAX, OPSET, MEASURED_ON, LICENCE, EVIDENCE, MAX_SIZE,
+        MAX_PARAMETERS, MAX_MACS, MAX_MEMORY, NAMESPACE, KEYWORD, DOMAIN, OPERATOR, PIXEL_FORMAT,
+        PERSONAL_DATA, FAILS_ON, MAX_LATENCY, CONTAINS,
+    )
+}  # fmt: skip
+CHOICES: Final = {choice.name: choice for choice in FILTERS.values() if isinstance(choice, Choice)}
+BOUNDS: Final = {bound.name: bound for bound in FILTERS.values() if isinstance(bound, Bound)}
+TEXTS: Final = {text.name: text for text in FILTERS.values() if isinstance(text, Text)}
+# The limits of `hub.find`, by the names that these have there.
+LIMITS: Final = {bound.option: bound for bound in BOUNDS.values() if bound.option}
