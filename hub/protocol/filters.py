@@ -383,8 +383,8 @@ FAILS_ON: Final = Choice(
 MAX_LATENCY: Final = Bound(
     name="max_p50", title="Maximum latency", quantity=MILLISECONDS, sort=FASTEST,
     option="max_p50", example="20ms", words="p50 {}",
-    description="maximum median latency in milliseconds of an accepted result in the setup that "
-    "`device`, `runtime` and `provider` name",
+    description="maximum median latency in milliseconds of an accepted result on the chosen "
+    "device, runtime and provider",
     subject="latency",
     names="latency, median latency, p50, inference time, inference, per inference",
 )  # fmt: skip

@@ -238,7 +238,7 @@ class ModelsGroup(Group):
         ] = None,
         max_p50: Annotated[
             float | None,
-            "maximum median latency in milliseconds of an accepted result in the setup that device, runtime and provider name",
+            "maximum median latency in milliseconds of an accepted result on the chosen device, runtime and provider",
         ] = None,
         max_parameters: Annotated[int | None, "maximum number of parameters"] = None,
         measured_on: Annotated[
