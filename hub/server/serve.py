@@ -168,7 +168,7 @@ def _set_up(*, samples: bool) -> None:
 
     django.setup()
     from django.core.checks import run_checks  # noqa: PLC0415
-    from django.core.management import call_command  # noqa: PLC0415
+    from django.core.management import CommandError, call_command  # noqa: PLC0415
 
     import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
     from hub.server import checks, first_run, static_files  # noqa: PLC0415
@@ -179,7 +179,10 @@ def _set_up(*, samples: bool) -> None:
     print_line("Preparing the database.")
     static_files.collect()
     with _first_start():
-        call_command("migrate", verbosity=0, interactive=False)
+        try:
+            call_command("migrate", verbosity=0, interactive=False)
+        except CommandError as error:
+            raise ImproperlyConfigured(error) from error
         if not User.objects.filter(is_superuser=True).exists():
             password = secrets.token_urlsafe(12)
             first_run.make_admin(password)

@@ -1,8 +1,8 @@
 """The condition that a name or a summary contains a text, with the indexes that serve it.
 
 SQLite looks into every row. PostgreSQL has an index of trigrams for texts with three letters or
-digits in a row (registry migration 0034), and one of single characters and pairs for all others,
-which have no trigram.
+digits in a row, and one of single characters and pairs for all others, which have no trigram
+(`registry/migrations/0002_laws.py`).
 """
 
 from __future__ import annotations

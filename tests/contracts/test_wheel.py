@@ -132,7 +132,7 @@ def test_everything_is_in_it_and_nothing_else(names):
         "hub/server/apps/registry/migrations/0002_laws.py",
         "hub/server/apps/registry/management/commands/verify_blobs.py",
         "hub/server/apps/runners/engine/__main__.py",
-        "hub/server/apps/runners/migrations/0001_initial.py",
+        "hub/server/apps/runners/migrations/0001_tables.py",
     ],
 )
 def test_what_must_not_be_forgotten(names, name):

@@ -194,11 +194,18 @@ def test_places_that_are_refused(home, place, message):
     assert message in home.manage("backup", address, code=1)
 
 
-def test_a_backup_of_a_later_release_is_refused(home, other, tmp_path):
+@pytest.mark.parametrize(
+    ("migration", "message"),
+    [
+        ("registry.9999_new", "newer than this one (registry.9999"),
+        ("registry.0001_initial", "made before release 0.1.0"),
+    ],
+)
+def test_a_backup_of_other_migrations_is_refused(home, other, tmp_path, migration, message):
     place = tmp_path / "backups"
     home.manage("backup", place)
     (manifest,) = (place / "backups").glob("*.json")
-    text = manifest.read_text().replace('"registry.0001', '"registry.9999')
+    text = manifest.read_text().replace('"registry.0001_tables"', f'"{migration}"')
     manifest.write_text(text)
-    words = other.manage("restore", place, code=1)
-    assert "newer than this one (registry.9999" in words
+    assert message in other.manage("restore", place, code=1)
+    assert not (other.folder / "hub.sqlite3").exists()

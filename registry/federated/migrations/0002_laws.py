@@ -13,14 +13,23 @@ _ROUND = "(SELECT {} FROM federated_round WHERE id = NEW.round_id)"
 LAWS = [
     (
         "law_training_kept", "federated_training", "UPDATE",
-        laws.changed("uuid", "model_id", "number", "base_id", "entry"),
+        laws.changed("uuid", "model_id", "number", "base_id", "base_data", "entry", "roles"),
         "a training keeps what it began with",
     ),
     (
         "law_training_rules", "federated_training", "UPDATE",
         "OLD.state <> 'draft' AND "
-        + laws.changed("rules", "schedule", "layout", "layout_sha256", "graph_sha256", "skeleton_sha256"),
+        + laws.changed("rules", "schedule", "layout", "layout_sha256", "graph_sha256",
+                       "skeleton_sha256", "selection_seed"),
         "the rules and the schema of a training never change once it is open",
+    ),
+    (
+        "law_training_noise", "federated_training", "UPDATE",
+        "NEW.state = 'open' AND OLD.state <> 'open' "
+        "AND CAST(NEW.rules AS TEXT) LIKE '%\"noise_multiplier\": %' "
+        "AND CAST(NEW.rules AS TEXT) NOT LIKE '%\"noise_multiplier\": null%' "
+        "AND CAST(NEW.layout AS TEXT) LIKE '%\"role\": \"statistic\"%'",
+        "statistics are not trained under noise",
     ),
     (
         "law_training_states", "federated_training", "UPDATE",
@@ -45,7 +54,7 @@ LAWS = [
     (
         "law_round_kept", "federated_round", "UPDATE",
         laws.changed("training_id", "number", "mode", "base_sha256", "nonce", "quorum", "target",
-                 "examples_cap", "selected", "opened_at", "deadline")
+                     "examples_cap", "selected", "seed", "candidates", "opened_at", "deadline")
         + " OR " + laws.gained("base_id"),
         "a round keeps what it began with",
     ),
@@ -87,6 +96,14 @@ LAWS = [
         "a participant contributes to its own training",
     ),
     (
+        "law_contribution_selected", "federated_contribution", "INSERT",
+        "EXISTS (SELECT 1 FROM federated_round AS task, federated_participant AS sender "
+        "WHERE task.id = NEW.answers_id AND sender.id = NEW.participant_id "
+        "AND task.selected IS NOT NULL "
+        "AND CAST(task.selected AS TEXT) NOT LIKE '%\"' || sender.pseudonym || '\"%')",
+        "a round for some participants takes no contribution of others",
+    ),
+    (
         "law_contribution_kept", "federated_contribution", "UPDATE",
         laws.changed("round_id", "answers_id", "participant_id", "sha256", "size", "n", "encoding", "base_sha256",
                  "manifest", "signature", "received_at")
@@ -126,5 +143,5 @@ LAWS = [
 
 
 class Migration(migrations.Migration):
-    dependencies = [("federated", "0001_initial")]
+    dependencies = [("federated", "0001_tables")]
     operations = [laws.set_by(LAWS)]

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from hub.protocol import digests
 from hub.protocol.problems import Unavailable
+from registry.core import old_databases
 from registry.models import Backup, Reservation, Upload, XetStore, Xorb
 from registry.storage.backups import database
 from registry.storage.backups.manifest import BadManifestError, Manifest, parse, read_blobs
@@ -76,6 +77,8 @@ def restore(
     ``tell`` is given the bytes of each blob. Raises RestoreError, BadManifestError, DumpError,
     StorageFull, Unavailable.
     """
+    if refusal := old_databases.refusal(manifest.migrations):
+        raise RestoreError(refusal)
     if unknown := database.unknown_migrations(manifest.migrations):
         raise RestoreError(
             f"The backup was made by release {manifest.release}, which is newer than this one "

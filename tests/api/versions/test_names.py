@@ -11,7 +11,7 @@ from registry.catalogue import search
 from registry.catalogue.query import Query
 from registry.core import outbox
 from registry.datasets import selectors, services
-from registry.models import Mention, NameConfirmation
+from registry.models import NameConfirmation
 from registry.people.services import namespaces
 from registry.versions.services import registered_models
 from tests import factories, shared
@@ -279,18 +279,3 @@ def test_the_database_refuses(published, ada, changed):
         row |= changed
     with pytest.raises(IntegrityError), transaction.atomic():
         NameConfirmation.objects.create(**row)
-
-
-def test_rows_of_before_lose_what_strangers_said(published, ada):
-    """The migration has every document made anew that a name in a card had an influence on."""
-    from importlib import import_module
-
-    from django.apps import apps
-
-    from registry.models import DocumentFact
-
-    DocumentFact.objects.filter(group="personal_data").update(value="yes")
-    import_module("registry.migrations.0017_name_confirmations").refill(apps, None)
-    outbox.deliver()
-    assert personal("yes") == []
-    assert Mention.objects.filter(name="faces").exists()

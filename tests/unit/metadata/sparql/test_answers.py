@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pyoxigraph
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 
@@ -17,7 +14,7 @@ from registry.catalogue import facets, search
 from registry.catalogue.query import Query
 from registry.core import outbox
 from registry.datasets import services
-from registry.models import Dataset, DocumentFact, SearchDocument, User
+from registry.models import Dataset, User
 from tests import factories
 from tests import shelf as models_of_all_kinds
 
@@ -151,12 +148,3 @@ def test_who_may_see_more_is_told_more(shelf):
     assert "ada/hidden-digits" in titles
     own = facets.count(ada, Query())
     assert dict(own["evidence"])["carbon"] == len(titles)
-
-
-def test_documents_of_an_older_hub_are_made_anew(shelf):
-    SearchDocument.objects.update(carbon_kg=None)
-    DocumentFact.objects.all().delete()
-    import_module("registry.migrations.0006_searchable_facts").refill(apps, None)
-    outbox.deliver()
-    assert titles(sort="carbon") == ["ada/back", "ada/digits", "ada/tiny"]
-    assert titles(fails_on=("onnxruntime",)) == ["ada/failing"]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -106,21 +104,6 @@ def test_a_text_follows_its_rows(shelf, ada):
     assert "passes_on:onnxruntime" in DocumentFacets.objects.get(pk=shelf[0].pk).pairs
     SearchDocument.objects.filter(pk=shelf[0].pk).delete()
     assert not DocumentFacets.objects.filter(pk=shelf[0].pk).exists()
-
-
-def test_the_migrations_write_what_a_refresh_does(shelf, monkeypatch):
-    def stored():
-        rows = DocumentFacets.objects.values_list("pk", "pairs")
-        return {pk: sorted(pairs.split("\x1f")) for pk, pairs in rows}
-
-    migration = import_module("registry.migrations.0010_document_facets")
-    monkeypatch.setattr(migration, "BATCH", 2)
-    before = stored()
-    DocumentFacets.objects.all().delete()
-    migration.fill(apps, None)
-    import_module("registry.migrations.0020_costs").count_for_nothing(apps, None)
-    assert stored() == before
-    assert len(before) == len(SIZES)
 
 
 def test_counting_costs_a_statement_for_each_choice(shelf, ada):

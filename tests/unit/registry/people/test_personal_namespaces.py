@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
-from django.apps import apps
 from django.core.management import CommandError, call_command
 
-from registry.models import Membership, Namespace, User
+from registry.models import Membership, User
 from registry.people import selectors
 from tests import factories
 
 pytestmark = pytest.mark.django_db
-MIGRATION = import_module("registry.migrations.0025_personal_namespaces")
 
 
 def owned(username):
@@ -43,17 +39,6 @@ def test_createsuperuser_adds_nobody_whose_namespace_cannot_be(monkeypatch, user
     with pytest.raises(CommandError, match="No administrator was added"):
         add_superuser(username, monkeypatch)
     assert not User.objects.filter(username=username).exists()
-
-
-def test_users_of_earlier_releases_get_theirs():
-    factories.namespace(factories.somebody("ada"), "lab")
-    for username, active in (("admin", True), ("Lab", True), ("models", True), ("gone", False)):
-        User.objects.create(username=username, is_active=active)
-    User.objects.create(username="a b")
-    MIGRATION.open_namespaces(apps, None)
-    assert owned("admin") == ["admin"]
-    assert owned("ada") == ["ada"]
-    assert {row.slug for row in Namespace.objects.all()} == {"ada", "lab", "admin"}
 
 
 def test_the_hubs_own_namespace_comes_first_then_ones_own():

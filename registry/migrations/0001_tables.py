@@ -1,7 +1,6 @@
-"""The tables of the registry at once, for a new database: the migrations before remain for others."""
+"""The tables of the registry, with their constraints and indexes."""
 
 import uuid
-from importlib import import_module
 
 import django.contrib.auth.models
 import django.contrib.auth.validators
@@ -12,64 +11,13 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from registry.core import laws
-
-TAGS = import_module("registry.migrations.0027_commits_before_models_and_their_tags")
-LAWS = [
-    TAGS.AFTER if law == TAGS.BEFORE else law
-    for law in (
-        *import_module("registry.migrations.0002_laws").LAWS,
-        *import_module("registry.migrations.0022_dataset_laws").LAWS,
-    )
-]
-INDEX = import_module("registry.migrations.0003_search_index")
-FACETS = import_module("registry.migrations.0010_document_facets")
-SORTS = import_module("registry.migrations.0032_sorts_of_large_hubs")
-PARTS = import_module("registry.migrations.0034_search_by_parts")
-
 
 class Migration(migrations.Migration):
-
-    replaces = [
-        ("registry", "0001_initial"),
-        ("registry", "0002_laws"),
-        ("registry", "0003_search_index"),
-        ("registry", "0004_derived_variants"),
-        ("registry", "0005_datasets"),
-        ("registry", "0006_searchable_facts"),
-        ("registry", "0007_xet"),
-        ("registry", "0008_moves_and_access"),
-        ("registry", "0009_document_speeds"),
-        ("registry", "0010_document_facets"),
-        ("registry", "0011_bound_uploads"),
-        ("registry", "0012_draft_keys"),
-        ("registry", "0013_storage_ledger"),
-        ("registry", "0014_download_counts"),
-        ("registry", "0015_proofs"),
-        ("registry", "0016_counts_by_scope"),
-        ("registry", "0017_name_confirmations"),
-        ("registry", "0018_refused_cards"),
-        ("registry", "0019_no_browser_evidence"),
-        ("registry", "0020_costs"),
-        ("registry", "0021_dataset_versions"),
-        ("registry", "0022_dataset_laws"),
-        ("registry", "0024_predicted_speeds"),
-        ("registry", "0025_personal_namespaces"),
-        ("registry", "0026_document_accuracies"),
-        ("registry", "0027_commits_before_models_and_their_tags"),
-        ("registry", "0028_mirrors"),
-        ("registry", "0029_backups_and_operations"),
-        ("registry", "0030_leases"),
-        ("registry", "0031_likes_and_watches"),
-        ("registry", "0032_sorts_of_large_hubs"),
-        ("registry", "0033_collections"),
-        ("registry", "0034_search_by_parts"),
-    ]
 
     initial = True
 
     dependencies = [
-        ("auth", "__first__"),
+        ('auth', '__first__'),
     ]
 
     operations = [
@@ -1148,9 +1096,81 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        laws.set_by(LAWS),
-        migrations.RunPython(INDEX.create, INDEX.drop),
-        migrations.RunPython(FACETS.keep_words_in_rows, FACETS.keep_words_apart),
-        migrations.RunPython(SORTS.keep_statistics, SORTS.drop_statistics),
-        migrations.RunPython(PARTS.create, PARTS.drop),
+        migrations.CreateModel(
+            name='DiscussionCount',
+            fields=[
+                ('model', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='discussion_count', serialize=False, to='registry.registeredmodel')),
+                ('last_number', models.PositiveIntegerField(default=0)),
+            ],
+            options={
+                'ordering': ['pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='Discussion',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField()),
+                ('title', models.CharField(max_length=200)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('edited_at', models.DateTimeField(blank=True, help_text='the last change of its title', null=True)),
+                ('updated_at', models.DateTimeField(default=django.utils.timezone.now, help_text='the last comment or change of status')),
+                ('comment_count', models.PositiveSmallIntegerField(default=0)),
+                ('status', models.CharField(choices=[('open', 'Open'), ('closed', 'Closed')], default='open', max_length=6)),
+                ('closed_at', models.DateTimeField(blank=True, null=True)),
+                ('evidence_kind', models.CharField(blank=True, choices=[('benchmark', 'Benchmark'), ('conformance', 'Conformance'), ('evaluation', 'Evaluation')], default='', max_length=11)),
+                ('evidence_id', models.PositiveBigIntegerField(blank=True, null=True)),
+                ('node', models.CharField(blank=True, default='', help_text='name of a node of its graph', max_length=255)),
+                ('author', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='discussions', to=settings.AUTH_USER_MODEL)),
+                ('closed_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('model', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='discussions', to='registry.registeredmodel')),
+                ('version', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='discussions', to='registry.version')),
+            ],
+            options={
+                'ordering': ['-number', '-pk'],
+                'indexes': [
+                    models.Index(fields=['model', 'status', '-number'], name='discussion_by_status'),
+                    models.Index(condition=models.Q(('evidence_kind', ''), _negated=True), fields=['evidence_kind', 'evidence_id'], name='discussion_by_evidence'),
+                    models.Index(condition=models.Q(('status', 'open')), fields=['author', 'model'], name='discussion_open_by_author'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('model', 'number'), name='discussion_number_unique'),
+                    models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='discussion_number_positive'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('title', ''), _negated=True), models.Q(('title__contains', '\n'), _negated=True)), name='discussion_has_title'),
+                    models.CheckConstraint(condition=django.db.models.lookups.LessThanOrEqual(django.db.models.functions.text.Length('title'), 200), name='discussion_title_length'),
+                    models.CheckConstraint(condition=django.db.models.lookups.LessThanOrEqual(django.db.models.functions.text.Length('node'), 255), name='discussion_node_length'),
+                    models.CheckConstraint(condition=models.Q(('status__in', ['open', 'closed'])), name='discussion_status_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('closed_at', None), ('closed_by', None), ('status', 'open')), models.Q(('closed_at__isnull', False), ('closed_by__isnull', False), ('status', 'closed')), _connector='OR'), name='discussion_closed_has_time'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('evidence_id', None), ('evidence_kind', '')), models.Q(('evidence_id__isnull', False), ('evidence_kind__in', ['benchmark', 'conformance', 'evaluation']), ('version__isnull', False)), _connector='OR'), name='discussion_evidence_of_version'),
+                    models.CheckConstraint(condition=models.Q(('node', ''), ('version__isnull', False), _connector='OR'), name='discussion_node_of_version'),
+                    models.CheckConstraint(condition=models.Q(('comment_count__lte', 1000)), name='discussion_comment_count'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='Comment',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveSmallIntegerField()),
+                ('body', models.TextField(help_text='Markdown')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('edited_at', models.DateTimeField(blank=True, null=True)),
+                ('hidden_at', models.DateTimeField(blank=True, null=True)),
+                ('hidden_reason', models.CharField(blank=True, default='', max_length=300)),
+                ('author', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='comments', to=settings.AUTH_USER_MODEL)),
+                ('hidden_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('discussion', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='comments', to='registry.discussion')),
+            ],
+            options={
+                'ordering': ['number', 'pk'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('discussion', 'number'), name='comment_number_unique'),
+                    models.CheckConstraint(condition=models.Q(('number__gte', 1), ('number__lte', 1000)), name='comment_number_range'),
+                    models.CheckConstraint(condition=models.Q(('body', ''), _negated=True), name='comment_has_body'),
+                    models.CheckConstraint(condition=django.db.models.lookups.LessThanOrEqual(django.db.models.functions.text.Length('body'), 20000), name='comment_body_length'),
+                    models.CheckConstraint(condition=django.db.models.lookups.LessThanOrEqual(django.db.models.functions.text.Length('hidden_reason'), 300), name='comment_hidden_reason_length'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('hidden_at', None), ('hidden_by', None), ('hidden_reason', '')), models.Q(('hidden_at__isnull', False), ('hidden_by__isnull', False)), _connector='OR'), name='comment_hidden_by_someone'),
+                ],
+            },
+        ),
     ]

@@ -1,40 +1,19 @@
-"""The tables of the runners at once, for a new database: the migrations before remain for others."""
+"""The tables of the runners, with their constraints and indexes."""
 
 import uuid
-from importlib import import_module
 
 import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-KEPT = import_module("runners.migrations.0004_measurements")
-
 
 class Migration(migrations.Migration):
-
-    replaces = [
-        ("runners", "0001_initial"),
-        ("runners", "0002_pools"),
-        ("runners", "0003_results"),
-        ("runners", "0004_measurements"),
-        ("runners", "0005_lost_workers_without_names"),
-        ("runners", "0006_upgrades_again"),
-        ("runners", "0007_conformance_counts"),
-        ("runners", "0008_trust"),
-        ("runners", "0009_trusted_rows"),
-        ("runners", "0010_turns"),
-        ("runners", "0011_results_by_content"),
-        ("runners", "0012_evaluations"),
-        ("runners", "0014_loads_of_benchmarks"),
-        ("runners", "0015_predictions"),
-        ("runners", "0016_several_labels"),
-    ]
 
     initial = True
 
     dependencies = [
-        ("registry", "__first__"),
+        ('registry', '__first__'),
     ]
 
     operations = [
@@ -532,5 +511,4 @@ class Migration(migrations.Migration):
                 'ordering': ['name', 'pk'],
             },
         ),
-        migrations.RunPython(KEPT.create, KEPT.drop),
     ]

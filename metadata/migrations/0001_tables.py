@@ -1,4 +1,4 @@
-"""The tables of the graphs at once, for a new database: the migrations before remain for others."""
+"""The tables of the graphs, with their constraints and indexes."""
 
 import django.db.models.deletion
 import django.utils.timezone
@@ -7,17 +7,10 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
 
-    replaces = [
-        ("metadata", "0001_initial"),
-        ("metadata", "0002_shape_reports"),
-        ("metadata", "0003_graph_references"),
-        ("metadata", "0004_shared_states"),
-    ]
-
     initial = True
 
     dependencies = [
-        ("registry", "__first__"),
+        ('registry', '__first__'),
     ]
 
     operations = [
