@@ -66,8 +66,8 @@ def task(slug: str) -> str:
 
 
 def licence(name: str) -> str:
-    """Apache-2.0, for ``apache-2.0``."""
-    return LICENCE_OF.get(name.lower(), name)
+    """Apache-2.0, for ``apache-2.0``; each of a list with commas."""
+    return ", ".join(LICENCE_OF.get(item.lower(), item) for item in name.split(", "))
 
 
 def job(kind: str, request: dict[str, Any]) -> str:

@@ -59,7 +59,7 @@ def of(query: Query) -> Q:
         if choices:
             conditions &= Q(**{column: values})
     if query.license:
-        conditions &= _licensed(query.license)
+        conditions &= licensed(query.license)
     if query.keyword:
         words = DocumentKeyword.objects.filter(word__in=[word.lower() for word in query.keyword])
         conditions &= Q(pk__in=words.values("document_id"))
@@ -74,7 +74,7 @@ def of(query: Query) -> Q:
     return conditions
 
 
-def _licensed(values: Iterable[str]) -> Q:
+def licensed(values: Iterable[str]) -> Q:
     """The condition that a model has one of these licences, alone or beside others.
 
     A value that names several, as a choice does, asks for all of them.
@@ -158,7 +158,7 @@ def _has_tag(tag: str) -> Q:
         return Q(latest__isnull=False)  # nothing is published without a model
     prefix, _, value = tag.partition(":")
     if prefix == "license":
-        return _licensed([value])
+        return licensed([value])
     if prefix == "gated":
         is_open = Q(model__gate="open")
         return is_open if value in ("false", "0") else ~is_open
