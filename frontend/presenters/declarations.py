@@ -21,7 +21,7 @@ def license_of(version: Version) -> str:
 
 def licenses_of(version: Version) -> tuple[str, ...]:
     """Each licence as declared; a choice among several is one."""
-    return licences.listed(*(version.typed_card.licenses or (version.model.license,)))
+    return licences.items(*(version.typed_card.licenses or (version.model.license,)))
 
 
 def task_of(version: Version) -> str:

@@ -29,20 +29,20 @@ def named(*written: str) -> tuple[str, ...]:
 
     An expression of SPDX names several; an exception stays with its licence.
     """
-    return tuple(dict.fromkeys(part for item in listed(*written) for part in _parts(item)))
+    return tuple(dict.fromkeys(part for item in items(*written) for part in _parts(item)))
 
 
-def listed(*written: str) -> tuple[str, ...]:
+def items(*written: str) -> tuple[str, ...]:
     """Each licence or choice of licences that texts of a card or a row list.
 
     A text with commas is a list if each of its parts is a known licence.
     """
-    items: list[str] = []
+    parts: list[str] = []
     for item in filter(None, (item.strip() for item in written[:_MOST])):
-        parts = item.split(_BETWEEN)
-        is_list = len(parts) > 1 and all(vocabularies.is_licence(part) for part in parts)
-        items += parts if is_list else [item]
-    return tuple(dict.fromkeys(items))
+        pieces = item.split(_BETWEEN)
+        is_list = len(pieces) > 1 and all(map(vocabularies.is_licence, pieces))
+        parts += pieces if is_list else [item]
+    return tuple(dict.fromkeys(parts))
 
 
 def of_column(column: str, written: Sequence[str]) -> tuple[str, ...]:

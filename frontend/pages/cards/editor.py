@@ -85,7 +85,7 @@ def opened(version: Version, mode: str) -> Desk:
 
 def start(model: RegisteredModel) -> str:
     """A card to begin with: what the model says of itself, and headings."""
-    licenses = licences.listed(model.license)
+    licenses = licences.items(model.license)
     defaults = {
         "license": list(licenses) if len(licenses) > 1 else model.license,
         "pipeline_tag": model.task,

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+import yaml
 from django.contrib.auth.models import AnonymousUser
 
 from hub.protocol.cards import Card
@@ -58,7 +59,7 @@ def test_a_column_holds_whole_names():
     assert licences.of_column("a b, c", ("a b", "c")) == ("a b", "c")
     assert licences.of_column("gpl-3.0", many) == ("gpl-3.0",)
     assert licences.of_column("MIT, ISC", ()) == ("MIT", "ISC")
-    assert licences.listed("MIT OR ISC", "mit", "") == ("MIT OR ISC", "mit")
+    assert licences.items("MIT OR ISC", "mit", "") == ("MIT OR ISC", "mit")
 
 
 @shared.rows
@@ -117,6 +118,26 @@ def test_pages_have_each_of_a_list(both, client, graphs):
     ]  # fmt: skip
 
 
+def test_the_api_has_each_of_a_list(both, client):
+    several = {"license": "apache-2.0, mit", "licenses": ["apache-2.0", "mit"]}
+    model = client.get("/api/v1/models/ada/list").json()
+    assert several.items() <= model.items()
+    rows = client.get("/api/v1/models?license=apache-2.0&sort=name").json()["items"]
+    assert [(row["license"], row["licenses"]) for row in rows] == [
+        ("MIT OR apache-2.0", ["MIT", "apache-2.0"]),
+        ("apache-2.0, mit", ["apache-2.0", "mit"]),
+    ]
+    assert "licenses" not in model["latest"]
+    card = "---\nlicense: [apache-2.0, mit]\n---\n# A model\n"
+    answer = client.post("/api/v1/cards/check", card, content_type="text/markdown").json()
+    assert several.items() <= answer["card"].items()
+    info = client.get("/api/models/ada/list").json()
+    assert info["cardData"]["license"] == ["apache-2.0", "mit"]
+    tags = [{tag for tag in row["tags"] if tag.startswith("license:")}
+            for row in client.get("/api/models?filter=license:apache-2.0").json()]  # fmt: skip
+    assert tags == [{"license:apache-2.0", "license:mit"}] * 2
+
+
 def test_a_list_that_no_column_holds_stays_whole(client, graphs, db):
     known = ("cc-by-nc-nd-4.0", "cc-by-nc-sa-4.0", "cdla-permissive-2.0", "bigcode-openrail-m")
     written = [*known, "Our own"]
@@ -129,8 +150,23 @@ def test_a_list_that_no_column_holds_stays_whole(client, graphs, db):
         subject = f"/{end}> <http://purl.org/dc/terms/license> "
         assert nquads.count(subject) == len(written)
     assert client.get("/licences/Our%20own").status_code == 200
+    assert client.get("/api/v1/models/ada/many").json()["licenses"] == written
     for name in written:
         assert names(name) == ["many"]
+
+
+def test_a_list_typed_for_a_model_is_filtered_and_counted(client, graphs, db):
+    ada = factories.somebody("ada")
+    model = factories.model(ada, "typed", license="Apache-2.0, MIT")
+    factories.published(ada, model, card="---\ntags: [x]\n---\n# A model\n")
+    outbox.deliver()
+    assert names("mit") == names("apache-2.0") == ["typed"]
+    counts = facets.count(GUEST, Query(namespace=("ada",)))
+    assert dict(counts["license"]) == {"mit": 1, "apache-2.0": 1}
+    assert client.get("/api/v1/models/ada/typed").json()["licenses"] == ["Apache-2.0", "MIT"]
+    card = client.get("/models/ada/typed/v/1/export/README.md").content
+    front = yaml.safe_load(card.split(b"---")[1])
+    assert front["license"] == ["apache-2.0", "mit"]
 
 
 def test_a_data_set_has_each_of_a_list(client, graphs, db):
@@ -146,6 +182,10 @@ def test_a_data_set_has_each_of_a_list(client, graphs, db):
     assert nquads.count(f"/datasets/digits{terms}") == 2
     nquads = NamedGraph.objects.get(iri__endswith="/net/v/1/metadata").nquads
     assert nquads.count(f"#data-other{terms}") == 2
+    entry = client.get("/api/v1/datasets/digits").json()
+    assert (entry["license"], entry["licenses"]) == (
+        "CC-BY-4.0, ODbL-1.0", ["CC-BY-4.0", "ODbL-1.0"],
+    )  # fmt: skip
     assert "<td>CC-BY-4.0, ODbL-1.0</td>" in client.get("/datasets").content.decode()
 
 
