@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import posixpath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hub.protocol.derivations import UPGRADE
+from hub.protocol.variants import KINDS
 from hub.protocol.vocabularies import LICENCE_OF, RUNTIMES
+
+if TYPE_CHECKING:
+    from metadata.graphs.facts import VariantFacts
+    from registry.models import Variant
 
 _KINDS = {
     ".onnx": "ONNX model",
@@ -45,11 +51,6 @@ JOBS = {
     "evaluation": "Measure accuracy",
     "suite": "Operator suite",
 }
-RECIPES = {
-    "fp16": "fp16, half precision",
-    "int8": "int8, dynamic",
-    "int8-qdq": "int8-qdq, static, calibrated",
-}
 
 
 def task(slug: str) -> str:
@@ -58,8 +59,8 @@ def task(slug: str) -> str:
 
 
 def licence(name: str) -> str:
-    """Apache-2.0, for ``apache-2.0``."""
-    return LICENCE_OF.get(name.lower(), name)
+    """Apache-2.0, for ``apache-2.0``; each of a list with commas."""
+    return ", ".join(LICENCE_OF.get(item.lower(), item) for item in name.split(", "))
 
 
 def job(kind: str, request: dict[str, Any]) -> str:
@@ -75,6 +76,14 @@ def job(kind: str, request: dict[str, Any]) -> str:
     if kind == "suite" and isinstance(request.get("part"), int):
         return f"{on}, part {request['part'] + 1} of {request.get('parts', '?')}"
     return on
+
+
+def target(variant: Variant | VariantFacts) -> str:
+    """What a derived variant was made into: an opset, or a precision and the way to it."""
+    if variant.origin == UPGRADE.adjective:
+        return f"opset {variant.opset}" if variant.opset else "another opset"
+    recipe = str(variant.derivation.get("recipe") or variant.precision or "another precision")
+    return KINDS[recipe].label if recipe in KINDS else recipe
 
 
 def runtime(name: str) -> str:

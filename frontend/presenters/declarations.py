@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 
 
 def license_of(version: Version) -> str:
-    """The licence as declared; empty where nobody did."""
-    return licences.text(*version.typed_card.licenses) or version.model.license
+    """The licences as declared, in one line; empty where nobody did."""
+    return ", ".join(licenses_of(version))
+
+
+def licenses_of(version: Version) -> tuple[str, ...]:
+    """Each licence as declared; a choice among several is one."""
+    return licences.items(*(version.typed_card.licenses or (version.model.license,)))
 
 
 def task_of(version: Version) -> str:

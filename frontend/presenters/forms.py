@@ -9,8 +9,8 @@ from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.shortcuts import render
 
 from frontend.parts import labels
-from frontend.presenters import variants as presenter_variants
 from hub.protocol import problems, refs
+from hub.protocol.variants import KINDS, Option, with_option
 from hub.protocol.vocabularies import TASKS
 from registry.api import sign_in
 from registry.people.services import users
@@ -161,8 +161,8 @@ class DeriveForm(forms.Form):
     """A variant that a maintainer asks for."""
 
     kind = forms.ChoiceField(
-        label="Conversion",
-        choices=presenter_variants.kinds,
+        label="Kind",
+        choices=[(kind.name, kind.label) for kind in KINDS.values()],
         help_text="An opset variant is stored only if its outputs are equal; a precision variant "
         "is stored with its measured difference.",
     )
@@ -176,8 +176,8 @@ class DeriveForm(forms.Form):
     calibration = forms.FileField(
         label="Calibration sample",
         required=False,
-        help_text="For int8-qdq: an .npz file with an array for each input. Empty: the test data "
-        "of the version.",
+        help_text=f"For {with_option(Option.CALIBRATION)}: an .npz file with an array for each "
+        "input. Empty: the test data of the version.",
         widget=forms.FileInput(attrs={"accept": ".npz"}),
     )
 
@@ -187,8 +187,10 @@ class DeriveForm(forms.Form):
 
     def clean_calibration(self) -> Any:
         sample = self.cleaned_data.get("calibration")
-        if sample and self.cleaned_data.get("kind") != "int8-qdq":
-            raise forms.ValidationError("Only int8-qdq uses a calibration sample.")
+        kind = KINDS.get(self.cleaned_data.get("kind", ""))
+        if sample and (kind is None or Option.CALIBRATION not in kind.options):
+            calibrated = with_option(Option.CALIBRATION)
+            raise forms.ValidationError(f"Only {calibrated} uses a calibration sample.")
         if sample and not str(sample.name).lower().endswith(".npz"):
             raise forms.ValidationError("Choose an .npz file written by numpy.savez.")
         return sample

@@ -65,7 +65,7 @@ def of(
         unsorted = list_filters.parameters(replace(query, sort=query.default_sort))
         words = filters.SORTS[query.sort].title
         order = list_filters.Chip("Sort", words, f"{page}?{unsorted}" if unsorted else page, "sort")
-    literal = Query(text='"{}"'.format(text.replace('"', "")))
+    literal = Query.of(text='"{}"'.format(text.replace('"', "")))
     text_url = f"{page}?{list_filters.parameters(literal)}"
     return Question(text, order, reading.unused, text_url)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frontend.parts import addresses, formatting, labels
+from frontend.parts import addresses, formatting
 from frontend.presenters import evaluations, figures, version_head
 from hub.protocol import stored
 from runners.evaluations import selectors as evaluation_selectors
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from runners.models import Job
     from runners.proofs import selectors
 
-ORIGINS = {"uploaded": "uploaded", "upgraded": "upgraded from", "converted": "converted from"}
 # Result of a step -> glyph and word; every other step failed under its own name.
 _STEPS = {
     "equal": ("passed", "equal"),
@@ -44,7 +43,6 @@ class Line:
     variant: Variant
     source: Variant | None
     choice: str
-    origin: str
     size: int
     ratio: str
     parity: figures.Worst | None
@@ -149,7 +147,6 @@ def _line(
         variant=row,
         source=source,
         choice=version_head.choice_of(version, row),
-        origin=ORIGINS.get(row.origin, row.origin),
         size=size,
         ratio=formatting.share(size / before) if before else "",
         parity=figures.worst(derivation.get("figures"), derivation.get("parity"))
@@ -228,8 +225,3 @@ def _nothing_higher(of: selectors.Ladder, job: Job) -> tuple[str, str]:
     if not job.typed_report.facts.get("source", 1):
         return "passed", "No upgrade needed: no operator depends on the opset."
     return "passed", "No upgrade needed: this is the highest opset the runtime supports."
-
-
-def kinds() -> list[tuple[str, str]]:
-    """What a maintainer may ask for, with words."""
-    return [("upgrade", "Change opset, equal outputs"), *labels.RECIPES.items()]

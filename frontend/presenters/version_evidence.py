@@ -82,5 +82,5 @@ def _figures(variant: Variant | None, head: Head, of: VersionEvidence) -> Iterat
         yield formatting.quantity(head.facts.parameters), "parameters"
     if head.size:
         yield formatting.size(head.size), "all files"
-    if head.license:
-        yield head.license, "licence"
+    if head.licenses:
+        yield ", ".join(head.licenses), "licence"

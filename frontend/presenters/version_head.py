@@ -54,7 +54,7 @@ class Head:
     """What stands above the tabs of a version's page, beside the rows of version and variant."""
 
     summary: str
-    license: str
+    licenses: tuple[str, ...]
     task: str
     keywords: tuple[str, ...]
     aliases: tuple[str, ...]
@@ -100,7 +100,7 @@ def head(
     pages = _pages(version, tab, choice, counts)
     return Head(
         summary=documents.summary_of(version),
-        license=declarations.license_of(version),
+        licenses=declarations.licenses_of(version),
         task=declarations.task_of(version),
         keywords=tuple(declarations.keywords_of(version)),
         aliases=tuple(

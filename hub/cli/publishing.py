@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.cli.models import variant_line
 from hub.client import api
+from hub.protocol.variants import KINDS, Option, with_option
 from hub.terminal import DONE, add_flags, plain, positive, size
 
 if TYPE_CHECKING:
@@ -83,14 +84,14 @@ def add_variant(commands: Any) -> None:
     variant.add_argument(
         "ref", help="a model, such as zoo/resnet50, zoo/resnet50@3 or zoo/resnet50:tiny"
     )
-    variant.add_argument(
-        "kind", choices=["upgrade", "fp16", "int8", "int8-qdq"], help="how the variant is derived"
-    )
+    variant.add_argument("kind", choices=list(KINDS), help="how the variant is derived")
     variant.add_argument(
         "--opset", type=positive, help="target opset of an upgrade, newer or older"
     )
     variant.add_argument(
-        "--sample", metavar="FILE", help=".npz file with sample inputs for int8-qdq"
+        "--sample",
+        metavar="FILE",
+        help=f".npz file with sample inputs for {with_option(Option.CALIBRATION)}",
     )
     variant.add_argument(
         "--no-wait", action="store_true", help="print the job and return without waiting"

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from hub.client.cache import Cache, Resolved
     from hub.client.transport import Transport
 
-KINDS = ("upgrade", "fp16", "int8", "int8-qdq")
 WAIT_SECONDS = 3600.0
 _ENDED = frozenset({"succeeded", "failed", "cancelled"})
 

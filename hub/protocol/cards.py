@@ -100,7 +100,7 @@ class Emissions:
         return cls(
             grams=_amount(parts.get("emissions")),
             kind=_text(parts.get("kind")).lower(),
-            methods=(*_texts(front.get("carbon_method")), *_texts(parts.get("source"))),
+            methods=(*texts(front.get("carbon_method")), *texts(parts.get("source"))),
         )
 
     @property
@@ -158,19 +158,19 @@ class Card:
         amounts = {name: _amount(energy.get(name)) for name in _ENERGY}
         if amounts["kwh"] is None:
             amounts["kwh"] = _amount(carbon.get("energy_consumed"))
-        hardware = (*_texts(card.get("hardware")), *_texts(carbon.get("hardware_used")))
-        places = (*_texts(carbon.get("geographical_location")), *_texts(energy.get("location")))
+        hardware = (*texts(card.get("hardware")), *texts(carbon.get("hardware_used")))
+        places = (*texts(carbon.get("geographical_location")), *texts(energy.get("location")))
         return cls(
-            licenses=_texts(card.get("license")),
-            license_name=" ".join(_texts(card.get("license_name"))),
-            task=" ".join(_texts(card.get("pipeline_tag")))[:64],
+            licenses=texts(card.get("license")),
+            license_name=" ".join(texts(card.get("license_name"))),
+            task=" ".join(texts(card.get("pipeline_tag")))[:64],
             keywords=tuple(
-                word[:_KEYWORD_CHARACTERS] for word in _texts(card.get("tags"))[:_KEYWORDS]
+                word[:_KEYWORD_CHARACTERS] for word in texts(card.get("tags"))[:_KEYWORDS]
             ),
-            summary=" ".join(_texts(card.get("summary"))),
+            summary=" ".join(texts(card.get("summary"))),
             library=stored.text(card.get("library_name")),
-            languages=_texts(card.get("language")),
-            base_models=_texts(card.get("base_model")),
+            languages=texts(card.get("language")),
+            base_models=texts(card.get("base_model")),
             creators=tuple(one.name for one in _datasets(card.get("creators")) if one.name),
             datasets=_datasets(card.get("datasets")),
             training_data=_datasets(card.get("training_data")),
@@ -179,9 +179,9 @@ class Card:
             results=tuple(results(card)),
             personal_data=None if personal_data is None else _status(personal_data),
             emissions=Emissions.read(card),
-            energy=Energy(**amounts, methods=_texts(energy.get("method"))),
+            energy=Energy(**amounts, methods=texts(energy.get("method"))),
             relation=_text(card.get("base_model_relation")).lower(),
-            training_type=", ".join(_texts(carbon.get("training_type"))),
+            training_type=", ".join(texts(carbon.get("training_type"))),
             hardware=tuple(dict.fromkeys(hardware)),
             location=next(iter(places), ""),
             inputs=inputs.parse(card.get("inputs")),
@@ -212,6 +212,12 @@ def results(front: dict[str, Any]) -> Iterator[Result]:
         name = _metric(score) if isinstance(score, dict) else _text(score)
         name = name or _text(stored.mapping(result.get("dataset")).get("task_id"))
         yield _result(f"/eval_results/{at}", result, result, name)
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """One text or a list of them; whatever is empty or no text is left out."""
+    items = value if isinstance(value, list) else [value]
+    return tuple(filter(None, map(_text, items)))
 
 
 def dataset_rows(value: object) -> list[dict[str, Any]]:
@@ -282,9 +288,3 @@ def _text(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return str(value).strip()
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    """One text or a list of them; whatever is empty or no text is left out."""
-    items = value if isinstance(value, list) else [value]
-    return tuple(filter(None, map(_text, items)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from metadata.exports import card
+from metadata.exports.sheet import spdx_id
 
 if TYPE_CHECKING:
     from metadata.exports.sheet import Sheet
@@ -29,7 +30,7 @@ def properties(of: Sheet, front: dict[str, Any], home: str, author: str = "") ->
     entries = {
         "hub_iri": of.iri,
         "model_author": names or author,
-        "model_license": of.licence_names,
+        "model_license": of.licence_expression or ", ".join(of.licence_names),
         "model_card": _card(of, front, home),
     }
     return {key: value for key, value in entries.items() if value}
@@ -70,9 +71,10 @@ def context(home: str) -> dict[str, Any]:
 def _card(of: Sheet, front: dict[str, Any], home: str) -> str:
     """Front matter and a few words; the whole card is at the address that it names."""
     fields = {"@context": f"{home}/ns/context.jsonld", "@id": of.iri} | card.normalised(of, front)
-    if of.licence_id:  # as SPDX spells it, which is what the context makes an IRI of
+    is_known = all(map(spdx_id, of.licences)) and not of.licence_expression
+    if of.licences and is_known:  # as SPDX spells them, which is what the context makes IRIs of
         fields = {key: value for key, value in fields.items() if not key.startswith("license_")}
-        fields["license"] = of.licence_id
+        fields["license"] = of.licence_names[0] if of.licence else list(of.licence_names)
     text = card.dump(fields)
     if len(text.encode()) > MOST_FRONT:
         text = card.dump({key: fields[key] for key in _HEAD if key in fields})

@@ -66,14 +66,18 @@ class _Plain(yaml.SafeDumper):
 
 
 def _licence(of: Sheet, front: dict[str, Any]) -> dict[str, Any]:
-    """The licence by an id that Hugging Face has; another one is `other` with its name."""
-    if not of.licence:  # none, or several, which the card names itself
+    """The licences by ids that Hugging Face has; a single other one is `other` with its name.
+
+    A choice among licences, and several of which it lacks one, stay as they are written.
+    """
+    if not of.licences or of.licence_expression:
         return {}
-    slug = of.licence.rsplit("/", 1)[-1]
-    spelling = _SPELLED.get(of.licence_id, of.licence_id.lower() or slug)
-    if spelling in LICENCE_OF:
-        return {"license": spelling}
-    fields = {"license": "other", "license_name": of.licence_id or slug}
+    spellings = [_SPELLED.get(name, name.lower()) for name in of.licence_names]
+    if all(spelling in LICENCE_OF for spelling in spellings):
+        return {"license": spellings if len(spellings) > 1 else spellings[0]}
+    if len(spellings) > 1:
+        return {} if "license" in front else {"license": list(of.licence_names)}
+    fields = {"license": "other", "license_name": of.licence_names[0]}
     if of.licence_id:
         return fields | {"license_link": f"https://spdx.org/licenses/{of.licence_id}.html"}
     return fields | {

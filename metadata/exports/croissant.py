@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from hub.protocol.splits import MULTI_LABEL
 from metadata.rdf.terms import spdx_id
+from registry.cards import licences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,10 +95,10 @@ def document(of: DatasetVersion, *, page: str, address: str) -> dict[str, Any]:
     A version has three numbers, as Croissant wants semantic ones: 2.0.0 is version 2.
     """
     entry = of.dataset
-    licence = spdx_id(entry.license)
+    addresses = [_licence(name) for name in licences.named(entry.license)]
     stated = {
         "description": entry.description or entry.title,
-        "license": f"https://spdx.org/licenses/{licence}" if licence else entry.license,
+        "license": addresses if len(addresses) > 1 else "".join(addresses),
         "sameAs": entry.iri,
     }
     names = _Names()
@@ -118,6 +119,11 @@ def document(of: DatasetVersion, *, page: str, address: str) -> dict[str, Any]:
         "distribution": [*files, *pictures],
         "recordSet": [one for split in of.typed_splits for one in _record_sets(split, names)],
     }
+
+
+def _licence(name: str) -> str:
+    spdx = spdx_id(name)
+    return f"https://spdx.org/licenses/{spdx}" if spdx else name
 
 
 def _file(file: DatasetFile, names: _Names, address: str) -> dict[str, Any]:

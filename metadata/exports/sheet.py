@@ -127,10 +127,9 @@ class Sheet:
         return spdx_id(self.licence)
 
     @property
-    def licence_names(self) -> str:
-        """Every licence in one line: the choice as SPDX writes it, or names with commas."""
-        names = (spdx_id(iri) or iri.rsplit("/", 1)[-1] for iri in self.licences)
-        return self.licence_expression or ", ".join(names)
+    def licence_names(self) -> tuple[str, ...]:
+        """SPDX's id of each licence, else the name in its address."""
+        return tuple(spdx_id(iri) or iri.rsplit("/", 1)[-1] for iri in self.licences)
 
 
 def spdx_id(licence: str) -> str:

@@ -65,12 +65,12 @@ def of_version(of: Sheet, extra: Sequence[tuple[str, str]] = ()) -> list[Link]:
     ]
 
 
-def of_model(model: str, newest: str = "", licence: str = "") -> list[Link]:
+def of_model(model: str, newest: str = "", licences: Iterable[str] = ()) -> list[Link]:
     """All links of a model's page, which shows its newest version."""
     return [
         Link(model, "cite-as", model),
         *_kinds(model),
-        *([Link(model, "license", licence)] if licence else []),
+        *(Link(model, "license", licence) for licence in licences),
         *_descriptions(model, ()),
         *([Link(model, "latest-version", newest, {"type": HTML})] if newest else []),
         _linkset(model),

@@ -10,7 +10,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import stored
-from hub.protocol.cards import dataset_rows, results
+from hub.protocol.cards import dataset_rows, results, texts
 from metadata.graphs import entity_labels
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, graph_of
@@ -273,7 +273,7 @@ def _use(
     node = names.part(*titles)
     graph.add(version, predicates, link(node))
     names.describe(graph, *titles)
-    licenses = licences.named(row["license"]) if isinstance(row.get("license"), str) else ()
+    licenses = licences.named(*texts(row.get("license")))
     graph.state(
         node,
         {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hub.protocol import stored
 from hub.protocol.facts import Facts
+from hub.protocol.variants import DERIVATIONS
 from hub.protocol.vocabularies import DENOTED_MODALITIES, TASKS
 from metadata.graphs import (
     assertions,
@@ -43,7 +44,6 @@ __all__ = [
 ]  # fmt: skip
 # Characters of a description: the whole card is one of the version's files.
 LONGEST = 20_000
-_ACTIVITIES = {"upgrade": "hub:Conversion", "convert": "hub:Quantization"}
 
 
 def version_graph(of: VersionFacts, home: str) -> str:
@@ -316,12 +316,14 @@ def _generation(graph: Graph, version: str, variant: str, of: VariantFacts) -> N
     graph.add(variant, "prov:wasDerivedFrom", source)
     graph.add(variant, "prov:wasGeneratedBy", link(step))
     graph.add(variant, "prov:wasAttributedTo", worker)
-    recipe, task = of.derivation.get("recipe"), str(of.derivation.get("task", ""))
-    kind = "hub:Conversion" if recipe == "fp16" else _ACTIVITIES.get(task, "")
     graph.describe(
         step,
-        f"prov:Activity mls:Run {kind}",
-        {"prov:used": source, "prov:wasAssociatedWith": worker, "hub:recipe": string(recipe)},
+        f"prov:Activity mls:Run hub:{DERIVATIONS[of.origin].term}",
+        {
+            "prov:used": source,
+            "prov:wasAssociatedWith": worker,
+            "hub:recipe": string(of.derivation.get("recipe")),
+        },
     )
     if of.job is not None:
         graph.add(step, "prov:startedAtTime", moment(of.job.started_at))

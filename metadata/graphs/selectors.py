@@ -190,7 +190,7 @@ def model_facts(model: RegisteredModel) -> facts.ModelFacts:
         model,
         namespace=_namespace(model.namespace),
         published_at=model.first_published_at,
-        licenses=licences.named(model.license),
+        licenses=licences.of_column(model.license, newest.typed_card.licenses if newest else ()),
         keywords=tuple(map(str, model.keywords)),
         versions=tuple(row.number for row in rows),
         newest=newest.number if newest else None,

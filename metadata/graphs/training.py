@@ -6,7 +6,7 @@ import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol import problems, refs, stored
+from hub.protocol import derivations, problems, refs, stored
 from hub.protocol.cards import Card
 from metadata.graphs.card_statements import LONGEST_LIST
 from metadata.rdf.quads import decimal, foreign, link, number, part, string, truth, whole, words
@@ -19,27 +19,15 @@ if TYPE_CHECKING:
     from metadata.rdf.graph import Graph
     from metadata.rdf.iris import Places
 
-_FINETUNING = "hub:Finetuning"
-_RELATIONS = {
-    "adapter": _FINETUNING,
-    "finetune": _FINETUNING,
-    "merge": "hub:Merge",
-    "quantized": "hub:Quantization",
-}
-_KINDS = {
-    "pre-training": "hub:Training",
-    "pretraining": "hub:Training",
-    "training": "hub:Training",
-    "fine-tuning": _FINETUNING,
-    "finetuning": _FINETUNING,
-}
-
 
 def describe(graph: Graph, version: str, of: VersionFacts) -> None:
     """Describe the step that made a version, as far as its file and its card say."""
     step, card = f"{version}#generation", Card.read(of.card)
     graph.add(version, "prov:wasGeneratedBy", link(step))
-    graph.type(step, "prov:Activity", "mls:Run", *filter(None, [generation(card)]))
+    derivation = derivations.declared(card)
+    graph.type(
+        step, "prov:Activity", "mls:Run", *([f"hub:{derivation.term}"] if derivation else [])
+    )
     producer = of.variants[0].facts.producer if of.variants else None
     if producer and producer.name:
         tool = f"{version}#producer"
@@ -53,11 +41,6 @@ def describe(graph: Graph, version: str, of: VersionFacts) -> None:
         graph.add(step, "it6:hasHardware", link(node))
         graph.describe(node, "it6:Hardware", {"dcterms:title": words(text)})
     _impact(graph, version, step, card, graph.places.agent(of.namespace))
-
-
-def generation(card: Card) -> str:
-    """The class of the step that a card says made the model; empty where it says nothing."""
-    return _RELATIONS.get(card.relation) or _KINDS.get(card.training_type.lower(), "")
 
 
 def _lineage(graph: Graph, version: str, step: str, of: VersionFacts, card: Card) -> None:
@@ -80,7 +63,7 @@ def _lineage(graph: Graph, version: str, step: str, of: VersionFacts, card: Card
             continue
         graph.add(version, "prov:wasDerivedFrom", link(iri))
         graph.add(step, "prov:used", link(iri))
-        if generation(card) == _FINETUNING:
+        if derivations.declared(card) == derivations.FINE_TUNING:
             graph.add(version, "it6:fineTunedFrom fair4ml:fineTunedFrom", link(iri))
 
 

@@ -55,7 +55,7 @@ PREFIXES = {
 # The hub's own terms that graphs may hold, each declared in metadata/vocab/terms.ttl.
 _OWN = """
 BenchmarkResult Contribution Conversion Device Environment FederatedRound Finetuning LeftOut Merge
-ModelQuality NoLicenceGiven OpsetImport Port Quantization Training Variant aggregationRule
+ModelQuality NoLicenceGiven OpsetImport Port Quantization Training Upgrade Variant aggregationRule
 authorInFile batchSize bitmapPixelFormat blames callStyle channelDeviation channelMean channelOrder
 colorSpaceGamma comparabilityKey concurrency contributions delta denotation device
 differentialPrivacy elementType epsilon epsilonReplaceOne evaluatedRows exampleFile examples

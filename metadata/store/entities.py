@@ -19,6 +19,7 @@ from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import link, part, string
 from metadata.rdf.terms import PREFIXES
 from metadata.store import maintenance, services, texts
+from registry.catalogue import conditions
 from registry.models import SearchDocument
 from registry.models.search import EVERYBODY
 from runners.benchmarks import selectors
@@ -174,7 +175,8 @@ def _task(name: str) -> bool:
 
 
 def _licence(name: str) -> bool:
-    return SearchDocument.objects.filter(audience=EVERYBODY, license__iexact=name).exists()
+    rows = SearchDocument.objects.filter(audience=EVERYBODY)
+    return rows.filter(conditions.licensed((name,))).exists()
 
 
 def _named(name: str) -> bool:

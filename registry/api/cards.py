@@ -46,6 +46,9 @@ class CardSummaryOutput(serializers.Serializer[Any]):
     """The fields of a card that lists show."""
 
     license = serializers.CharField()
+    licenses = serializers.ListField(
+        child=serializers.CharField(), help_text="each licence of a list or choice by itself"
+    )
     task = serializers.CharField()
     keywords = serializers.ListField(child=serializers.CharField())
     summary = serializers.CharField()
@@ -126,6 +129,7 @@ class CardCheck(APIView):
             "findings": findings_data(checked.findings),
             "card": {
                 "license": licences.text(*card.licenses),
+                "licenses": licences.named(*card.licenses),
                 "task": card.task,
                 "keywords": card.keywords,
                 "summary": cards.summary(card.summary, checked.body),

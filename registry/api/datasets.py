@@ -14,6 +14,7 @@ from registry.api.addresses import api_url
 from registry.api.inputs import Input, Items, parse
 from registry.api.parameters import PAGED, asks
 from registry.api.serializers import ReasonInput
+from registry.cards import licences
 from registry.cards.personal_data import CATEGORIES, LEGAL_BASES
 from registry.datasets import selectors, services
 from registry.models import Dataset
@@ -33,6 +34,9 @@ class DatasetOutput(serializers.Serializer[Dataset]):
     description = serializers.CharField()
     iri = serializers.CharField()
     license = serializers.CharField()
+    licenses = serializers.SerializerMethodField(
+        help_text="each licence of a list or choice by itself"
+    )
     personal_data = serializers.ChoiceField(Dataset.PersonalData.choices)
     categories = serializers.ListField(child=serializers.CharField())
     legal_basis = serializers.CharField()
@@ -45,6 +49,9 @@ class DatasetOutput(serializers.Serializer[Dataset]):
     withdrawn_at = serializers.DateTimeField(allow_null=True)
     reason = serializers.CharField()
     url = serializers.SerializerMethodField()
+
+    def get_licenses(self, row: Dataset) -> list[str]:
+        return list(licences.named(row.license))
 
     def get_url(self, row: Dataset) -> str:
         return f"{settings.HUB_PUBLIC_URL}/datasets/{row.slug}"

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from registry.api import origins
 from registry.api.addresses import file_url, page_url
 from registry.api.inputs import Input, Items
+from registry.cards import licences
 from registry.models import (
     Check,
     File,
@@ -75,7 +76,12 @@ class ModelSummaryOutput(serializers.Serializer[SearchDocument]):
         "approved users",
     )
     summary = serializers.CharField(source="model.summary")
-    license = serializers.CharField(source="model.license")
+    license = serializers.CharField(
+        source="model.license", help_text="as declared; of a long list, the first"
+    )
+    licenses = serializers.SerializerMethodField(
+        help_text="each licence of a list or choice by itself"
+    )
     task = serializers.CharField()
     keywords = serializers.ListField(child=serializers.CharField())
     downloads = serializers.IntegerField()
@@ -83,6 +89,9 @@ class ModelSummaryOutput(serializers.Serializer[SearchDocument]):
     updated_at = serializers.DateTimeField()
     url = serializers.SerializerMethodField()
     latest = LatestOutput(allow_null=True)
+
+    def get_licenses(self, row: SearchDocument) -> list[str]:
+        return _licenses(row.model.license, row.latest)
 
     def get_url(self, row: SearchDocument) -> str:
         return page_url(row.title)
@@ -105,6 +114,7 @@ def model_summary(row: Summary) -> dict[str, Any]:
         "gate": row.model__gate,
         "summary": row.model__summary,
         "license": row.model__license,
+        "licenses": _licenses(row.model__license, latest),
         "task": row.task,
         "keywords": row.keywords,
         "downloads": row.downloads,
@@ -113,6 +123,10 @@ def model_summary(row: Summary) -> dict[str, Any]:
         "url": page_url(row.title),
         "latest": latest and {key: latest.get(key) for key in _LATEST},
     }
+
+
+def _licenses(column: str, latest: dict[str, Any] | None) -> list[str]:
+    return list(licences.of_column(column, (latest or {}).get("licenses", ())))
 
 
 class RefOutput(serializers.Serializer[Ref]):

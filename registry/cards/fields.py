@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs
+from hub.protocol.derivations import RELATIONS
 from hub.protocol.vocabularies import TASKS
 from registry.cards import emissions, origins, results, values, vocabularies
 from registry.cards.findings import escaped
@@ -57,7 +58,7 @@ FIELDS: dict[str, Check] = {
     "model-index": results.model_index,
     "eval_results": list_of(results.eval_result, expected="a list of results", alone=False),
     "base_model": list_of(word, expected="a model's name or a list of names"),
-    "base_model_relation": one_of(vocabularies.RELATIONS, what="relation to a base model"),
+    "base_model_relation": one_of(RELATIONS, what="relation to a base model"),
     "new_version": text,
     "co2_eq_emissions": emissions.carbon,
     "summary": text,

@@ -13,9 +13,13 @@ from packaging.licenses import InvalidLicenseExpression, canonicalize_license_ex
 from registry.cards import vocabularies
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hub.protocol.cards import Card
 
 LONGEST = 64
+# Between the licences of a column.
+_BETWEEN = ", "
 _OPERATOR = re.compile(r"\s+(?:and|or)\s+|[()]", re.IGNORECASE)
 _MOST = 50
 
@@ -25,7 +29,25 @@ def named(*written: str) -> tuple[str, ...]:
 
     An expression of SPDX names several; an exception stays with its licence.
     """
-    return tuple(dict.fromkeys(part for text in written[:_MOST] for part in _parts(text.strip())))
+    return tuple(dict.fromkeys(part for item in items(*written) for part in _parts(item)))
+
+
+def items(*written: str) -> tuple[str, ...]:
+    """Each licence or choice of licences that texts of a card or a row list.
+
+    A text with commas is a list if each of its parts is a known licence.
+    """
+    parts: list[str] = []
+    for item in filter(None, (item.strip() for item in written[:_MOST])):
+        pieces = item.split(_BETWEEN)
+        is_list = len(pieces) > 1 and all(map(vocabularies.is_licence, pieces))
+        parts += pieces if is_list else [item]
+    return tuple(dict.fromkeys(parts))
+
+
+def of_column(column: str, written: Sequence[str]) -> tuple[str, ...]:
+    """Each licence of a column; `text` may have made it of those that are written in the card."""
+    return named(*written) if column == text(*written) else named(column)
 
 
 def of_card(card: Card) -> tuple[str, ...]:
@@ -57,7 +79,7 @@ def text(*written: str) -> str:
         return names[0][:LONGEST]
     listing = ""
     for name in names:
-        longer = f"{listing}, {name}" if listing else name
+        longer = f"{listing}{_BETWEEN}{name}" if listing else name
         if len(longer) > LONGEST - 3:
             return f"{listing} …" if listing else f"{name[: LONGEST - 1]}…"
         listing = longer
@@ -68,4 +90,4 @@ def _parts(written: str) -> list[str]:
     parts = [part.strip() for part in _OPERATOR.split(written) if part.strip()]
     if len(parts) > 1 and all(vocabularies.is_licence(part) for part in parts):
         return parts
-    return [written] if written else []
+    return [written]

@@ -90,7 +90,7 @@ _DATASET: dict[str, Check] = {
     "iri": iri,
     "url": iri,
     "doi": doi,
-    "license": licence,
+    "license": list_of(licence, expected="an SPDX id such as cc-by-4.0"),
     "creators": people,
     "source": text,
     "version": word,

@@ -30,7 +30,6 @@ OTHER_PRECISIONS = {
     "double": "float64",
     "fp8": "float8e4m3fn",
 }
-RELATIONS = ("adapter", "finetune", "merge", "quantized")
 LANGUAGES = {
     "arabic": "ar", "chinese": "zh", "czech": "cs", "danish": "da", "dutch": "nl",
     "english": "en", "finnish": "fi", "french": "fr", "german": "de", "greek": "el",

@@ -91,7 +91,7 @@ def _has_keyword(query: Query) -> Q:
     return Q(pk__in=words.values("document_id"))
 
 
-def _licensed(values: tuple[str, ...]) -> Q:
+def licensed(values: tuple[str, ...]) -> Q:
     """The condition that a model has one of these licences, alone or beside others.
 
     A value that names several, as a choice does, asks for all of them.
@@ -138,7 +138,7 @@ def _has_tag(tag: str) -> Q:
         return Q(latest__isnull=False)  # nothing is published without a model
     prefix, _, value = tag.partition(":")
     if prefix == "license":
-        return _licensed((value,))
+        return licensed((value,))
     if prefix == "gated":
         is_open = Q(model__gate="open")
         return is_open if value in ("false", "0") else ~is_open
@@ -151,7 +151,7 @@ def _has_tag(tag: str) -> Q:
 _OTHERS: dict[str, Callable[[Query], Q]] = {
     filters.DOMAIN.name: _in_domain,
     filters.KEYWORD.name: _has_keyword,
-    filters.LICENCE.name: lambda query: _licensed(query[filters.LICENCE]),
+    filters.LICENCE.name: lambda query: licensed(query[filters.LICENCE]),
     filters.MAX_LATENCY.name: _is_fast,
     filters.CONTAINS.name: lambda query: substrings.contain(query[filters.CONTAINS]),
 }

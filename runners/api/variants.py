@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from hub.protocol.variants import KINDS, Option, with_option
 from registry.api import pagination
 from registry.api.addresses import api_url
 from registry.api.inputs import Input, parse
@@ -69,7 +70,7 @@ class VariantDetailOutput(VariantListOutput):
 class VariantInput(Input):
     """A variant to create: an upgrade to another opset, or a recipe for another precision."""
 
-    kind = serializers.ChoiceField(derivations.KINDS)
+    kind = serializers.ChoiceField(list(KINDS))
     variant = serializers.CharField(
         required=False, default="", allow_blank=True, help_text="default: the first variant"
     )
@@ -83,7 +84,8 @@ class VariantInput(Input):
         required=False,
         default="",
         allow_blank=True,
-        help_text="for int8-qdq: digest of an uploaded .npz file with one array per input",
+        help_text=f"for {with_option(Option.CALIBRATION)}: digest of an uploaded .npz file with "
+        "one array per input",
     )
 
 

@@ -6,20 +6,18 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import digests, problems
+from hub.protocol.variants import KINDS, OPSET, Option, with_option
 from registry.core.permissions import require
-from registry.models import Variant
 from registry.versions import selectors as registry
 from runners.proofs.verification import upgrade_options
 from runners.queue import services
 
 if TYPE_CHECKING:
+    from hub.protocol.variants import VariantKind
     from registry.core.permissions import Actor
     from registry.models import Version
     from runners.models import Job
 
-UPGRADE = "upgrade"
-RECIPES = ("fp16", "int8", "int8-qdq")
-KINDS = (UPGRADE, *RECIPES)
 NAME_CHARACTERS = 64
 _URGENT = 2
 _OPSETS = range(7, 100)
@@ -36,8 +34,8 @@ def request(
 ) -> Job:
     """Queue the making of a variant from ``variant``, the version's first one unless named.
 
-    ``kind`` is ``upgrade`` (to ``opset``, up or down; the highest that runs where it is None) or a
-    recipe of ``RECIPES``; ``calibration`` is the digest of an uploaded ``.npz`` for ``int8-qdq``.
+    ``kind`` is a name of ``hub.protocol.variants.KINDS``. ``opset`` is the target of an upgrade, up
+    or down (None: the highest that runs), ``calibration`` the digest of an uploaded ``.npz``.
     Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest, BlobUnknown.
     """
     require(actor, "version.derive", version.model)
@@ -46,29 +44,28 @@ def request(
             f"{version.ref} is {version.state}; variants can be made only of published versions.",
             state=version.state,
         )
-    source = registry.variant(version, variant or None, None, None)
-    job_input = {"source": source.name, "runtime": "onnxruntime"}
-    if kind == UPGRADE:
-        job_input |= _target(opset) | upgrade_options(version)
-        job_kind = UPGRADE
-    elif kind in RECIPES:
-        job_input |= _recipe(actor, kind, opset, calibration)
-        job_kind = "convert"
-    else:
+    variant_kind = KINDS.get(kind)
+    if variant_kind is None:
         raise problems.InvalidRequest.at("/kind", f"Choose one of {', '.join(KINDS)}.")
+    source = registry.variant(version, variant or None, None, None)
+    if Option.OPSET in variant_kind.options:
+        options = _target(opset) | upgrade_options(version)
+    else:
+        options = _recipe(actor, variant_kind, opset, calibration)
+    needs = {"runtime": variant_kind.runtime}
     return services.enqueue(
-        kind=job_kind,
+        kind=variant_kind.job,
         version=version,
         entry=source.entry.path,
-        job_input=job_input,
-        requires={"runtime": "onnxruntime"},
+        job_input={"source": source.name, **needs, **options},
+        requires=needs,
         priority=_URGENT,
     )
 
 
 def name_of(job: Job, facts: dict[str, Any]) -> str:
     """The name of the variant that a job made: `opset21`, `int8`, or `tiny-int8` from `tiny`."""
-    suffix = f"opset{facts['target']}" if job.kind == UPGRADE else str(job.input["recipe"])
+    suffix = f"opset{facts['target']}" if job.kind == OPSET.job else str(job.input["recipe"])
     source = str(job.input["source"])
     name = suffix if source == "default" else f"{source}-{suffix}"
     return re.sub(r"[^A-Za-z0-9._-]", "-", name)[:NAME_CHARACTERS]
@@ -76,7 +73,7 @@ def name_of(job: Job, facts: dict[str, Any]) -> str:
 
 def origin_of(job: Job) -> str:
     """How the variant that a job made differs: in opset, or in precision."""
-    return (Variant.Origin.UPGRADED if job.kind == UPGRADE else Variant.Origin.CONVERTED).value
+    return next(kind.derivation.adjective for kind in KINDS.values() if kind.job == job.kind)
 
 
 def _target(opset: int | None) -> dict[str, Any]:
@@ -87,17 +84,19 @@ def _target(opset: int | None) -> dict[str, Any]:
     return {"target": opset}
 
 
-def _recipe(actor: Actor, recipe: str, opset: int | None, calibration: str) -> dict[str, Any]:
+def _recipe(actor: Actor, kind: VariantKind, opset: int | None, calibration: str) -> dict[str, Any]:
     if opset is not None:
         raise problems.InvalidRequest.at(
-            "/opset", f"An opset can only be given for upgrade, not for {recipe}."
+            "/opset",
+            f"An opset can only be given for {with_option(Option.OPSET)}, not for {kind.name}.",
         )
-    job_input = {"recipe": recipe}
+    job_input = {"recipe": kind.name}
     if calibration:
-        if recipe != "int8-qdq":
+        if Option.CALIBRATION not in kind.options:
+            calibrated = with_option(Option.CALIBRATION)
             raise problems.InvalidRequest.at(
                 "/calibration",
-                f"A sample can only be given for int8-qdq; {recipe} needs no calibration.",
+                f"A sample can only be given for {calibrated}; {kind.name} needs no calibration.",
             )
         blob = registry.linkable_blob(actor, digests.parse(calibration))
         job_input["calibration_sha256"] = blob.sha256

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, F, Max
 
 from hub.protocol import problems
+from hub.protocol.variants import JOBS
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from registry.models import Variant
 from runners.models import ConformanceResult, Job, SuiteResult, SuiteRun
@@ -149,7 +150,7 @@ def history_of(result: ConformanceResult) -> list[ConformanceResult]:
 
 def made_by(job: Job) -> Variant | None:
     """The variant that a job made; None where it made none, or a later job made it anew."""
-    if job.version is None or job.kind not in ("upgrade", "convert"):
+    if job.version is None or job.kind not in JOBS:
         return None
     rows = Variant.objects.filter(version=job.version, job_uuid=job.pk)
     return rows.exclude(origin=Variant.Origin.UPLOADED).select_related("entry").first()

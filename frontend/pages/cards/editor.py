@@ -19,6 +19,7 @@ from registry.cards import (
     cards,
     edits,
     imports,
+    licences,
     mentions,
     merges,
     resolution,
@@ -84,7 +85,12 @@ def opened(version: Version, mode: str) -> Desk:
 
 def start(model: RegisteredModel) -> str:
     """A card to begin with: what the model says of itself, and headings."""
-    defaults = {"license": model.license, "pipeline_tag": model.task, "summary": model.summary}
+    licenses = licences.items(model.license)
+    defaults = {
+        "license": list(licenses) if len(licenses) > 1 else model.license,
+        "pipeline_tag": model.task,
+        "summary": model.summary,
+    }
     lines = [
         edits.written(name, value) if value else f"{name}:\n" for name, value in defaults.items()
     ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from frontend.parts import labels
+from hub.protocol.derivations import RELATIONS
 from hub.protocol.vocabularies import TASKS
-from registry.cards import vocabularies
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ _PERSONAL = (
     ("unknown", "unknown"),
 )
 _TASKS = (*_ANY, *((task, labels.task(task)) for task in TASKS))
-_RELATIONS = (*_ANY, *((word, word) for word in vocabularies.RELATIONS))
+_RELATIONS = (*_ANY, *((word, word) for word in RELATIONS))
 _DATASET = (
     Input(("name",), "Name, or name on this hub", list="card-datasets"),
     Input(("iri",), "Address or DOI", help="For example https://doi.org/…"),

@@ -101,7 +101,7 @@ def suggest(request: HttpRequest) -> JsonResponse:
     Each with its address, its task, and its name in pieces: those that match are marked.
     """
     text = request.GET.get("q", "").strip()[:200]
-    query = Query(text=text)
+    query = Query.of(text=text)
     page = search.find(request.user, query, limit=SUGGESTIONS, columns=SUGGESTED) if text else None
     rows = [
         {

@@ -15,6 +15,7 @@ from metadata import exports
 from metadata.exports import signposting
 from metadata.rdf.iris import Places
 from metadata.store import negotiation, services
+from registry.cards import licences
 from registry.versions import selectors
 
 if TYPE_CHECKING:
@@ -161,5 +162,6 @@ def _model_links(of: RegisteredModel, request: HttpRequest) -> list[signposting.
     space, name = of.namespace.slug, of.name
     newest: Version | None = selectors.latest(request.user, of)
     shown = places.version(space, name, newest.number) if newest else ""
-    licence = places.licence(of.license) if of.license else ""
-    return signposting.of_model(places.model(space, name), shown, licence)
+    names = licences.of_column(of.license, newest.typed_card.licenses if newest else ())
+    addresses = [places.licence(name) for name in names]
+    return signposting.of_model(places.model(space, name), shown, addresses)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from frontend.parts import labels as words
+from frontend.parts import labels
 from frontend.parts.svg import diagrams
 from frontend.presenters import version_head
-from hub.protocol import stored
+from hub.protocol import derivations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,32 +18,6 @@ if TYPE_CHECKING:
     from metadata.graphs.relatives import Relative
     from registry.models import Version
 
-# What a card calls the relation, or its training -> what was done to the older model.
-_RELATIONS = {
-    "quantized": "quantised",
-    "quantised": "quantised",
-    "quantization": "quantised",
-    "finetune": "fine-tuned",
-    "finetuned": "fine-tuned",
-    "fine-tune": "fine-tuned",
-    "fine-tuned": "fine-tuned",
-    "finetuning": "fine-tuned",
-    "fine-tuning": "fine-tuned",
-    "adapter": "adapted",
-    "merge": "merged",
-    "merged": "merged",
-    "distill": "distilled",
-    "distilled": "distilled",
-    "distillation": "distilled",
-    "upgrade": "upgraded",
-    "upgraded": "upgraded",
-    "convert": "converted",
-    "converted": "converted",
-    "conversion": "converted",
-    "prune": "pruned",
-    "pruned": "pruned",
-    "federated": "federated",
-}
 _CLIPPED = 200
 # Steps on either side that are drawn; the list has them all.
 _DRAWN = 2
@@ -68,10 +42,9 @@ class Line:
 
 def relation(card: Card) -> str:
     """What a card says was done to what it is based on; derived where it says nothing known."""
-    if word := card.relation:
-        return _RELATIONS.get(word) or f"derived (“{diagrams.cut(word, 40)}”)"
-    training = _RELATIONS.get(card.training_type.lower(), "")
-    return training if training == "fine-tuned" else "derived"
+    if derivation := derivations.declared(card):
+        return derivation.adjective
+    return f"derived (“{diagrams.cut(card.relation, 40)}”)" if card.relation else "derived"
 
 
 def above(relatives: Iterable[Relative]) -> list[Line]:
@@ -92,19 +65,11 @@ def variants(version: Version) -> list[Line]:
         source = names.get(row.derived_from_id or 0)
         if source is None:
             continue
-        derivation = stored.mapping(row.derivation)
-        recipe = str(derivation.get("recipe") or "")
-        if row.origin == "upgraded":
-            relation_to = f"upgraded to opset {row.opset}" if row.opset else "upgraded"
-        elif recipe.startswith("int"):
-            relation_to = f"quantised to {words.RECIPES.get(recipe, recipe)}"
-        else:
-            relation_to = f"converted to {words.RECIPES.get(recipe, recipe or row.precision)}"
         lines.append(
             Line(
                 f"{version.model.name}@{version.number}:{row.name}",
                 f"{version_head.place(version, 'version')}?{urlencode({'variant': row.name})}",
-                f"{relation_to} from {source}",
+                f"{row.origin} to {labels.target(row)} from {source}",
                 "recorded",
                 "a variant of this version",
             )

@@ -16,11 +16,11 @@ from django.urls import reverse
 
 from frontend.pages.query.page import address
 from frontend.pages.query.results import short
-from frontend.parts import labels as words
+from frontend.parts import labels
 from frontend.parts.svg import diagrams as drawing
-from hub.protocol import stored
+from hub.protocol import derivations, stored
 from hub.protocol.cards import Card
-from metadata.graphs.training import generation
+from hub.protocol.variants import DERIVATIONS
 from metadata.rdf import quads
 from metadata.rdf.iris import Places
 from metadata.rdf.terms import DC, DCAT, DCTERMS, IT6, MLS, PROV, RDFS
@@ -43,13 +43,6 @@ _UNSIGNED = (
     "Not signed. The digests show that the files are unchanged since publication, not who "
     "published them."
 )
-_STEPS = {
-    "Training": "training",
-    "Finetuning": "fine-tuning",
-    "Quantization": "quantisation",
-    "Merge": "a merge",
-    "Conversion": "conversion",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +163,10 @@ def _beginning(teller: _Teller) -> Iterator[Sentence]:
 
 def _making(teller: _Teller) -> Iterator[Sentence]:
     of = teller.of
-    step = _step(teller)
+    step = derivations.declared(teller.card)
     for base in teller.bases[:_ENTRIES]:
         predicates = [f"{PROV}wasDerivedFrom", f"{DC}source"]
-        how = f"by {step}" if step else "by an undeclared method"
+        how = f"by {step.noun}" if step else "by an undeclared method"
         yield teller.sentence(
             "declared", ["Derived from ", part_of(base), f" {how}."], "", *predicates
         )
@@ -305,15 +298,8 @@ def _agent(teller: _Teller, name: str) -> Part:
     return Part(name, urlsplit(teller.places.agent(name)).path)
 
 
-def _step(teller: _Teller) -> str:
-    return _STEPS.get(generation(teller.card).partition(":")[2], "")
-
-
 def _how(variant: VariantFacts) -> str:
-    recipe = str(variant.derivation.get("recipe") or "")
-    if variant.origin == "upgraded":
-        return f"upgrading it to opset {variant.opset}" if variant.opset else "an upgrade"
-    return f"conversion to {words.RECIPES.get(recipe, recipe or variant.precision)}"
+    return f"{DERIVATIONS[variant.origin].noun} to {labels.target(variant)}"
 
 
 def _row(items: Sequence[str]) -> str:
@@ -372,11 +358,11 @@ def _drawn(teller: _Teller) -> str:
     sources += [(part.words, "trained on") for part in trained_on(teller)]
     if tool := producer(of):
         sources.append((tool, "wrote the file"))
-    step = _step(teller)
+    step = derivations.declared(teller.card)
     for index, (title, note) in enumerate(sources):
         boxes.append(drawing.Box(f"source-{index}", 0, title, note))
         lines.append((f"source-{index}", "step"))
-    boxes.append(drawing.Box("step", 1, step or "undeclared step", "author", "step"))
+    boxes.append(drawing.Box("step", 1, step.noun if step else "undeclared step", "author", "step"))
     boxes.append(drawing.Box("self", 2, f"{of.name}@{of.number}", "this version", "self"))
     lines.append(("step", "self"))
     for variant in of.variants:

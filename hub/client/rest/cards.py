@@ -15,6 +15,8 @@ class CardSummary:
     """The fields of a card that lists show."""
 
     license: str
+    # each licence of a list or choice by itself
+    licenses: tuple[str, ...]
     task: str
     keywords: tuple[str, ...]
     summary: str

@@ -22,6 +22,8 @@ class Dataset:
     description: str
     iri: str
     license: str
+    # each licence of a list or choice by itself
+    licenses: tuple[str, ...]
     personal_data: str
     categories: tuple[str, ...]
     legal_basis: str

@@ -97,7 +97,10 @@ class ListedModel:
     # who can download the files: everyone, everyone who requests access, or approved users
     gate: str
     summary: str
+    # as declared; of a long list, the first
     license: str
+    # each licence of a list or choice by itself
+    licenses: tuple[str, ...]
     task: str
     keywords: tuple[str, ...]
     downloads: int
@@ -121,7 +124,10 @@ class Model:
     # who can download the files: everyone, everyone who requests access, or approved users
     gate: str
     summary: str
+    # as declared; of a long list, the first
     license: str
+    # each licence of a list or choice by itself
+    licenses: tuple[str, ...]
     task: str
     keywords: tuple[str, ...]
     downloads: int

@@ -32,8 +32,9 @@ def read(text: str) -> Proposal:
     entry: dict[str, Any] = {"name": name} if name else {}
     if iri:
         entry["iri"] = iri
-    if licence := _licence(node.get("license")):
-        entry["license"] = licence
+    licences = [licence for row in rows(node.get("license")) if (licence := _licence(row))]
+    if licences:
+        entry["license"] = licences if len(licences) > 1 else licences[0]
     people = [who for row in rows(node.get("creator")) if (who := _person(row))]
     if people:
         entry["creators"] = people
@@ -74,11 +75,10 @@ def _iri(node: dict[str, Any]) -> str:
     return (dois or good or [""])[0]
 
 
-def _licence(value: Any) -> str:
-    first = rows(value)[0] if rows(value) else ""
-    if isinstance(first, dict):
-        first = first.get("url") or first.get("@id") or first.get("name")
-    text = words(first, 200)
+def _licence(row: Any) -> str:
+    if isinstance(row, dict):
+        row = row.get("url") or row.get("@id") or row.get("name")
+    text = words(row, 200)
     if match := _SPDX.fullmatch(text):
         return match.group(1)
     if match := _CC.match(text):

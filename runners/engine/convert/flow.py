@@ -146,7 +146,7 @@ class _Conversion:
         if refused:
             raise _EndError(replace(_UNUSABLE, message=f"{_LOST} {refused[0].message}"))
         comparing = functools.partial(
-            parity.compare, job.model, self._target, job.work, recipe.name, ran
+            parity.compare, job.model, self._target, job.work, recipe, ran
         )
         ending = self._stage("compare", comparing)
         comparison = self._answer(ending, "the variant's run", _UNUSABLE, Parity)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from runners.engine.convert.recipes import Recipe
     from runners.engine.onnx_files.datasets import DataSet, Value
     from runners.engine.runs.agreement import Figures
 
@@ -34,7 +35,6 @@ MAX_SETS = 12
 _FOLDER = "expected"
 # A report is read whole; figures beyond these are summed up in the worst ones.
 _MAX_ROWS = 1000
-_PROFILES = {"fp16": agreement.FP16}
 # Zeros, large and denormal values: told, but no reason to refuse a variant.
 _EXTREME = "generated-extreme"
 
@@ -131,10 +131,10 @@ def _run_all(
     return ran, reasons[:5], sorted(unsteady)
 
 
-def compare(source: Path, variant: Path, work: Path, recipe: str, ran: Baseline) -> Parity:
+def compare(source: Path, variant: Path, work: Path, recipe: Recipe, ran: Baseline) -> Parity:
     """Run the variant on the same data; gives figures by data set and output, and what broke."""
     model = onnx.load(str(source), load_external_data=False)
-    profile = _PROFILES.get(recipe, agreement.QUANTISED)
+    profile = agreement.QUANTISED if recipe.quantises else agreement.FP16
     run = runtimes.of(ONNXRUNTIME).open(variant)
     outputs_compared: list[tuple[SetRun, Figures]] = []
     broken: list[str] = []

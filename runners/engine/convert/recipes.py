@@ -7,6 +7,12 @@ loader with the tool's file, fails.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hub.protocol import variants
+
+if TYPE_CHECKING:
+    from hub.protocol.variants import VariantKind
 
 # Per-channel weights and the axis of DequantizeLinear came with 13; what the runtime runs, with 7.
 _QUANTISING_OPSET, _LEAST_OPSET = 13, 7
@@ -31,18 +37,27 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How one precision is made."""
+    """How a kind of variant with another precision is made."""
 
-    name: str
+    kind: VariantKind
     tool: str
     opset: int
     attempts: tuple[Settings, ...]
     quantises: bool = True
-    calibrates: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the kind, and of the variant."""
+        return self.kind.name
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether it needs data: a sample, or the version's own."""
+        return variants.Option.CALIBRATION in self.kind.options
 
 
 FP16 = Recipe(
-    "fp16",
+    variants.FP16,
     "onnxruntime.transformers.float16",
     _LEAST_OPSET,
     (
@@ -54,7 +69,7 @@ FP16 = Recipe(
     quantises=False,
 )
 INT8 = Recipe(
-    "int8",
+    variants.INT8,
     "onnxruntime.quantization.quantize_dynamic",
     _QUANTISING_OPSET,
     (
@@ -63,7 +78,7 @@ INT8 = Recipe(
     ),
 )
 QDQ = Recipe(
-    "int8-qdq",
+    variants.INT8_QDQ,
     "onnxruntime.quantization.quantize_static",
     _QUANTISING_OPSET,
     (
@@ -73,6 +88,5 @@ QDQ = Recipe(
         # A Softmax over a thousand classes, for one, is all zeros in steps of 1/256.
         Settings("weights only", "int8", "uint8", per_channel=True, weights_only=True),
     ),
-    calibrates=True,
 )
 RECIPES = {recipe.name: recipe for recipe in (FP16, INT8, QDQ)}

@@ -34,6 +34,7 @@ def test_a_guest_may_check_a_card(api):
         "findings": [],
         "card": {
             "license": "apache-2.0",
+            "licenses": ["apache-2.0"],
             "task": "image-classification",
             "keywords": ["digits", "tiny"],
             "summary": "It tells digits apart.",

@@ -343,4 +343,4 @@ class TestLargeFiles:
         ]
         assert target.with_name("model.made.onnx.data").stat().st_size > 1000
         runtimes.of("onnxruntime").open(target)
-        assert parity.compare(source, target, tmp_path, recipe, ran).broken == []
+        assert parity.compare(source, target, tmp_path, choice, ran).broken == []

@@ -76,6 +76,23 @@ def test_both_sides_with_their_relations(guest, family):
     assert 'aria-hidden="true"' in page.partition('class="drawing"')[2][:200]
 
 
+def test_a_derived_variant_has_one_word_everywhere(guest, ada, graphs):
+    version = factories.version(ada, factories.model(ada, "net"))
+    made = proven.convert(version)
+    lineage = words(guest.page(PAGE))
+    assert "net@1:int8 converted to int8, dynamic from default" in lineage
+    provenance = words(guest.page(PAGE.replace("lineage", "provenance")))
+    assert "derived the variant int8 from default by conversion to int8, dynamic" in provenance
+    assert "converted from default" in words(guest.page(PAGE.replace("lineage", "variants")))
+    graph = guest.get("/models/ada/net/v/1.nt").content.decode()
+    assert re.search("#generation-int8> <[^>]+#type> <http://testserver/ns#Conversion>", graph)
+    assert 'ns#variantOrigin> "converted"' in graph
+    answer = guest.get("/api/v1/models/ada/net/versions/1/variants/int8").json()
+    assert answer["origin"] == made.origin == "converted"
+    for page in (lineage, provenance, graph):
+        assert not re.search("quanti[sz]", page, re.IGNORECASE)
+
+
 def test_hidden_neighbours_are_as_if_they_were_not(guest, reader, ada, bob):
     based(bob, "below", "ada/net@1", visibility="private")
     factories.version(bob, factories.model(bob, "above", visibility="private"))

@@ -98,9 +98,8 @@ def test_what_the_hub_derived_leads_to_its_job(guest, ada, graphs):
     version = factories.version(ada)
     made = proven.upgrade(version, b"upgraded")
     page = guest.page(PAGE)
-    assert (
-        f"The hub derived the variant {made.name} from default by upgrading it to opset"
-        in words(page)
+    assert f"The hub derived the variant {made.name} from default by upgrade to opset 26" in words(
+        page
     )
     assert f'href="/jobs/{made.job_uuid}"' in page
 

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import DCTERMS, PROV, RDF, Literal, URIRef
 
-from hub.protocol.cards import Card
 from hub.protocol.facts import Facts
 from hub.protocol.vocabularies import TASKS_OF
-from metadata.graphs import facts, projection, references, training
+from metadata.graphs import facts, projection, references
 from metadata.rdf import iris, quads, terms
 from metadata.store import negotiation
 from runners.engine.reports import FileCheck, Verdict
@@ -211,7 +210,7 @@ def test_a_derived_variant_names_its_source_and_the_job():
     small = URIRef(f"{VERSION}#variant-int8")
     assert graph.value(small, PROV.wasDerivedFrom) == URIRef(f"{VERSION}#variant-default")
     made = graph.value(small, PROV.wasGeneratedBy)
-    assert (made, RDF.type, HUB.Quantization) in graph
+    assert (made, RDF.type, HUB.Conversion) in graph
     assert graph.value(made, PROV.wasAssociatedWith) == URIRef(f"{HOME}/agents/worker")
     assert graph.value(made, PROV.endedAtTime).toPython() == AT
     assert graph.value(made, rdflib.RDFS.seeAlso) == URIRef(f"{HOME}/jobs/5f1c")
@@ -414,7 +413,6 @@ def test_the_catalogue_knows_domains_of_tasks():
     nlp = URIRef(f"{HOME}/tasks/nlp")
     assert (URIRef(f"{HOME}/tasks/summarization"), rdflib.SKOS.broader, nlp) in graph
     assert set(TASKS_OF) >= {"nlp", "cv", "audio", "tabular"}
-    assert training.generation(Card()) == ""
 
 
 def test_declared_inputs_are_told_of_their_ports():

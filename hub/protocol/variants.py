@@ -1,0 +1,57 @@
+"""The kinds of variants that the hub makes, each declared here alone.
+
+Pages, API, command line and graphs take names, words, options and needs from `KINDS`; the tools
+that make a precision stand in `runners/engine/convert/recipes.py`.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Final
+
+from hub.protocol.derivations import CONVERSION, UPGRADE, Derivation
+
+
+class Option(enum.StrEnum):
+    """What a request may state beside the kind and the source."""
+
+    OPSET = "opset"
+    CALIBRATION = "calibration"
+
+
+@dataclass(frozen=True, slots=True)
+class VariantKind:
+    """A kind of variant: its name, how it is made, its label on pages, and what it takes.
+
+    ``job`` is the kind of job that makes it, ``runtime`` what its worker must offer.
+    """
+
+    name: str
+    derivation: Derivation
+    job: str
+    label: str
+    options: frozenset[Option] = frozenset()
+    runtime: str = "onnxruntime"
+
+
+OPSET: Final = VariantKind(
+    "upgrade", UPGRADE, "upgrade", "Change opset, equal outputs", frozenset({Option.OPSET})
+)
+FP16: Final = VariantKind("fp16", CONVERSION, "convert", "fp16, half precision")
+INT8: Final = VariantKind("int8", CONVERSION, "convert", "int8, dynamic")
+INT8_QDQ: Final = VariantKind(
+    "int8-qdq",
+    CONVERSION,
+    "convert",
+    "int8-qdq, static, calibrated",
+    frozenset({Option.CALIBRATION}),
+)
+KINDS: Final = {kind.name: kind for kind in (OPSET, FP16, INT8, INT8_QDQ)}
+DERIVATIONS: Final = {kind.derivation.adjective: kind.derivation for kind in KINDS.values()}
+JOBS: Final = frozenset(kind.job for kind in KINDS.values())
+
+
+def with_option(option: Option) -> str:
+    """The names of the kinds that take an option, for sentences."""
+    return ", ".join(kind.name for kind in KINDS.values() if option in kind.options)
