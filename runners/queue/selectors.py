@@ -160,7 +160,7 @@ def _nobody_offers(waiting: Job, workers: Sequence[Worker] | None) -> str:
     """Which of a job's needs no worker meets; empty where one meets them all."""
     live = live_workers() if workers is None else workers
     here = [worker for worker in live if waiting.queue in worker.queues]
-    lacks = [pools.unmet(waiting.requires, worker.typed_capabilities) for worker in here]
+    lacks = [pools.unmet(waiting.requires, worker.typed_features) for worker in here]
     if not all(lacks):
         return ""
     if lacks:

@@ -12,8 +12,8 @@ from registry.federated.services import retention
 from registry.storage import collector
 from registry.storage.services import uploads
 from registry.versions.services import versions
-from runners.capabilities import Capabilities
 from runners.models import Challenge, Host, Job, Worker
+from runners.worker_features import WorkerFeatures
 
 RUNS_KEPT = timedelta(hours=1)
 
@@ -23,7 +23,7 @@ def see(
     *,
     host: str,
     pool: str,
-    capabilities: dict[str, Any],
+    features: dict[str, Any],
     slots: int = 1,
 ) -> None:
     """Note a worker's sign of life, and what it offers."""
@@ -33,16 +33,16 @@ def see(
             "host": host,
             "pool": pool,
             "slots": slots,
-            "capabilities": capabilities,
+            "capabilities": features,
             "seen_at": timezone.now(),
         },
     )
 
 
-def offered_by(worker: str) -> tuple[list[str], Capabilities]:
-    """The queues and capabilities of a registered worker; none where it has not told any."""
+def offered_by(worker: str) -> tuple[list[str], WorkerFeatures]:
+    """The queues and features of a registered worker; none where it has not told any."""
     row = Worker.objects.filter(name=worker).first()
-    return (row.queues, row.typed_capabilities) if row else ([], Capabilities())
+    return (row.queues, row.typed_features) if row else ([], WorkerFeatures())
 
 
 def leave(worker: str) -> None:

@@ -25,10 +25,10 @@ from hub.protocol import inputs
 from hub.protocol.facts import Facts, read_ports
 from registry.models import Variant
 from registry.versions import selectors
-from runners.capabilities import Capabilities
 from runners.engine.runs import pictures
 from runners.models import Bar, Job, Measurement
 from runners.queue import services
+from runners.worker_features import WorkerFeatures
 from tests import factories, samples, shared
 from tests.unit.frontend.conftest import Reader
 
@@ -165,7 +165,7 @@ def test_what_somebody_gave_never_bars_a_file(signed, version):
     job = Job.objects.get(pk=asked(signed("bob"), **{"json-0": "[1]"})[1]["run"])
     claimed = services.claim(
         "w", ["cpu.urgent"], uuid=str(job.pk), host="h",
-        capabilities=Capabilities(runtimes={"onnxruntime": ""}),
+        features=WorkerFeatures(runtimes={"onnxruntime": ""}),
     )  # fmt: skip
     services.give_back(claimed, reason="crash", detail="died")
     job.refresh_from_db()

@@ -1,13 +1,13 @@
-"""What is read of a worker's capabilities, of whatever version the worker is."""
+"""What is read of a worker's features, of whatever version the worker is."""
 
 from __future__ import annotations
 
 import pytest
 
-from runners.capabilities import Capabilities
+from runners.worker_features import WorkerFeatures
 
 
-def test_stored_capabilities():
+def test_stored_features():
     stored = {
         "runtimes": {"onnxruntime": "1.31.1"},
         "versions": {"onnx": "1.23.2"},
@@ -16,7 +16,7 @@ def test_stored_capabilities():
         "isolation": {"name": "full", "seccomp": True},
         "memory_bytes": 1 << 30,
     }
-    read = Capabilities.read(stored)
+    read = WorkerFeatures.read(stored)
     assert read.runtimes == {"onnxruntime": "1.31.1"}
     assert read.versions == {"onnx": "1.23.2"}
     assert read.providers == ["CPUExecutionProvider"]
@@ -26,5 +26,5 @@ def test_stored_capabilities():
 
 
 @pytest.mark.parametrize("stored", [{}, {"providers": None, "runtimes": [], "isolation": "full"}])
-def test_capabilities_of_a_worker_that_states_none(stored):
-    assert Capabilities.read(stored) == Capabilities()
+def test_features_of_a_worker_that_states_none(stored):
+    assert WorkerFeatures.read(stored) == WorkerFeatures()

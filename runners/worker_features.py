@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Capabilities(Offers):
+class WorkerFeatures(Offers):
     """What the sandbox of a worker offers, and its machine; empty where it has stated none.
 
     ``isolation`` has the layers of the sandbox, ``versions`` the libraries by name, and ``gpu`` is
@@ -29,8 +29,8 @@ class Capabilities(Offers):
     machine: str = ""
 
     @classmethod
-    def read(cls, row: Mapping[str, Any]) -> Capabilities:
-        """Read the stored capabilities of a worker."""
+    def read(cls, row: Mapping[str, Any]) -> WorkerFeatures:
+        """Read the stored features of a worker."""
         return cls(
             isolation=stored.mapping(row.get("isolation")),
             versions=_texts(row.get("versions")),
