@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
@@ -9,6 +10,7 @@ from django.urls import reverse
 
 from frontend.parts import formatting, labels
 from frontend.presenters import differences, evaluations, measurements, version_head
+from hub.protocol.ports import Port
 from runners.models import Comparison, ConformanceResult, Evaluation, Job, Measurement
 from runners.proofs import selectors
 
@@ -28,7 +30,6 @@ _TABS = {
     "benchmark": "version-benchmarks",
     "compare-speed": "version-benchmarks",
     "federated-schema": "version",
-    Job.TRYOUT: "version-try",
 }
 # The output of a job of one kind that has no row of its own.
 _PAGES = {
@@ -48,19 +49,33 @@ class Output(NamedTuple):
     url: str
 
 
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """The page on which what comes of a kind of job is shown, and the outputs of one that did.
+
+    ``place`` gives the address; empty without a version.
+    """
+
+    kind: str
+    place: Callable[[Job], str]
+    outputs: Callable[[Job], list[Output]]
+
+
+job_pages = Port(JobPage)
+
+
 def place(job: Job) -> str:
     """The page of a job's version on which what comes of it is shown; empty without a version."""
     version = job.version
     if version is None:
         return ""
+    if page := _page(job):
+        return page.place(job)
     if job.kind == "difference":
         return differences.address(version, job.input)
     if job.kind == "tensors":
         return version_head.place(version, "version-view", job.entry)
-    url = version_head.place(version, _TABS.get(job.kind, "version-checks"))
-    if job.kind == Job.TRYOUT and job.input.get("variant"):
-        return f"{url}?{urlencode({'variant': job.input['variant']})}"
-    return url
+    return version_head.place(version, _TABS.get(job.kind, "version-checks"))
 
 
 def of(job: Job) -> list[Output]:
@@ -73,12 +88,14 @@ def of(job: Job) -> list[Output]:
         return outputs
     if job.state != Job.State.SUCCEEDED:
         return []
-    if job.kind == Job.TRYOUT:
-        url = place(job)
-        joint = "&" if "?" in url else "?"
-        return [Output("outputs", f"{url}{joint}run={job.uuid}#server")]
+    if page := _page(job):
+        return page.outputs(job)
     words = _PAGES.get(job.kind)
     return [Output(words, place(job))] if words else []
+
+
+def _page(job: Job) -> JobPage | None:
+    return next((page for page in job_pages if page.kind == job.kind), None)
 
 
 def _variants(job: Job) -> list[Output]:

@@ -18,6 +18,7 @@ from frontend.parts import labels as words
 from frontend.parts.svg import barcode as barcodes
 from frontend.parts.svg import case_bars as tallies
 from frontend.presenters import facts, job_progress, version_head
+from frontend.presenters.page_parts import page_parts as parts_of_pages
 from hub.protocol.facts import read_barcode
 
 if TYPE_CHECKING:
@@ -118,6 +119,17 @@ _STATES = {
 def place(context: template.Context, view: str, *more: object) -> str:
     """Give the address of a page of the version that the page is about."""
     return version_head.place(context["version"], view, *more)
+
+
+@register.simple_tag(takes_context=True)
+def page_parts(context: template.Context, place: str) -> SafeString:
+    """Write what capabilities add to the page of a version in one place."""
+    pieces = []
+    for part in parts_of_pages:
+        if part.place == place:
+            with context.push(**part.values(context.flatten())):
+                pieces.append(context.template.engine.get_template(part.template).render(context))
+    return mark_safe("".join(pieces))  # noqa: S308 - each template escapes
 
 
 @register.simple_tag(takes_context=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hub.client import api
+from hub.client import api, extensions
 from hub.protocol import digests
 from hub.terminal import DONE, USAGE, add_flags, plain, positive, size
 
@@ -33,6 +34,7 @@ _FILTERS = (
 
 
 def add_get(commands: Any) -> None:
+    layouts = extensions.loaded(extensions.layouts)
     get = commands.add_parser(
         "get",
         help="download the files of a version and print the folder",
@@ -47,14 +49,15 @@ def add_get(commands: Any) -> None:
     get.add_argument("--to", metavar="FOLDER", help="also write the files to this folder")
     get.add_argument(
         "--layout",
-        choices=("triton",),
-        help="write the model into a model repository of Triton at --to, with a config.pbtxt",
+        choices=[layout.name for layout in layouts],
+        help="write the model at --to as another server reads it: "
+        + "; ".join(f"{layout.name}, {layout.help}" for layout in layouts),
     )
     get.add_argument(
         "--max-batch-size",
         type=positive,
         metavar="COUNT",
-        help="let Triton batch requests, at most this many; the first dimension must be free",
+        help="let that server batch requests, at most this many; the first dimension must be free",
     )
     add_flags(get, "quiet", "json")
     get.set_defaults(command=_get)
@@ -82,12 +85,11 @@ def _get(options: argparse.Namespace) -> int:
 
 
 def _write_layout(options: argparse.Namespace) -> int:
-    from hub.bridges import triton  # noqa: PLC0415  (each command imports what it needs)
-
     if not options.to:
         print("hub: --layout needs --to, the folder of the model repository", file=sys.stderr)
         return USAGE
-    folder = triton.write(
+    layout = next(layout for layout in extensions.layouts if layout.name == options.layout)
+    folder = import_module(layout.path).write(
         api.default_hub(),
         options.ref,
         options.to,

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.models import Count, F, Max, Min, Sum
+from django.db.models import Count, F, Min, Sum
 from django.utils import timezone
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from hub.protocol import problems
 from hub.protocol.version import __version__
 from metadata.sparql import service
-from registry.models import Backup, Blob, Delivery, PeriodicTask, Upload, WorkTotal
+from registry.core.gauges import gauges
+from registry.models import Blob, Delivery, PeriodicTask, Upload, WorkTotal
 from registry.storage import verification
 from registry.storage.files import store
 from runners.models import Bar, Job
@@ -48,7 +49,8 @@ class HubCollector:
     def collect(self) -> list[Metric]:
         """The metrics, at most a few seconds old."""
         with self._lock:
-            for name, part in PARTS.items():
+            parts = PARTS | {part.name: part.read for part in gauges}
+            for name, part in parts.items():
                 lifetime = STORED_SECONDS if name == "files" else KEPT_SECONDS
                 now = time.monotonic()
                 if now - self._read_at.get(name, float("-inf")) >= lifetime:
@@ -183,11 +185,6 @@ def _tasks() -> Iterator[Metric]:
         if row.failed_at:
             failed.add_metric([row.name], row.failed_at.timestamp())
     yield from (succeeded, failed, seconds)
-    newest = Backup.objects.filter(is_whole=True).aggregate(at=Max("started_at"))["at"]
-    if newest:
-        yield _value(
-            "hub_backup_timestamp_seconds", "Start of the newest whole backup.", newest.timestamp()
-        )
 
 
 def _space() -> Iterator[Metric]:

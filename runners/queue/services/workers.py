@@ -8,7 +8,6 @@ from typing import Any
 from django.utils import timezone
 
 from registry.core import periodic
-from registry.federated.services import retention
 from registry.storage import collector
 from registry.storage.services import uploads
 from registry.versions.services import versions
@@ -52,7 +51,7 @@ def leave(worker: str) -> None:
 
 def forget_runs() -> int:
     """Drop the runs on inputs of somebody's own that ended an hour ago; returns how many."""
-    over = Job.objects.filter(kind=Job.TRYOUT, finished_at__lt=timezone.now() - RUNS_KEPT)
+    over = Job.objects.filter(kind__in=Job.PERSONAL, finished_at__lt=timezone.now() - RUNS_KEPT)
     return int(over.delete()[1].get("runners.Job", 0))
 
 
@@ -62,9 +61,7 @@ def tidy() -> None:
     with periodic.run("expired-uploads") as run:
         run.done = uploads.expire()
     versions.forget_keys()
-    retention.forget()
-    with periodic.run("unused-chunks") as run:
-        run.done = collector.collect_chunks()
+    periodic.run_hourly()
     with periodic.run("unused-files") as run:
         collector.collect(freed=run.add)
     with periodic.run("orphaned-files") as run:

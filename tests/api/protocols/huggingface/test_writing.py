@@ -23,8 +23,10 @@ from registry.models import (
     Xorb,
     XorbPart,
 )
-from registry.storage import chunks, collector
+from registry.storage import collector
 from registry.storage.files import store
+from registry.storage.xet import chunks
+from registry.storage.xet import collector as xet_collector
 from registry.versions import history
 from registry.versions.services import files as file_services
 from registry.versions.services import versions
@@ -707,9 +709,9 @@ def test_lost_bytes_end_the_epoch_so_that_they_are_sent_again(xet, writer, api, 
 
 def test_idle_stores_with_chunks_that_no_file_holds_are_emptied(xet, net):
     xet.xorb(ONE)
-    assert collector.collect_chunks() == 0
+    assert xet_collector.collect() == 0
     XetStore.objects.update(used_at=timezone.now() - timedelta(days=8))
-    assert collector.collect_chunks() == 1
+    assert xet_collector.collect() == 1
     assert not Xorb.objects.exists()
 
 

@@ -18,9 +18,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from PIL import Image
 
-from frontend.pages.tryouts import image_sources, snippets
+from frontend.pages.tryouts import browser_runtime, browser_support, image_sources, snippets
 from frontend.pages.tryouts import page as tryout_page
-from frontend.presenters import browser_runtime, browser_support
 from hub.protocol import inputs
 from hub.protocol.facts import Facts, read_ports
 from registry.models import Variant

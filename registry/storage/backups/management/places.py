@@ -10,13 +10,17 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from hub.protocol import problems
 from registry.storage.backups import database, hold, manifest, restoring
 from registry.storage.backups.place import place_at
+from registry.storage.files import forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from registry.storage.backups.place import Place
 
-ADDRESS_HELP = "folder, file:///folder or s3://bucket/prefix of this hub's backups"
+
+def address_help() -> str:
+    """The addresses that a place of backups may have, in words."""
+    return f"folder, or {forms()}, of this hub's backups"
 
 
 class BackupReader(BaseCommand):
@@ -25,7 +29,7 @@ class BackupReader(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("place", help=ADDRESS_HELP)
+        parser.add_argument("place", help=address_help())
         parser.add_argument("--backup", default="", help="its name (default: the newest)")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from frontend.presenters import browser_runtime
+from frontend.pages.tryouts import browser_runtime
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -20,11 +20,10 @@ from hub.protocol import problems
 from registry.core import usage
 from registry.core.permissions import require, require_user
 from registry.models import Backup, Namespace, Upload, XetStore, Xorb, XorbPart
-from registry.storage import chunks
 from registry.storage.files import store
 from registry.storage.interface import full
 from registry.storage.services import quotas, uploads
-from registry.storage.xet import hashes, shards, xorbs
+from registry.storage.xet import chunks, hashes, shards, xorbs
 
 if TYPE_CHECKING:
     from array import array

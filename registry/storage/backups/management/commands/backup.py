@@ -8,9 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Sum
 
 from hub.counting import Counter, plural, size
-from registry.management.places import ADDRESS_HELP, errors_of, open_place
 from registry.models import Blob
 from registry.storage.backups import hold, services
+from registry.storage.backups.management.places import address_help, errors_of, open_place
 
 if TYPE_CHECKING:
     from registry.storage.backups.manifest import Manifest
@@ -24,7 +24,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("place", help=ADDRESS_HELP)
+        parser.add_argument("place", help=address_help())
         parser.add_argument(
             "--keep", type=int, default=0, metavar="N",
             help="then remove all but the newest N backups (default: keep all)",

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from hub.counting import Counter, noun, plural, size
-from registry.management.places import BackupReader, errors_of, open_place
 from registry.storage.backups import restoring
+from registry.storage.backups.management.places import BackupReader, errors_of, open_place
 
 
 class Command(BackupReader):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frontend.presenters import browser_runtime
+from frontend.pages.tryouts import browser_runtime
 from hub.protocol.facts import DEFAULT_DOMAIN
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from registry.core.permissions import require_user
 from registry.models import AccessToken, User, XetStore
 from registry.protocols.huggingface import addresses, errors, writing
 from registry.protocols.huggingface.views import HubView
-from registry.storage import chunks
-from registry.storage.services import xet
+from registry.storage.xet import chunks
+from registry.storage.xet import services as xet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
