@@ -7,6 +7,7 @@ The client itself comes with the first use of a verb: each process of the sandbo
 """
 
 import importlib
+import importlib.util
 import typing
 
 from hub import errors
@@ -73,13 +74,12 @@ def _extension(name: str) -> typing.Any:
 
     Raises LibraryMissing without the tool, whose extra has the module's name.
     """
-    if name.startswith("_"):
-        raise _unknown(name)
-    extensions = importlib.import_module("hub.client.extensions")
-    for module in extensions.loaded(extensions.modules):
-        if module.name == name:
+    if name.startswith("_") or importlib.util.find_spec(f"{__name__}.{name}"):
+        raise _unknown(name)  # a module that `from hub import` looks for next
+    for extension in importlib.import_module("hub.client.extensions").load():
+        if extension.name == name and not extension.layout:
             try:
-                return importlib.import_module(module.path)
+                return importlib.import_module(extension.path)
             except ModuleNotFoundError as error:
                 raise errors.LibraryMissing(
                     f"hub.{name} needs {error.name}: pip install 'onnx-hub[{name}]'."

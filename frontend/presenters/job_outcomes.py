@@ -17,29 +17,10 @@ from runners.proofs import selectors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from registry.models import Version
+
 # Results of one sweep that are named; the tab has them all.
 NAMED = 10
-# Kind of job -> the tab with its outputs. The others lead to the checks.
-_TABS = {
-    "conformance": "version-conformance",
-    "evaluation": "version",
-    "upgrade": "version-variants",
-    "convert": "version-variants",
-    "annotate": "version-variants",
-    "skeleton": "network",
-    "benchmark": "version-benchmarks",
-    "compare-speed": "version-benchmarks",
-    "federated-schema": "version",
-}
-# The output of a job of one kind that has no row of its own.
-_PAGES = {
-    "describe": "facts and checks",
-    "check": "verdicts",
-    "skeleton": "graph",
-    "difference": "graph changes",
-    "tensors": "tensors",
-    "annotate": "file with metadata",
-}
 
 
 class Output(NamedTuple):
@@ -51,14 +32,17 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobPage:
-    """The page on which what comes of a kind of job is shown, and the outputs of one that did.
+    """Where what comes of a kind of job is shown: a view of its version, and the outputs there.
 
-    ``place`` gives the address; empty without a version.
+    ``place`` gives the address where it is not that of a view. ``rows`` gives the outputs that have
+    rows of their own; a job that succeeded without such has the one output that ``words`` name.
     """
 
     kind: str
-    place: Callable[[Job], str]
-    outputs: Callable[[Job], list[Output]]
+    view: str = "version-checks"
+    words: str = ""
+    rows: Callable[[Job], list[Output]] = lambda _: []
+    place: Callable[[Job, Version], str] | None = None
 
 
 job_pages = Port(JobPage)
@@ -66,16 +50,10 @@ job_pages = Port(JobPage)
 
 def place(job: Job) -> str:
     """The page of a job's version on which what comes of it is shown; empty without a version."""
-    version = job.version
+    version, page = job.version, _page(job)
     if version is None:
         return ""
-    if page := _page(job):
-        return page.place(job)
-    if job.kind == "difference":
-        return differences.address(version, job.input)
-    if job.kind == "tensors":
-        return version_head.place(version, "version-view", job.entry)
-    return version_head.place(version, _TABS.get(job.kind, "version-checks"))
+    return page.place(job, version) if page.place else version_head.place(version, page.view)
 
 
 def of(job: Job) -> list[Output]:
@@ -83,19 +61,16 @@ def of(job: Job) -> list[Output]:
     if job.version is None:
         is_suite = job.kind == "suite" and job.state == Job.State.SUCCEEDED
         return [Output("scoreboard results", reverse("scoreboard"))] if is_suite else []
-    rows = _ROWS.get(job.kind)
-    if rows and (outputs := rows(job)):
+    page = _page(job)
+    if outputs := page.rows(job):
         return outputs
-    if job.state != Job.State.SUCCEEDED:
-        return []
-    if page := _page(job):
-        return page.outputs(job)
-    words = _PAGES.get(job.kind)
-    return [Output(words, place(job))] if words else []
+    has_output = page.words and job.state == Job.State.SUCCEEDED
+    return [Output(page.words, place(job))] if has_output else []
 
 
-def _page(job: Job) -> JobPage | None:
-    return next((page for page in job_pages if page.kind == job.kind), None)
+def _page(job: Job) -> JobPage:
+    """The page of a kind of job; that of the checks for unknown ones."""
+    return next((page for page in job_pages if page.kind == job.kind), JobPage(job.kind))
 
 
 def _variants(job: Job) -> list[Output]:
@@ -142,11 +117,27 @@ def _figures(job: Job) -> list[Output]:
     ]
 
 
-_ROWS: dict[str, Callable[[Job], list[Output]]] = {
-    "upgrade": _variants,
-    "convert": _variants,
-    "benchmark": _results,
-    "compare-speed": _verdicts,
-    "conformance": _checks,
-    "evaluation": _figures,
-}
+job_pages.register(
+    "frontend",
+    JobPage("describe", words="facts and checks"),
+    JobPage("check", words="verdicts"),
+    JobPage("conformance", "version-conformance", rows=_checks),
+    JobPage("evaluation", "version", rows=_figures),
+    JobPage("upgrade", "version-variants", rows=_variants),
+    JobPage("convert", "version-variants", rows=_variants),
+    JobPage("annotate", "version-variants", "file with metadata"),
+    JobPage("skeleton", "network", "graph"),
+    JobPage(
+        "difference",
+        words="graph changes",
+        place=lambda job, version: differences.address(version, job.input),
+    ),
+    JobPage(
+        "tensors",
+        words="tensors",
+        place=lambda job, version: version_head.place(version, "version-view", job.entry),
+    ),
+    JobPage("benchmark", "version-benchmarks", rows=_results),
+    JobPage("compare-speed", "version-benchmarks", rows=_verdicts),
+    JobPage("federated-schema", "version"),
+)

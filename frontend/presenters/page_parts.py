@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol.ports import Port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+
+    from django.template import Context
 
 
 class Place(StrEnum):
@@ -29,7 +31,7 @@ class PagePart:
 
     place: Place
     template: str
-    values: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _: {}
+    values: Callable[[Context], dict[str, Any]] = lambda _: {}
 
 
 page_parts = Port(PagePart)

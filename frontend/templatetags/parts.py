@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django import template
+from django.template.engine import Engine
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
@@ -127,8 +128,8 @@ def page_parts(context: template.Context, place: str) -> SafeString:
     pieces = []
     for part in parts_of_pages:
         if part.place == place:
-            with context.push(**part.values(context.flatten())):
-                pieces.append(context.template.engine.get_template(part.template).render(context))
+            with context.push(**part.values(context)):
+                pieces.append(Engine.get_default().get_template(part.template).render(context))
     return mark_safe("".join(pieces))  # noqa: S308 - each template escapes
 
 

@@ -1,12 +1,9 @@
 """The client under the interfaces of other tools, each behind an optional extra."""
 
-from hub.client.extensions import Layout, Module, layouts, modules
+from hub.client.extensions import Extension, register
 
-modules.register(
+register(
     __name__,
-    *(Module(name, f"{__name__}.{name}") for name in ("mlflow", "ray", "spark")),
-)
-layouts.register(
-    __name__,
-    Layout("triton", f"{__name__}.triton", "a model repository of Triton, with a config.pbtxt"),
+    *(Extension(name, f"{__name__}.{name}") for name in ("mlflow", "ray", "spark")),
+    Extension("triton", f"{__name__}.triton", "a model repository of Triton, with a config.pbtxt"),
 )

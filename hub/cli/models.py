@@ -34,7 +34,7 @@ _FILTERS = (
 
 
 def add_get(commands: Any) -> None:
-    layouts = extensions.loaded(extensions.layouts)
+    layouts = _layouts()
     get = commands.add_parser(
         "get",
         help="download the files of a version and print the folder",
@@ -49,9 +49,9 @@ def add_get(commands: Any) -> None:
     get.add_argument("--to", metavar="FOLDER", help="also write the files to this folder")
     get.add_argument(
         "--layout",
-        choices=[layout.name for layout in layouts],
+        choices=list(layouts),
         help="write the model at --to as another server reads it: "
-        + "; ".join(f"{layout.name}, {layout.help}" for layout in layouts),
+        + "; ".join(f"{name}, {layout.layout}" for name, layout in layouts.items()),
     )
     get.add_argument(
         "--max-batch-size",
@@ -61,6 +61,11 @@ def add_get(commands: Any) -> None:
     )
     add_flags(get, "quiet", "json")
     get.set_defaults(command=_get)
+
+
+def _layouts() -> dict[str, extensions.Extension]:
+    """The layouts that `hub get` writes, by name."""
+    return {layout.name: layout for layout in extensions.load() if layout.layout}
 
 
 def _get(options: argparse.Namespace) -> int:
@@ -88,8 +93,7 @@ def _write_layout(options: argparse.Namespace) -> int:
     if not options.to:
         print("hub: --layout needs --to, the folder of the model repository", file=sys.stderr)
         return USAGE
-    layout = next(layout for layout in extensions.layouts if layout.name == options.layout)
-    folder = import_module(layout.path).write(
+    folder = import_module(_layouts()[options.layout].path).write(
         api.default_hub(),
         options.ref,
         options.to,

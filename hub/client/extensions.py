@@ -6,34 +6,28 @@ import typing
 from importlib import import_module
 
 from hub.protocol.capabilities import CAPABILITIES
-from hub.protocol.ports import Entry, Port
+from hub.protocol.ports import Port
 
 
-class Module(typing.NamedTuple):
-    """A module that is an attribute of `hub`; it needs the extra of its name."""
+class Extension(typing.NamedTuple):
+    """A module for another tool: an attribute of `hub`, or a layout of folders for `hub get`.
 
-    name: str
-    path: str
-
-
-class Layout(typing.NamedTuple):
-    """A layout of folders that `hub get` writes, and the module whose ``write`` does it.
-
-    ``help`` says in the help of the command what is written.
+    An attribute needs the extra of its name. A ``layout`` says in the help of the command what the
+    module's ``write`` makes.
     """
 
     name: str
     path: str
-    help: str
+    layout: str = ""
 
 
-modules = Port(Module)
-layouts = Port(Layout)
+_extensions = Port(Extension)
+register = _extensions.register
 
 
-def loaded(port: Port[Entry]) -> list[Entry]:
-    """The entries of a port, once every package of the table has plugged in."""
+def load() -> list[Extension]:
+    """Every extension, once the packages of the table have registered theirs."""
     for capability in CAPABILITIES.values():
         for package in capability.client:
             import_module(package)
-    return list(port)
+    return list(_extensions)

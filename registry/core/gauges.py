@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """Prometheus metrics under one name: what reads them, as `/metrics` gives them."""
+    """Prometheus metrics under one name: what reads them, as `/metrics` gives them.
+
+    Several monitors, or several processes that one monitor reads, cost one reading in ``seconds``.
+    """
 
     name: str
     read: Callable[[], Iterator[Metric]]
+    seconds: float = 5.0
 
 
 gauges = Port(Gauges)

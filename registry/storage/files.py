@@ -27,7 +27,7 @@ CHECKS = "storage"
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A kind of storage: the scheme of its addresses, their form in words, and what opens one.
+    """A kind of storage: the scheme and form of its addresses, and what opens one.
 
     ``open`` raises ValueError for an address that it cannot use.
     """
@@ -45,7 +45,7 @@ backends.register(
 
 
 def forms() -> str:
-    """The forms of addresses of storage, in words."""
+    """The forms of addresses of storage, for messages."""
     return " or ".join(backend.form for backend in backends)
 
 

@@ -13,8 +13,9 @@ from frontend.presenters.version_head import Tab, tabs
 from runners.tryouts import tryouts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from django.template import Context
 
+    from registry.models import Version
     from runners.models import Job
 
 
@@ -27,10 +28,10 @@ def register(package: str) -> None:
         PagePart(Place.USE, "tryouts/use.html", _in_browser),
         PagePart(Place.REPEAT, "tryouts/repeat.html"),
     )
-    job_pages.register(package, JobPage(tryouts.KIND, _page, _outputs))
+    job_pages.register(package, JobPage(tryouts.KIND, rows=_outputs, place=_place))
 
 
-def _in_browser(context: Mapping[str, Any]) -> dict[str, Any]:
+def _in_browser(context: Context) -> dict[str, Any]:
     """Whether the browser's runtime can run the variant that the page shows."""
     variant = context["variant"]
     if variant is None:
@@ -39,16 +40,16 @@ def _in_browser(context: Mapping[str, Any]) -> dict[str, Any]:
     return {"in_browser": not browser_support.obstacles(variant.typed_facts, weight)}
 
 
-def _page(job: Job) -> str:
-    """The page with the variant of a run; empty without a version."""
-    if job.version is None:
-        return ""
-    url = version_head.place(job.version, "version-try")
+def _place(job: Job, version: Version) -> str:
+    """The page with the variant of a run."""
+    url = version_head.place(version, "version-try")
     variant = job.input.get("variant")
     return f"{url}?{urlencode({'variant': variant})}" if variant else url
 
 
 def _outputs(job: Job) -> list[Output]:
-    url = _page(job)
+    if job.version is None or job.state != job.State.SUCCEEDED:
+        return []
+    url = _place(job, job.version)
     joint = "&" if "?" in url else "?"
     return [Output("outputs", f"{url}{joint}run={job.uuid}#server")]

@@ -72,6 +72,7 @@ def test_the_sandbox_of_a_container_is_let_through_with_a_warning(settings, monk
     assert ids() == {"hub.W003"}
 
 
+@pytest.mark.capability("s3")
 @pytest.mark.parametrize(
     ("part", "file"),
     [(5 * 2**20 - 1, 10**9), (0, 10**9), (5 * 2**30 + 1, 10**9), (8 * 2**20, 10**12)],

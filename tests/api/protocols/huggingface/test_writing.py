@@ -580,6 +580,7 @@ def xet(writer, api, net):
 ONE, TWO, THREE = b"a" * 70_000, b"b" * 50_001, b"c" * 9
 
 
+@pytest.mark.capability("xet")
 def test_a_file_comes_in_chunks_and_a_later_one_names_the_same(writer, xet, net, events_delivered):
     name, answer = xet.xorb(ONE, TWO, THREE, scheme=2)
     assert (answer.status_code, answer.json()) == (200, {"was_inserted": True})
@@ -605,6 +606,7 @@ def test_a_file_comes_in_chunks_and_a_later_one_names_the_same(writer, xet, net,
     assert b"".join(fetched.streaming_content) == again
 
 
+@pytest.mark.capability("xet")
 @pytest.mark.parametrize(
     "path",
     [
@@ -621,6 +623,7 @@ def test_what_is_not_there_is_404_for_everybody(xet, api, path):
     assert api().get(f"{xet.cas}/v1/shards", **xet.headers).status_code == 404
 
 
+@pytest.mark.capability("xet")
 def test_hostile_xorbs_and_shards_leave_nothing(xet):
     name, body = xet_samples.xorb(ONE)
     other, _ = xet_samples.xorb(TWO)
@@ -645,6 +648,7 @@ def test_hostile_xorbs_and_shards_leave_nothing(xet):
     assert xet.shard(good).status_code == 200
 
 
+@pytest.mark.capability("xet")
 def test_a_small_shard_cannot_fill_the_hub(xet, settings):
     name, _ = xet.xorb(ONE)
     settings.HUB_LIMITS_NAMESPACE_BYTES = 10 * len(ONE)
@@ -653,6 +657,7 @@ def test_a_small_shard_cannot_fill_the_hub(xet, settings):
     assert not Upload.objects.exists()
 
 
+@pytest.mark.capability("xet")
 def test_a_store_is_of_one_model_and_its_token_too(xet, writer, api, bob, ada, net):
     name, _ = xet.xorb(ONE)
     theirs = factories.model(bob, "theirs")
@@ -669,6 +674,7 @@ def test_a_store_is_of_one_model_and_its_token_too(xet, writer, api, bob, ada, n
     assert xet.xorb(TWO)[1].status_code == 401
 
 
+@pytest.mark.capability("xet")
 def test_what_a_session_may_write_ends_with_the_password(client, api, ada, net):
     client.force_login(ada)
     xet = Xet(client, api)
@@ -678,6 +684,7 @@ def test_what_a_session_may_write_ends_with_the_password(client, api, ada, net):
     assert xet.xorb(TWO)[1].status_code == 401
 
 
+@pytest.mark.capability("xet")
 def test_what_is_collected_ends_the_epoch_and_nothing_of_a_living_one_is_lost(writer, xet, net):
     name, _ = xet.xorb(ONE)
     xet.shard((sha256(ONE), [(name, 0, 1, len(ONE))]))
@@ -696,6 +703,7 @@ def test_what_is_collected_ends_the_epoch_and_nothing_of_a_living_one_is_lost(wr
     assert here(after) != xet.cas
 
 
+@pytest.mark.capability("xet")
 def test_lost_bytes_end_the_epoch_so_that_they_are_sent_again(xet, writer, api, net):
     name, _ = xet.xorb(ONE)
     kept = Xorb.objects.get()
@@ -707,6 +715,7 @@ def test_lost_bytes_end_the_epoch_so_that_they_are_sent_again(xet, writer, api, 
     assert fresh.shard((sha256(ONE), [(name, 0, 1, len(ONE))])).status_code == 200
 
 
+@pytest.mark.capability("xet")
 def test_idle_stores_with_chunks_that_no_file_holds_are_emptied(xet, net):
     xet.xorb(ONE)
     assert xet_collector.collect() == 0

@@ -102,6 +102,7 @@ def test_every_kind_leads_to_what_it_made(guest, ada):
     assert 'for <a href="/models/ada/net/v/2/benchmarks">' in page
 
 
+@pytest.mark.capability("tryouts")
 def test_a_run_leads_to_its_outputs(reader, ada):
     version = factories.version(ada)
     job = Job(

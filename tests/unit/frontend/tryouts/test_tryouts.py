@@ -31,7 +31,7 @@ from runners.worker_features import WorkerFeatures
 from tests import factories, samples, shared
 from tests.unit.frontend.conftest import Reader
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("tryouts"), pytest.mark.django_db]
 TRY = "/models/ada/net/v/1/try"
 PICTURE = {"name": "image", "type": "tensor", "dtype": "float32", "shape": ["N", 3, 64, 48]}
 SCORES = {"name": "scores", "type": "tensor", "dtype": "float32", "shape": ["N", 3]}
