@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
 from django.db import connection
 
+from registry.storage import files
 from runners.engine.benchmark import power
 
 LOCAL = {"127.0.0.1", "localhost", "::1"}
@@ -118,3 +119,13 @@ def check_production(**_: Any) -> list[CheckMessage]:
     return [
         kind(text, hint=hint, id=name) for is_wrong, kind, text, hint, name in faults if is_wrong
     ]
+
+
+@register(files.CHECKS)
+def check_storage(**_: Any) -> list[CheckMessage]:
+    """Whether the hub offers the kind of storage that the settings name."""
+    if urlsplit(settings.HUB_STORAGE_URL).scheme in [each.scheme for each in files.backends]:
+        return []
+    text = f"HUB_STORAGE_URL={settings.HUB_STORAGE_URL} is no kind of storage of this hub."
+    hint = f"Use {files.forms()}, or offer the kind that you mean with HUB_CAPABILITIES."
+    return [Error(text, hint=hint, id="hub.E007")]

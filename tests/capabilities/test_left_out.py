@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command, get_commands
+from django.core.management.base import SystemCheckError
 from django.test import Client
 from django.urls import get_resolver
 
@@ -110,10 +111,13 @@ def text_of(page):
 
 
 @pytest.mark.skipif("s3" not in LEFT_OUT, reason="buckets are offered")
-def test_a_bucket_is_no_place_for_files():
+def test_a_bucket_is_no_place_for_files(settings):
     assert files.forms() == "file:///folder"
     with pytest.raises(CommandError, match=r"is not supported: use file:///folder$"):
         call_command("copy_storage", "s3://bucket")
+    settings.HUB_STORAGE_URL = "s3://bucket"
+    with pytest.raises(SystemCheckError, match="Use file:///folder, or offer"):
+        call_command("check")
 
 
 @pytest.mark.skipif("xet" not in LEFT_OUT, reason="chunks are offered")
