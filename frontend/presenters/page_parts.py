@@ -1,4 +1,4 @@
-"""The pieces that capabilities add to the pages of a version."""
+"""The pieces that capabilities add to pages of the core."""
 
 from __future__ import annotations
 
@@ -15,16 +15,21 @@ if TYPE_CHECKING:
 
 
 class Place(StrEnum):
-    """Where a piece stands: among the buttons, below the code, or after a browser's measurement."""
+    """Where a piece stands: which page, and where on it."""
 
+    # Of a version: among the buttons, below the code, after its provenance, and where a measurement
+    # was made in a browser.
     ACTIONS = "actions"
     USE = "use"
+    ORIGIN = "origin"
     REPEAT = "repeat"
+    # Of a namespace: after its members and its room.
+    NAMESPACE = "namespace"
 
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
-    """A piece of a page of a version: its place, its template, and further values for that.
+    """A piece of a page of the core: its place, its template, and further values for that.
 
     ``values`` are made from the context of the page.
     """

@@ -124,7 +124,7 @@ def place(context: template.Context, view: str, *more: object) -> str:
 
 @register.simple_tag(takes_context=True)
 def page_parts(context: template.Context, place: str) -> SafeString:
-    """Write what capabilities add to the page of a version in one place."""
+    """Write what capabilities add to a page in one place."""
     pieces = []
     for part in parts_of_pages:
         if part.place == place:

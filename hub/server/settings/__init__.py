@@ -98,6 +98,7 @@ INSTALLED_APPS = [
     "runners",
     "metadata",
     "frontend",
+    "frontend.pages.mirrors",
     "hub.server",
     *CAPABILITY_APPS,
 ]
