@@ -40,18 +40,10 @@ from frontend.pages.queue import views as queue_views
 from frontend.pages.queue import workers as worker_views
 from frontend.pages.site import crawlers
 from frontend.pages.site import views as site_views
-from frontend.pages.tryouts import views as tryout_views
 from frontend.parts.caching import page
-from frontend.presenters import multipart
+from frontend.parts.patterns import MODEL, VERSION
 from metadata.store.entities import KINDS
 from metadata.store.negotiation import FORMATS
-from registry.api import converters  # noqa: F401 - registers `number`
-
-
-class Name(StringConverter):
-    """A namespace or model name, as hub.protocol.refs has it."""
-
-    regex = "[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?"
 
 
 class Ending(StringConverter):
@@ -74,12 +66,9 @@ class DownloadEnding(StringConverter):
 
 register_converter(DownloadEnding, "download")
 register_converter(Place, "place")
-register_converter(Name, "name")
 register_converter(Ending, "ending")
 
-MODEL = "models/<name:namespace>/<name:name>"
 DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
-VERSION = f"{MODEL}/v/<number:number>"
 COLLECTION = "collections/<name:namespace>/<slug:slug>"
 NAMESPACE = "account/namespaces/<name:slug>"
 
@@ -166,15 +155,6 @@ urlpatterns = [
     path(f"{VERSION}/benchmarks", page(benchmark_views.tab), name="version-benchmarks"),
     path(f"{VERSION}/benchmarks/again", benchmark_views.again, name="benchmarks-again"),
     path(f"{VERSION}/benchmarks/<number:pk>", page(benchmark_views.one), name="benchmark"),
-    path(f"{VERSION}/try", page(tryout_views.show), name="version-try"),
-    path(f"{VERSION}/try/ask", multipart.limited(tryout_views.ask), name="version-try-ask"),
-    path(f"{VERSION}/try/code", tryout_views.code, name="version-try-code"),
-    path(f"{VERSION}/try/contribute", tryout_views.contribute, name="version-try-contribute"),
-    path(f"{VERSION}/try/<uuid:uuid>", tryout_views.state, name="version-run"),
-    path(
-        f"{VERSION}/try/<uuid:uuid>/<str:filename>", tryout_views.output, name="version-run-output"
-    ),
-    path("runtime/<str:version>/<str:filename>", tryout_views.runtime_file, name="browser-runtime"),
     path(f"{VERSION}/graph", page(network.show), name="network"),
     path(f"{VERSION}/graph/make", network.make, name="network-make"),
     path(f"{VERSION}/graph/skeleton.onnx", network.skeleton, name="network-skeleton"),

@@ -7,6 +7,7 @@ The client itself comes with the first use of a verb: each process of the sandbo
 """
 
 import importlib
+import importlib.util
 import typing
 
 from hub import errors
@@ -60,37 +61,42 @@ __all__ = [
 ]
 
 
-# Modules for other tools, each with an extra of its name; imported at their first use.
-_BRIDGES = frozenset({"mlflow", "ray", "spark"})
-
-
 def __getattr__(name: str) -> typing.Any:
-    if name in _BRIDGES:
-        return _bridge(name)
     if name not in __all__:
-        return _group(name)
+        return _extension(name)
     verb = getattr(importlib.import_module("hub.client.api"), name)
     globals()[name] = verb
     return verb
 
 
-def _bridge(name: str) -> typing.Any:
-    """A module of `hub.bridges`; raises LibraryMissing without the tool that it is for."""
-    try:
-        return importlib.import_module(f"hub.bridges.{name}")
-    except ModuleNotFoundError as error:
-        raise errors.LibraryMissing(
-            f"hub.{name} needs {error.name}: pip install 'onnx-hub[{name}]'."
-        ) from None
+def _extension(name: str) -> typing.Any:
+    """A module for another tool, such as `hub.spark`, or a group of operations.
+
+    Raises LibraryMissing without the tool, whose extra has the module's name.
+    """
+    if name.startswith("_") or importlib.util.find_spec(f"{__name__}.{name}"):
+        raise _unknown(name)  # a module that `from hub import` looks for next
+    for extension in importlib.import_module("hub.client.extensions").load():
+        if extension.name == name and not extension.layout:
+            try:
+                return importlib.import_module(extension.path)
+            except ModuleNotFoundError as error:
+                raise errors.LibraryMissing(
+                    f"hub.{name} needs {error.name}: pip install 'onnx-hub[{name}]'."
+                ) from None
+    return _group(name)
 
 
 def _group(name: str) -> typing.Any:
     """A group of operations of the default hub, such as `hub.jobs`; looked up at each use."""
-    if not name.startswith("_"):
-        groups = importlib.import_module("hub.client.rest.groups")
-        if name in groups.GROUPS:
-            return getattr(importlib.import_module("hub.client.api").default_hub(), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    groups = importlib.import_module("hub.client.rest.groups")
+    if name not in groups.GROUPS:
+        raise _unknown(name)
+    return getattr(importlib.import_module("hub.client.api").default_hub(), name)
+
+
+def _unknown(name: str) -> AttributeError:
+    return AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -15,7 +15,7 @@ from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from runners.capabilities import Capabilities
+    from runners.worker_features import WorkerFeatures
 
 POOL = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)$"
 QUEUE = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)(\.[a-z0-9-]{1,30})?$"
@@ -77,18 +77,18 @@ def check_needs(requires: Mapping[str, Any]) -> dict[str, Any]:
     return dict(sorted(requires.items()))
 
 
-def unmet(requires: Mapping[str, Any], capabilities: Capabilities) -> str:
+def unmet(requires: Mapping[str, Any], features: WorkerFeatures) -> str:
     """What of a job's needs a worker does not offer, in words; empty where it offers all."""
     runtime, provider = requires.get("runtime"), requires.get("provider")
-    if runtime and runtime not in capabilities.runtimes:
+    if runtime and runtime not in features.runtimes:
         return str(runtime)
-    if provider and provider not in capabilities.providers:
+    if provider and provider not in features.providers:
         return str(provider).removesuffix("ExecutionProvider")
     memory = requires.get("memory_bytes", 0)
-    if memory and memory > capabilities.memory_bytes:
+    if memory and memory > features.memory_bytes:
         return f"{memory / _GIB:.1f} GiB of memory"
     host = requires.get("host")
-    if host and host != capabilities.host:
+    if host and host != features.host:
         return f"the host {host}"
     return ""
 

@@ -48,11 +48,11 @@ def _leave_no_orphan(**_: Any) -> None:
 def run_job(uuid: str) -> None:
     """Claim the job whose turn it is in the queue of the one that the message names, and do it."""
     name = registration.name(_main)
-    queues, capabilities = services.offered_by(name)
+    queues, features = services.offered_by(name)
     named = Job.objects.filter(pk=uuid).values_list("queue", flat=True).first()
     if named not in pools.queues_of(queues):
         return
-    job = services.claim(name, [named], host=registration.host(), capabilities=capabilities)
+    job = services.claim(name, [named], host=registration.host(), features=features)
     if job is not None:
         execute(job, _sandbox())
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables in docs/ that are made from code: settings, problems, laws, attacks, commands.
+"""The tables in docs/ that are made from code: settings, problems, laws, commands, ports and more.
 
 Prints them; with --write it puts them between their markers in the pages. A test fails when a page
 differs from what the code says.
@@ -8,6 +8,7 @@ differs from what the code says.
 from __future__ import annotations
 
 import ast
+import os
 import re
 import sys
 from pathlib import Path
@@ -139,7 +140,52 @@ def _command(words: str, leaf: Any, actions: list[Any]) -> list[str]:
     ]
 
 
+def capabilities_table() -> str:
+    """Each capability with the packages that plug it in, and its pages."""
+    sys.path.insert(0, str(ROOT))
+    from hub.protocol.capabilities import CAPABILITIES  # noqa: PLC0415 - this checkout
+
+    lines = ["| name | packages | pages |", "|---|---|---|"]
+    for name, capability in CAPABILITIES.items():
+        packages = ", ".join(f"`{package}`" for package in capability.apps + capability.client)
+        pages = ", ".join(f"[{page}]({page}.md)" for page in capability.documents)
+        lines.append(f"| `{name}` | {packages} | {pages} |")
+    return "\n".join(lines)
+
+
+def ports_table() -> str:
+    """Each port with what its entries are, and the packages that have registered some."""
+    sys.path.insert(0, str(ROOT))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    import django  # noqa: PLC0415 - after the environment is set
+
+    django.setup()
+    from django.urls import get_resolver  # noqa: PLC0415
+
+    from hub.client import extensions  # noqa: PLC0415 - this checkout
+    from hub.protocol.ports import PORTS  # noqa: PLC0415
+    from registry.core import outbox  # noqa: PLC0415
+
+    extensions.load()
+    _ = get_resolver().url_patterns  # whose modules register, too
+    rows = {
+        f"{port.entry.__module__}.{port.entry.__name__}": (port.entry.__doc__, port.entries)
+        for port in PORTS
+    }
+    rows["registry.core.outbox.Handler"] = (
+        "What is called after an event, as `subscribe` says.",
+        outbox._handlers,  # noqa: SLF001 - whoever subscribed
+    )
+    lines = ["| entry | what it is | registered by |", "|---|---|---|"]
+    for name, (text, packages) in sorted(rows.items()):
+        words = " ".join(str(text).partition("\n\n")[0].split()).replace("``", "`")
+        lines.append(f"| `{name}` | {words} | {', '.join(f'`{name}`' for name in packages)} |")
+    return "\n".join(lines)
+
+
 TABLES = {
+    "capabilities": ("docs/ports.md", capabilities_table),
+    "ports": ("docs/ports.md", ports_table),
     "settings": ("docs/operate.md", settings_table),
     "problems": ("docs/api.md", problems_table),
     "laws": ("docs/laws.md", laws_tables),

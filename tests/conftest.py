@@ -40,9 +40,18 @@ def pytest_itemcollected(item):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Begin with the longest files; in each, tests without shared rows precede those rows."""
+    """Begin with the longest files; in each, tests without shared rows precede those rows.
+
+    Tests of capabilities that HUB_CAPABILITIES leaves out are not run.
+    """
+    items[:] = [item for item in items if _is_offered(item)]
     shared.put_last(items)
     long_files.put_first(items, config.rootpath)
+
+
+def _is_offered(item):
+    names = {mark.args[0] for mark in item.iter_markers("capability")}
+    return names <= set(django_settings.HUB_CAPABILITIES)
 
 
 def pytest_collection_finish():

@@ -5,18 +5,18 @@ from __future__ import annotations
 from registry.core import outbox
 from registry.models import RegisteredModel, Version
 from runners.benchmarks import record_checks
-from runners.capabilities import Capabilities
 from runners.models import Job
 from runners.proofs import verification
 from runners.queue import services
+from runners.worker_features import WorkerFeatures
 from tests import factories, proven, samples, timed
 
 HOST = "bench-1"
-CAPABILITIES = {
+FEATURES = {
     "versions": {"engine": "1", "onnx": "1.23.2", "onnxruntime": "1.31.1"},
     "runtimes": {"onnxruntime": "1.31.1"},
 }
-BENCH = CAPABILITIES | {"providers": [timed.CPU]}
+BENCH = FEATURES | {"providers": [timed.CPU]}
 OTHER_CARD = factories.CARD.replace("It is small.", "It is small, and better described.")
 MODEL = samples.mlp()
 OTHER = {"model.onnx": samples.mlp(hidden=9)}
@@ -24,19 +24,19 @@ OTHER = {"model.onnx": samples.mlp(hidden=9)}
 
 def offer(**changes):
     """A worker that was seen just now."""
-    capabilities = CAPABILITIES | changes
-    services.see("w1", host=HOST, pool="cpu,light", capabilities=capabilities)
+    features = FEATURES | changes
+    services.see("w1", host=HOST, pool="cpu,light", features=features)
     verification.register()
-    return capabilities
+    return features
 
 
-def claim(capabilities=CAPABILITIES, worker="w1", host=HOST):
+def claim(features=FEATURES, worker="w1", host=HOST):
     return services.claim(
-        worker, ["cpu", "light"], host=host, capabilities=Capabilities.read(capabilities)
+        worker, ["cpu", "light"], host=host, features=WorkerFeatures.read(features)
     )
 
 
-def finish(job, outcome="passed", versions=CAPABILITIES["versions"], **changes):
+def finish(job, outcome="passed", versions=FEATURES["versions"], **changes):
     """End a job as a worker with these libraries would."""
     measures = [proven.measure("reference")] if job.kind == "conformance" else []
     report = factories.report(job.kind, outcome)
@@ -82,7 +82,7 @@ def measure(host=HOST, most=None, **record):
     """Time what waits, as a worker of a host would, or some of it; the jobs that it did."""
     done = []
     while len(done) != most and (
-        job := services.claim("b1", ["bench-cpu"], host=host, capabilities=Capabilities.read(BENCH))
+        job := services.claim("b1", ["bench-cpu"], host=host, features=WorkerFeatures.read(BENCH))
     ):
         made = timed.record(job.subject, **record)
         report = record_checks.vetted(job, timed.report(made))

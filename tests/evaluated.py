@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from registry.core import outbox
-from runners.capabilities import Capabilities
 from runners.engine.reports import Report
 from runners.models import Job
 from runners.queue import services
+from runners.worker_features import WorkerFeatures
 from tests import factories
 
 SPLIT = {
@@ -18,7 +18,7 @@ SPLIT = {
     "target": {"column": "kind", "labels": ["0", "1"]},
 }
 DIGEST = "a" * 64
-CAPABILITIES = {
+FEATURES = {
     "runtimes": {"onnxruntime": "1.31.1"},
     "versions": {"onnx": "1.23.2", "onnxruntime": "1.31.1"},
 }
@@ -81,7 +81,7 @@ def report(figures=(("accuracy", 0.8, 0.7, 0.9),), *, skipped=None, findings=(),
 
 def end(job, of=None):
     """Claim and finish an evaluation as a worker would."""
-    taken = services.claim("w1", ["cpu"], uuid=job.pk, capabilities=Capabilities.read(CAPABILITIES))
+    taken = services.claim("w1", ["cpu"], uuid=job.pk, features=WorkerFeatures.read(FEATURES))
     assert taken is not None
     assert services.finish(taken, of or report())
     outbox.deliver()

@@ -16,13 +16,13 @@ from registry.models import Variant
 from registry.versions.services import derivatives
 from runners.benchmarks import challenges, record_checks
 from runners.benchmarks import records as benchmark_records
-from runners.capabilities import Capabilities
 from runners.engine.benchmark import power, summary, verdicts
 from runners.engine.benchmark import record as form
 from runners.engine.reports import OutputFile, Report
 from runners.graphs import differences
 from runners.models import Challenge, Measurement
 from runners.queue import services
+from runners.worker_features import WorkerFeatures
 from tests.engine.benchmark import timings
 from tests.proven import POOL
 
@@ -202,7 +202,7 @@ def running(version, *, entry="model.onnx", **job_input):
         pool=POOL,
         max_attempts=1,
     )
-    return services.claim("proving", [POOL], uuid=job.pk, capabilities=Capabilities())
+    return services.claim("proving", [POOL], uuid=job.pk, features=WorkerFeatures())
 
 
 def benchmark(version, median_ms=1.0, *, variant="default", deliver=True, **more):
@@ -238,7 +238,7 @@ def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, d
         job_input=job_input,
         pool=POOL,
     )
-    job = services.claim("proving", [POOL], uuid=job.pk, capabilities=Capabilities())
+    job = services.claim("proving", [POOL], uuid=job.pk, features=WorkerFeatures())
     medians = (1.0, slower)
     records = [
         record(

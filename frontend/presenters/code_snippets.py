@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from frontend.presenters import facts
+from hub.protocol import ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,21 +64,29 @@ class Snippet:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A way to use a model in code: its name, its title, and what writes the lines.
+
+    Derived files have no address in some ways; those are not ``is_for_derived``.
+    """
+
+    value: str
+    title: str
+    write: Callable[[Target], Iterator[str]]
+    is_for_derived: bool = True
+
+
+languages = ports.Port(Language)
+
+
 def of(target: Target) -> tuple[Snippet, ...]:
     """A snippet for each way to use a model, the hub's own client first."""
-    ways: list[tuple[str, str, Callable[[Target], Iterator[str]]]] = [
-        ("python", "Python", _python),
-        ("onnxruntime", "ONNX Runtime", _onnxruntime),
-        ("javascript", "JavaScript", _javascript),
-        ("csharp", "C#", _csharp),
-        ("java", "Java", _java),
-        ("curl", "curl", _curl),
-        ("huggingface", "huggingface_hub", _huggingface),
-        ("cli", "Command line", _cli),
-    ]
-    if not target.is_derived:
-        ways.append(("git", "git", _git))
-    return tuple(Snippet(value, title, "\n".join(write(target))) for value, title, write in ways)
+    return tuple(
+        Snippet(language.value, language.title, "\n".join(language.write(target)))
+        for language in languages
+        if language.is_for_derived or not target.is_derived
+    )
 
 
 def _python(of: Target) -> Iterator[str]:
@@ -175,10 +184,6 @@ def _cli(of: Target) -> Iterator[str]:
     yield f"hub get {of.ref}"
 
 
-def _git(of: Target) -> Iterator[str]:
-    yield f"git clone --branch v{of.number} {of.hub}/{of.repository}"
-
-
 def _written(of: Target, language: int) -> list[Port]:
     """The inputs that a language can be given as a tensor of zeros."""
     return [port for port in of.inputs[:MOST_INPUTS] if _is_written(port, language)]
@@ -244,3 +249,16 @@ def _base(path: str) -> str:
 
 def _file(of: Target) -> str:
     return _base(of.paths[0])
+
+
+languages.register(
+    "frontend",
+    Language("python", "Python", _python),
+    Language("onnxruntime", "ONNX Runtime", _onnxruntime),
+    Language("javascript", "JavaScript", _javascript),
+    Language("csharp", "C#", _csharp),
+    Language("java", "Java", _java),
+    Language("curl", "curl", _curl),
+    Language("huggingface", "huggingface_hub", _huggingface),
+    Language("cli", "Command line", _cli),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
@@ -9,36 +10,17 @@ from django.urls import reverse
 
 from frontend.parts import formatting, labels
 from frontend.presenters import differences, evaluations, measurements, version_head
+from hub.protocol.ports import Port
 from runners.models import Comparison, ConformanceResult, Evaluation, Job, Measurement
 from runners.proofs import selectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from registry.models import Version
+
 # Results of one sweep that are named; the tab has them all.
 NAMED = 10
-# Kind of job -> the tab with its outputs. The others lead to the checks.
-_TABS = {
-    "conformance": "version-conformance",
-    "evaluation": "version",
-    "upgrade": "version-variants",
-    "convert": "version-variants",
-    "annotate": "version-variants",
-    "skeleton": "network",
-    "benchmark": "version-benchmarks",
-    "compare-speed": "version-benchmarks",
-    "federated-schema": "version",
-    Job.TRYOUT: "version-try",
-}
-# The output of a job of one kind that has no row of its own.
-_PAGES = {
-    "describe": "facts and checks",
-    "check": "verdicts",
-    "skeleton": "graph",
-    "difference": "graph changes",
-    "tensors": "tensors",
-    "annotate": "file with metadata",
-}
 
 
 class Output(NamedTuple):
@@ -48,19 +30,30 @@ class Output(NamedTuple):
     url: str
 
 
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """Where what comes of a kind of job is shown: a view of its version, and the outputs there.
+
+    ``place`` gives the address where it is not that of a view. ``rows`` gives the outputs that have
+    rows of their own; a job that succeeded without such has the one output that ``words`` name.
+    """
+
+    kind: str
+    view: str = "version-checks"
+    words: str = ""
+    rows: Callable[[Job], list[Output]] = lambda _: []
+    place: Callable[[Job, Version], str] | None = None
+
+
+job_pages = Port(JobPage)
+
+
 def place(job: Job) -> str:
     """The page of a job's version on which what comes of it is shown; empty without a version."""
-    version = job.version
+    version, page = job.version, _page(job)
     if version is None:
         return ""
-    if job.kind == "difference":
-        return differences.address(version, job.input)
-    if job.kind == "tensors":
-        return version_head.place(version, "version-view", job.entry)
-    url = version_head.place(version, _TABS.get(job.kind, "version-checks"))
-    if job.kind == Job.TRYOUT and job.input.get("variant"):
-        return f"{url}?{urlencode({'variant': job.input['variant']})}"
-    return url
+    return page.place(job, version) if page.place else version_head.place(version, page.view)
 
 
 def of(job: Job) -> list[Output]:
@@ -68,17 +61,16 @@ def of(job: Job) -> list[Output]:
     if job.version is None:
         is_suite = job.kind == "suite" and job.state == Job.State.SUCCEEDED
         return [Output("scoreboard results", reverse("scoreboard"))] if is_suite else []
-    rows = _ROWS.get(job.kind)
-    if rows and (outputs := rows(job)):
+    page = _page(job)
+    if outputs := page.rows(job):
         return outputs
-    if job.state != Job.State.SUCCEEDED:
-        return []
-    if job.kind == Job.TRYOUT:
-        url = place(job)
-        joint = "&" if "?" in url else "?"
-        return [Output("outputs", f"{url}{joint}run={job.uuid}#server")]
-    words = _PAGES.get(job.kind)
-    return [Output(words, place(job))] if words else []
+    has_output = page.words and job.state == Job.State.SUCCEEDED
+    return [Output(page.words, place(job))] if has_output else []
+
+
+def _page(job: Job) -> JobPage:
+    """The page of a kind of job; that of the checks for unknown ones."""
+    return next((page for page in job_pages if page.kind == job.kind), JobPage(job.kind))
 
 
 def _variants(job: Job) -> list[Output]:
@@ -125,11 +117,27 @@ def _figures(job: Job) -> list[Output]:
     ]
 
 
-_ROWS: dict[str, Callable[[Job], list[Output]]] = {
-    "upgrade": _variants,
-    "convert": _variants,
-    "benchmark": _results,
-    "compare-speed": _verdicts,
-    "conformance": _checks,
-    "evaluation": _figures,
-}
+job_pages.register(
+    "frontend",
+    JobPage("describe", words="facts and checks"),
+    JobPage("check", words="verdicts"),
+    JobPage("conformance", "version-conformance", rows=_checks),
+    JobPage("evaluation", "version", rows=_figures),
+    JobPage("upgrade", "version-variants", rows=_variants),
+    JobPage("convert", "version-variants", rows=_variants),
+    JobPage("annotate", "version-variants", "file with metadata"),
+    JobPage("skeleton", "network", "graph"),
+    JobPage(
+        "difference",
+        words="graph changes",
+        place=lambda job, version: differences.address(version, job.input),
+    ),
+    JobPage(
+        "tensors",
+        words="tensors",
+        place=lambda job, version: version_head.place(version, "version-view", job.entry),
+    ),
+    JobPage("benchmark", "version-benchmarks", rows=_results),
+    JobPage("compare-speed", "version-benchmarks", rows=_verdicts),
+    JobPage("federated-schema", "version"),
+)

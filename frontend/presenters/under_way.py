@@ -45,7 +45,9 @@ class UnderWay:
 def read(actor: Actor, version: Version, jobs: Sequence[Job] | None = None) -> UnderWay:
     """The work on a version that the actor may see; ``jobs`` are its newest ones if read before."""
     jobs = selectors.of_version(actor, version) if jobs is None else jobs
-    at_work = [job for job in reversed(jobs) if job.state in Job.LIVE and job.kind != Job.TRYOUT]
+    at_work = [
+        job for job in reversed(jobs) if job.state in Job.LIVE and job.kind not in Job.PERSONAL
+    ]
     at_work.sort(key=lambda job: job.state != Job.State.RUNNING)
     workers = selectors.live_workers() if at_work else []
     lines = tuple(

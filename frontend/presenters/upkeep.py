@@ -58,7 +58,7 @@ def _task(row: PeriodicTask) -> Task:
     parts = [formatting.grouped(row.done)] if row.done else []
     parts += [formatting.size(row.done_bytes)] if row.done_bytes else []
     return Task(
-        title=periodic.TITLES.get(row.name, row.name),
+        title=periodic.titles().get(row.name, row.name),
         succeeded_at=row.succeeded_at,
         duration=formatting.duration(row.seconds) if row.succeeded_at else "n/a",
         result=", ".join(parts) or "none",

@@ -12,30 +12,54 @@ from frontend.parts import formatting
 from frontend.parts.options import Option
 from frontend.presenters import declarations, facts
 from hub.protocol import problems, proofs
+from hub.protocol.ports import Port
 from registry.catalogue import documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hub.protocol.facts import Facts
-    from registry.models import File, Ref, RegisteredModel, Variant, Version
+    from registry.models import File, Ref, Variant, Version
 
-# Page -> its title, its view, and the tab that it stands under.
-TABS = {
-    "overview": ("Overview", "version", "Overview"),
-    "try": ("Try it", "version-try", "Try it"),
-    "conformance": ("Conformance", "version-conformance", "Evidence"),
-    "checks": ("Checks", "version-checks", "Evidence"),
-    "benchmarks": ("Benchmarks", "version-benchmarks", "Speed"),
-    "carbon": ("Carbon", "version-carbon", "Speed"),
-    "files": ("Files", "version-files", "Files and graph"),
-    "graph": ("Graph", "network", "Files and graph"),
-    "provenance": ("Provenance", "version-provenance", "Provenance"),
-    "lineage": ("Lineage", "version-lineage", "Provenance"),
-    "versions": ("Versions", "model-versions", "Versions"),
-    "variants": ("Variants", "version-variants", "Versions"),
-    "discussions": ("Discussions", "discussions", "Discussions"),
-}
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A page of a version: its name, title and view, and the tab that it stands under.
+
+    Without a ``family`` the page is a tab of its own. Tabs are sorted by ``order``. ``is_of_model``
+    where the address names the model alone.
+    """
+
+    name: str
+    title: str
+    view: str
+    family: str = ""
+    order: int = 0
+    is_of_model: bool = False
+
+    def url(self, version: Version) -> str:
+        """The address of the page."""
+        if not self.is_of_model:
+            return place(version, self.view)
+        return reverse(self.view, args=[version.model.namespace.slug, version.model.name])
+
+
+tabs = Port(Tab)
+tabs.register(
+    "frontend",
+    Tab("overview", "Overview", "version", order=10),
+    Tab("conformance", "Conformance", "version-conformance", "Evidence", order=20),
+    Tab("checks", "Checks", "version-checks", "Evidence", order=21),
+    Tab("benchmarks", "Benchmarks", "version-benchmarks", "Speed", order=30),
+    Tab("carbon", "Carbon", "version-carbon", "Speed", order=31),
+    Tab("files", "Files", "version-files", "Files and graph", order=40),
+    Tab("graph", "Graph", "network", "Files and graph", order=41),
+    Tab("provenance", "Provenance", "version-provenance", "Provenance", order=50),
+    Tab("lineage", "Lineage", "version-lineage", "Provenance", order=51),
+    Tab("versions", "Versions", "model-versions", "Versions", order=60, is_of_model=True),
+    Tab("variants", "Variants", "version-variants", "Versions", order=61),
+    Tab("discussions", "Discussions", "discussions", order=70, is_of_model=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +122,7 @@ def head(
         "discussions": discussions,
     }
     pages = _pages(version, tab, choice, counts)
+    family = next(page.family for page in pages if page.on)
     return Head(
         summary=documents.summary_of(version),
         licenses=declarations.licenses_of(version),
@@ -110,7 +135,7 @@ def head(
         variants=tuple(_variant(row, variant) for row in variants(version)),
         choice=choice,
         tabs=_tabs(pages),
-        pages=tuple(page for page in pages if page.family == TABS[tab][2]),
+        pages=tuple(page for page in pages if page.family == family),
         tab=tab,
         note=_note(version, latest),
         api_url=f"/api/v1/models/{version.model.ref}/versions/{version.number}",
@@ -241,24 +266,24 @@ def _choice(other: Version, version: Version, latest: int | None) -> Option:
     return Option(words, str(other.number), on=other.number == version.number)
 
 
-def page_of(version: Version, tab: str) -> str:
-    """The address of a page of a version; its overview for unknown ones."""
-    view = TABS[tab][1] if tab in TABS and tab != "versions" else "version"
+def page_of(version: Version, name: str) -> str:
+    """The address of a page of a version; its overview for unknown ones and those of the model."""
+    view = next((tab.view for tab in tabs if tab.name == name and not tab.is_of_model), "version")
     return place(version, view)
 
 
-def _pages(version: Version, tab: str, choice: str, counts: dict[str, int]) -> list[Option]:
+def _pages(version: Version, name: str, choice: str, counts: dict[str, int]) -> list[Option]:
     """Every page of a version, in the order of the tabs; ``family`` is the tab of a page."""
-    model: RegisteredModel = version.model
-    pages = []
-    for name, (title, view, family) in TABS.items():
-        if name in ("versions", "discussions"):
-            url = reverse(view, args=[model.namespace.slug, model.name])
-        else:
-            url = place(version, view) + choice
-        count = counts.get(name)
-        pages.append(Option(title, url=url, on=name == tab, count=count, family=family))
-    return pages
+    return [
+        Option(
+            tab.title,
+            url=tab.url(version) + ("" if tab.is_of_model else choice),
+            on=tab.name == name,
+            count=counts.get(tab.name),
+            family=tab.family or tab.title,
+        )
+        for tab in sorted(tabs, key=lambda tab: tab.order)
+    ]
 
 
 def _tabs(pages: Iterable[Option]) -> tuple[Option, ...]:

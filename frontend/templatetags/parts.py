@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django import template
+from django.template.engine import Engine
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
@@ -18,6 +19,7 @@ from frontend.parts import labels as words
 from frontend.parts.svg import barcode as barcodes
 from frontend.parts.svg import case_bars as tallies
 from frontend.presenters import facts, job_progress, version_head
+from frontend.presenters.page_parts import page_parts as parts_of_pages
 from hub.protocol.facts import read_barcode
 
 if TYPE_CHECKING:
@@ -118,6 +120,17 @@ _STATES = {
 def place(context: template.Context, view: str, *more: object) -> str:
     """Give the address of a page of the version that the page is about."""
     return version_head.place(context["version"], view, *more)
+
+
+@register.simple_tag(takes_context=True)
+def page_parts(context: template.Context, place: str) -> SafeString:
+    """Write what capabilities add to a page in one place."""
+    pieces = []
+    for part in parts_of_pages:
+        if part.place == place:
+            with context.push(**part.values(context)):
+                pieces.append(Engine.get_default().get_template(part.template).render(context))
+    return mark_safe("".join(pieces))  # noqa: S308 - each template escapes
 
 
 @register.simple_tag(takes_context=True)

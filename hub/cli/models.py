@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hub.client import api
+from hub.client import api, extensions
 from hub.protocol import digests, filters
 from hub.terminal import DONE, USAGE, add_flags, plain, positive, size
 
@@ -21,6 +22,7 @@ _PARAMETERS = (*(row.name for row in _FILTERS), "sort", "device", "runtime", "pr
 
 
 def add_get(commands: Any) -> None:
+    layouts = _layouts()
     get = commands.add_parser(
         "get",
         help="download the files of a version and print the folder",
@@ -35,17 +37,23 @@ def add_get(commands: Any) -> None:
     get.add_argument("--to", metavar="FOLDER", help="also write the files to this folder")
     get.add_argument(
         "--layout",
-        choices=("triton",),
-        help="write the model into a model repository of Triton at --to, with a config.pbtxt",
+        choices=list(layouts),
+        help="write the model at --to as another server reads it: "
+        + "; ".join(f"{name}, {layout.layout}" for name, layout in layouts.items()),
     )
     get.add_argument(
         "--max-batch-size",
         type=positive,
         metavar="COUNT",
-        help="let Triton batch requests, at most this many; the first dimension must be free",
+        help="let that server batch requests, at most this many; the first dimension must be free",
     )
     add_flags(get, "quiet", "json")
     get.set_defaults(command=_get)
+
+
+def _layouts() -> dict[str, extensions.Extension]:
+    """The layouts that `hub get` writes, by name."""
+    return {layout.name: layout for layout in extensions.load() if layout.layout}
 
 
 def _get(options: argparse.Namespace) -> int:
@@ -70,12 +78,10 @@ def _get(options: argparse.Namespace) -> int:
 
 
 def _write_layout(options: argparse.Namespace) -> int:
-    from hub.bridges import triton  # noqa: PLC0415  (each command imports what it needs)
-
     if not options.to:
         print("hub: --layout needs --to, the folder of the model repository", file=sys.stderr)
         return USAGE
-    folder = triton.write(
+    folder = import_module(_layouts()[options.layout].path).write(
         api.default_hub(),
         options.ref,
         options.to,

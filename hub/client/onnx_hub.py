@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import re
 import secrets
 import sys
 from contextlib import suppress
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hub.client import api, download
+from hub.client.imports.zoo_source import hub_name
 from hub.protocol import problems
 
 if TYPE_CHECKING:
@@ -231,12 +231,6 @@ def load_composite_model(
         checker.check_model(first)
     pairs = zip(first.graph.output, second.graph.input, strict=False)
     return compose.merge_models(first, second, io_map=[(one.name, two.name) for one, two in pairs])
-
-
-def hub_name(text: str) -> str:
-    """Return the name that a model of the Model Zoo has on a hub: `VGG 16-bn` is `vgg-16-bn`."""
-    word = re.sub(r"[^a-z0-9._]+", "-", text.lower())
-    return re.sub(r"\.{2,}", ".", word).strip("-._")[:96].strip("-._").removesuffix(".git")
 
 
 def _domains(model: onnx.ModelProto) -> dict[str, int]:

@@ -9,14 +9,10 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
 from django.db import connection
 
+from registry.storage import files
 from runners.engine.benchmark import power
 
-# The tag of what `hub serve` checks at each start.
-STORAGE = "storage"
 LOCAL = {"127.0.0.1", "localhost", "::1"}
-# What S3 accepts of a multipart upload: the smallest part but the last in bytes, the largest, and
-# how many there may be. Source: Amazon S3 User Guide, "multipart upload limits".
-LEAST_PART_BYTES, MOST_PART_BYTES, MOST_PARTS = 5 * 2**20, 5 * 2**30, 10_000
 
 
 @register(Tags.security, deploy=True)
@@ -125,25 +121,11 @@ def check_production(**_: Any) -> list[CheckMessage]:
     ]
 
 
-@register(STORAGE)
-def check_parts(**_: Any) -> list[CheckMessage]:
-    """The size of the parts that a bucket is sent, where the files are stored in one."""
-    if not settings.HUB_STORAGE_URL.startswith("s3:"):
+@register(files.CHECKS)
+def check_storage(**_: Any) -> list[CheckMessage]:
+    """Whether the hub offers the kind of storage that the settings name."""
+    if urlsplit(settings.HUB_STORAGE_URL).scheme in [each.scheme for each in files.backends]:
         return []
-    part = settings.HUB_LIMITS_PUT_BYTES
-    least = max(LEAST_PART_BYTES, -(-settings.HUB_LIMITS_FILE_BYTES // MOST_PARTS))
-    if least <= part <= MOST_PART_BYTES:
-        return []
-    return [
-        Error(
-            f"HUB_LIMITS_PUT_BYTES={part} does not suit S3: an object has at most {MOST_PARTS:,} "
-            f"parts of {LEAST_PART_BYTES:,} to {MOST_PART_BYTES:,} bytes, so uploads in parts "
-            "would fail.",
-            hint=(
-                f"Set HUB_LIMITS_PUT_BYTES to {least} or more, which allows files of "
-                f"HUB_LIMITS_FILE_BYTES={settings.HUB_LIMITS_FILE_BYTES}, and at most "
-                f"{MOST_PART_BYTES}."
-            ),
-            id="hub.E006",
-        )
-    ]
+    text = f"HUB_STORAGE_URL={settings.HUB_STORAGE_URL} is no kind of storage of this hub."
+    hint = f"Use {files.forms()}, or offer the kind that you mean with HUB_CAPABILITIES."
+    return [Error(text, hint=hint, id="hub.E007")]

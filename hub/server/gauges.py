@@ -13,26 +13,25 @@ from typing import TYPE_CHECKING
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.models import Count, F, Max, Min, Sum
+from django.db.models import Count, F, Min, Sum
 from django.utils import timezone
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from hub.protocol import problems
 from hub.protocol.version import __version__
 from metadata.sparql import service
-from registry.models import Backup, Blob, Delivery, PeriodicTask, Upload, WorkTotal
+from registry.core.gauges import Gauges, gauges
+from registry.models import Blob, Delivery, PeriodicTask, Upload, WorkTotal
 from registry.storage import verification
 from registry.storage.files import store
 from runners.models import Bar, Job
 from runners.queue import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 log = structlog.get_logger(__name__)
 
-# Several monitors, or several processes that one monitor reads, cost one reading.
-KEPT_SECONDS = 5.0
 # Adding up the sizes of a million files takes a while.
 STORED_SECONDS = 60.0
 
@@ -48,11 +47,10 @@ class HubCollector:
     def collect(self) -> list[Metric]:
         """The metrics, at most a few seconds old."""
         with self._lock:
-            for name, part in PARTS.items():
-                lifetime = STORED_SECONDS if name == "files" else KEPT_SECONDS
+            for part in gauges:
                 now = time.monotonic()
-                if now - self._read_at.get(name, float("-inf")) >= lifetime:
-                    self._metrics[name], self._read_at[name] = _read(name, part), now
+                if now - self._read_at.get(part.name, float("-inf")) >= part.seconds:
+                    self._metrics[part.name], self._read_at[part.name] = _read(part), now
             unreadable = _gauge(
                 "hub_metrics_unreadable", "1 for each part that could not be read.", "part"
             )
@@ -62,11 +60,11 @@ class HubCollector:
             return [*read, unreadable]
 
 
-def _read(name: str, part: Callable[[], Iterator[Metric]]) -> list[Metric] | None:
+def _read(part: Gauges) -> list[Metric] | None:
     try:
-        return list(part())
+        return list(part.read())
     except (DatabaseError, OSError, problems.Unavailable) as error:
-        log.warning("metrics_unreadable", part=name, error=str(error))
+        log.warning("metrics_unreadable", part=part.name, error=str(error))
         return None
 
 
@@ -183,11 +181,6 @@ def _tasks() -> Iterator[Metric]:
         if row.failed_at:
             failed.add_metric([row.name], row.failed_at.timestamp())
     yield from (succeeded, failed, seconds)
-    newest = Backup.objects.filter(is_whole=True).aggregate(at=Max("started_at"))["at"]
-    if newest:
-        yield _value(
-            "hub_backup_timestamp_seconds", "Start of the newest whole backup.", newest.timestamp()
-        )
 
 
 def _space() -> Iterator[Metric]:
@@ -214,16 +207,17 @@ def _release() -> Iterator[Metric]:
     yield release
 
 
-PARTS: dict[str, Callable[[], Iterator[Metric]]] = {
-    "release": _release,
-    "database": _database,
-    "queue": _queue,
-    "work": _work,
-    "workers": _workers,
-    "uploads": _uploads,
-    "deliveries": _deliveries,
-    "graphs": _graphs,
-    "tasks": _tasks,
-    "space": _space,
-    "files": _files,
-}
+gauges.register(
+    "hub.server",
+    Gauges("release", _release),
+    Gauges("database", _database),
+    Gauges("queue", _queue),
+    Gauges("work", _work),
+    Gauges("workers", _workers),
+    Gauges("uploads", _uploads),
+    Gauges("deliveries", _deliveries),
+    Gauges("graphs", _graphs),
+    Gauges("tasks", _tasks),
+    Gauges("space", _space),
+    Gauges("files", _files, STORED_SECONDS),
+)

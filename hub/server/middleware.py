@@ -132,8 +132,9 @@ def show(request: HttpRequest, problem: problems.Problem) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answers an address that is not the hub's."""
-    return show(request, problems.NotFound(f"There is nothing at {request.path}."))
+    """Answers an address that is not the hub's, such as that of a capability that is left out."""
+    words = f"There is nothing at {request.path}: this hub does not offer it."
+    return show(request, problems.NotFound(words))
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -171,10 +171,11 @@ def _set_up(*, samples: bool) -> None:
     from django.core.management import CommandError, call_command  # noqa: PLC0415
 
     import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
-    from hub.server import checks, first_run, static_files  # noqa: PLC0415
+    from hub.server import first_run, static_files  # noqa: PLC0415
     from registry.models import User  # noqa: PLC0415
+    from registry.storage import files  # noqa: PLC0415
 
-    if errors := [str(each) for each in run_checks(tags=[checks.STORAGE]) if each.is_serious()]:
+    if errors := [str(each) for each in run_checks(tags=[files.CHECKS]) if each.is_serious()]:
         raise ImproperlyConfigured("\n".join(errors))
     print_line("Preparing the database.")
     static_files.collect()

@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularJSONAPIView
 
 from hub.server import health, metrics
 from metadata.api import sparql
+from registry.core.routes import routes
 
 handler400 = "hub.server.middleware.bad_request"
 handler403 = "hub.server.middleware.forbidden"
@@ -23,9 +24,7 @@ urlpatterns = [
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
     path("metrics", metrics.show, name="metrics"),
-    path("", include("registry.protocols.onnx_hub.urls")),
-    path("", include("registry.protocols.oci.urls")),
-    path("", include("registry.protocols.git.urls")),
+    *(path(route.prefix, include(route.module)) for route in routes),
     path("", include("registry.protocols.huggingface.urls")),
     path("", include("frontend.urls")),
 ]

@@ -11,14 +11,15 @@ import structlog
 from django.db import DatabaseError
 from django.utils import timezone
 
+from hub.protocol.ports import Port
 from registry.models import PeriodicTask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 log = structlog.get_logger(__name__)
 
-# Names of tasks, for people.
+# Names of the core's tasks, for people.
 TITLES = {
     "sweep": "Lost jobs and deliveries",
     "downloads": "Download counts of lists",
@@ -27,10 +28,33 @@ TITLES = {
     "expired-uploads": "Expired uploads deleted",
     "unused-files": "Unused files deleted",
     "orphaned-files": "Files without a row deleted",
-    "unused-chunks": "Unused chunk stores deleted",
     "verification": "Stored files verified",
 }
 _written: dict[str, float] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class HourlyTask:
+    """What a capability cleans once an hour: its name, a title, and what returns how many."""
+
+    name: str
+    title: str
+    run: Callable[[], int]
+
+
+hourly_tasks = Port(HourlyTask)
+
+
+def titles() -> dict[str, str]:
+    """Names of tasks, for people; those of the core first."""
+    return TITLES | {task.name: task.title for task in hourly_tasks}
+
+
+def run_hourly() -> None:
+    """Run what capabilities clean."""
+    for task in hourly_tasks:
+        with run(task.name) as outcome:
+            outcome.done = task.run()
 
 
 @dataclass(slots=True)

@@ -10,9 +10,15 @@ class FederatedConfig(AppConfig):
 
     def ready(self) -> None:
         from registry.core import outbox  # noqa: PLC0415 - models must be loaded first
+        from registry.core.periodic import HourlyTask, hourly_tasks  # noqa: PLC0415
         from registry.federated.services import retention, trainings  # noqa: PLC0415
-        from registry.storage import holders  # noqa: PLC0415
+        from registry.storage.holders import Holder, holders  # noqa: PLC0415
 
         outbox.subscribe("federated.deleted", ("model.deleted",), trainings.on_deleted)
-        holder = holders.Holder(retention.of_trainings, retention.bytes_of_contributions)
-        holders.register("trainings", holder)
+        holders.register(
+            self.name,
+            Holder(retention.of_trainings, retention.bytes_of_contributions),
+        )
+        hourly_tasks.register(
+            self.name, HourlyTask("trainings", "Old training results deleted", retention.forget)
+        )

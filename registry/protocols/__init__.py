@@ -1,1 +1,1 @@
-"""Protocols of clients that exist: the Hugging Face Hub, git, and onnx.hub."""
+"""Protocols of clients that exist, each in a folder of its own."""

@@ -3,22 +3,20 @@
 A blob is needed while a file of a version that is not withdrawn, of a model that is not deleted, a
 commit to such a version, a training, or an upload names it. Bytes without any file go with their
 row; where a withdrawn page still names them, the row stays and says that the bytes are gone.
-While a backup runs, nothing with a row is freed.
+What else needs bytes, or holds them for a while, says so in the port ``holders``.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import structlog
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, ProtectedError
 from django.utils import timezone
 
-from registry.models import Blob, CommitFile, File, Upload, Version, XetStore
-from registry.storage import chunks, holders
-from registry.storage.backups import hold
+from registry.models import Blob, CommitFile, File, Upload, Version
+from registry.storage import holders
 from registry.storage.files import store
 from registry.storage.services import blobs
 
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
 log = structlog.get_logger(__name__)
-
-IDLE = timedelta(days=7)
 
 
 def unneeded() -> QuerySet[Blob]:
@@ -86,39 +82,18 @@ def collect_orphans(prefixes: Iterable[str] = ()) -> int:
 @transaction.atomic
 def _free(sha256: str) -> bool:
     """Free a blob unless something needs it after all, which is looked at once its row is ours."""
-    if not hold.may_free():
+    if not holders.may_free():
         return False
     blob = Blob.objects.select_for_update().filter(pk=sha256).first()
-    if blob is None or not unneeded().filter(pk=sha256).exists() or not _forget_chunks(blob):
+    if blob is None or not unneeded().filter(pk=sha256).exists() or not holders.release(blob):
         return False
     Upload.objects.filter(blob=blob, state=Upload.State.ABANDONED).delete()
     if File.objects.filter(blob=blob).exists() or blob.commit_files.exists():
         Blob.objects.filter(pk=sha256).update(erased_at=timezone.now())
     else:
-        blob.delete()
+        try:
+            blob.delete()
+        except ProtectedError:  # a row of a capability that the hub no longer offers names it
+            return False
     store().trash(sha256)
-    return True
-
-
-def collect_chunks() -> int:
-    """End the epochs of unused chunk stores that hold something back; returns how many.
-
-    That is: those of deleted models, and those with chunks that were sent and never made a file.
-    """
-    ended = 0
-    deleted = XetStore.objects.exclude(model__deleted_at=None).filter(xorbs__isnull=False)
-    idle = XetStore.objects.filter(xorbs__is_kept=True, used_at__lt=timezone.now() - IDLE)
-    for store_ in (deleted | idle).distinct():
-        chunks.end_epoch(store_)
-        ended += 1
-    return ended
-
-
-def _forget_chunks(blob: Blob) -> bool:
-    """End the epochs of chunk stores that count on a blob; False while one of them is in use."""
-    stores = list(XetStore.objects.filter(xorbs__parts__blob=blob).distinct())
-    if any(row.used_at > timezone.now() - blobs.GRACE for row in stores):
-        return False
-    for row in stores:
-        chunks.end_epoch(row)
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,36 +11,52 @@ from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 
+from hub.protocol.ports import Port
 from registry.storage.folder import FolderStore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from urllib.parse import SplitResult
+
     from registry.storage.interface import BlobStore
+
+
+# The tag of the checks of storage, which `hub serve` runs at each start.
+CHECKS = "storage"
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A kind of storage: the scheme and form of its addresses, and what opens one.
+
+    ``open`` raises ValueError for an address that it cannot use.
+    """
+
+    scheme: str
+    form: str
+    open: Callable[[SplitResult], BlobStore]
+
+
+backends = Port(Backend)
+backends.register(
+    "registry.storage",
+    Backend("file", "file:///folder", lambda parts: FolderStore(Path(unquote(parts.path)))),
+)
+
+
+def forms() -> str:
+    """The forms of addresses of storage, for messages."""
+    return " or ".join(backend.form for backend in backends)
 
 
 @cache
 def store_at(url: str) -> BlobStore:
-    """The store at ``file:///folder`` or ``s3://bucket/prefix``.
-
-    Raises ValueError for another address, and where what S3 needs is not installed.
-    """
+    """The store at an address of one of the ``forms``; raises ValueError for another."""
     parts = urlsplit(url)
-    if parts.scheme == "file":
-        return FolderStore(Path(unquote(parts.path)))
-    if parts.scheme != "s3" or not parts.netloc:
-        raise ValueError(
-            f"HUB_STORAGE_URL {url!r} is not supported: use file:///folder or s3://bucket/prefix"
-        )
-    try:
-        from registry.storage.s3.bucket import Bucket  # noqa: PLC0415 - only where it is used
-        from registry.storage.s3.storage import S3Store  # noqa: PLC0415
-    except ImportError as error:
-        raise ValueError(f"HUB_STORAGE_URL {url!r} needs botocore: install onnx-hub[s3]") from error
-    return S3Store(
-        Bucket(parts.netloc, unquote(parts.path)),
-        settings.HUB_STORAGE_CACHE,
-        cache_bytes=settings.HUB_STORAGE_CACHE_BYTES,
-        redirects=settings.HUB_STORAGE_REDIRECT,
-    )
+    for backend in backends:
+        if backend.scheme == parts.scheme:
+            return backend.open(parts)
+    raise ValueError(f"HUB_STORAGE_URL {url!r} is not supported: use {forms()}")
 
 
 # Connections are not shared with a child.

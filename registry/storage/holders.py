@@ -1,46 +1,54 @@
-"""Who else holds bytes: capabilities above storage register here what they need.
-
-A blob that any of them holds is not collected, and its bytes count in the namespace's quota.
-"""
+"""Who else holds bytes: capabilities above storage plug in here what they need."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.ports import Port
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from django.db.models import QuerySet
 
-    from registry.models import Namespace
+    from registry.models import Blob, Namespace
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """``rows`` gives, for an expression of a blob's key, querysets that are empty if it is free.
+    """What needs blobs beside the files of versions, which blobs, and when they may go.
 
-    ``size`` gives the bytes held for a namespace beside the files of its versions.
+    ``rows`` gives, for an expression of a blob's key, querysets that are empty if it is free.
+    ``size`` gives the bytes held for a namespace beside the files of its versions. ``may_free``
+    says whether any blob may be freed now; ``release`` lets go of one, or says that it cannot yet.
     """
 
-    rows: Callable[[Any], list[QuerySet[Any]]]
-    size: Callable[[Namespace], int]
+    rows: Callable[[Any], list[QuerySet[Any]]] = lambda _: []
+    size: Callable[[Namespace], int] = lambda _: 0
+    may_free: Callable[[], bool] = lambda: True
+    release: Callable[[Blob], bool] = lambda _: True
 
 
-_holders: dict[str, Holder] = {}
-
-
-def register(name: str, holder: Holder) -> None:
-    """Add a holder when its app is ready; a second one of the same name replaces the first."""
-    _holders[name] = holder
+holders = Port(Holder)
 
 
 def rows(blob: Any) -> Iterator[QuerySet[Any]]:
-    """Every registered holder's querysets for one blob."""
-    for holder in _holders.values():
+    """Every holder's querysets for one blob."""
+    for holder in holders:
         yield from holder.rows(blob)
 
 
 def size(namespace: Namespace) -> int:
-    """Bytes that registered holders keep for a namespace."""
-    return sum(holder.size(namespace) for holder in _holders.values())
+    """Bytes that holders keep for a namespace."""
+    return sum(holder.size(namespace) for holder in holders)
+
+
+def may_free() -> bool:
+    """Whether every holder lets blobs go for now."""
+    return all(holder.may_free() for holder in holders)
+
+
+def release(blob: Blob) -> bool:
+    """Have every holder let go of a blob that nothing needs; False where one cannot."""
+    return all(holder.release(blob) for holder in holders)

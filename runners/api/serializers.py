@@ -161,22 +161,22 @@ class WorkerOutput(serializers.Serializer[Worker]):
     seen_at = serializers.DateTimeField()
 
     def get_runtimes(self, worker: Any) -> dict[str, Any]:
-        return dict(worker.typed_capabilities.runtimes)
+        return dict(worker.typed_features.runtimes)
 
     def get_providers(self, worker: Any) -> list[str]:
-        return list(worker.typed_capabilities.providers)
+        return list(worker.typed_features.providers)
 
     def get_unavailable(self, worker: Any) -> dict[str, str]:
-        failed = worker.typed_capabilities.failed
+        failed = worker.typed_features.failed
         return {name: failed[name] if _sees_names(self.context) else "" for name in sorted(failed)}
 
     @extend_schema_field(serializers.DictField(child=serializers.DictField()))
     def get_causes(self, worker: Any) -> dict[str, dict[str, str]]:
-        rows = registration.unavailable(worker.typed_capabilities).items()
+        rows = registration.unavailable(worker.typed_features).items()
         return {name: {"code": cause.code, "cure": cause.cure} for name, cause in rows}
 
     def get_isolation(self, worker: Any) -> str:
-        return str(worker.typed_capabilities.isolation.get("name", "none"))
+        return str(worker.typed_features.isolation.get("name", "none"))
 
     def get_versions(self, worker: Any) -> dict[str, str]:
-        return dict(worker.typed_capabilities.versions)
+        return dict(worker.typed_features.versions)

@@ -28,8 +28,7 @@ def keep_up() -> None:
     wanting = {
         worker.host
         for worker in selectors.live_workers("bench-cpu")
-        if worker.started_at < now - _SETTLED
-        and "onnxruntime" in worker.typed_capabilities.runtimes
+        if worker.started_at < now - _SETTLED and "onnxruntime" in worker.typed_features.runtimes
     }
     if not wanting:
         return

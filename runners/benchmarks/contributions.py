@@ -122,8 +122,7 @@ def _expect_release(record: Record) -> None:
     if runtime_version in releases:
         return
     if not any(
-        worker.typed_capabilities.versions.get(runtime) == runtime_version
-        for worker in live_workers()
+        worker.typed_features.versions.get(runtime) == runtime_version for worker in live_workers()
     ):
         raise record_consistency.refusal(
             "environment.runtime_version",

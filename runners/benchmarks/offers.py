@@ -81,16 +81,16 @@ def live() -> list[Offer]:
     """What live workers of bench and GPU pools bring, each once, in a fixed order."""
     unique = set()
     for worker in selectors.live_workers():
-        capabilities = worker.typed_capabilities
+        features = worker.typed_features
         for queue in worker.queues:
             pool, _, build = queue.partition(".")
             if pool != Job.Pool.BENCH_CPU and not pool.startswith("gpu-"):
                 continue
             runtime = build or "onnxruntime"
-            if runtime not in capabilities.runtimes:
+            if runtime not in features.runtimes:
                 continue
-            version = capabilities.versions.get(runtime, "")
-            for provider in _providers(capabilities.providers, pool, build):
+            version = features.versions.get(runtime, "")
+            for provider in _providers(features.providers, pool, build):
                 unique.add(Offer(pool, runtime, version, provider))
     return sorted(
         unique, key=lambda one: (one.pool, one.runtime, one.provider, one.runtime_version)

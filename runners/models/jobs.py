@@ -69,8 +69,8 @@ class Job(models.Model):
     # The error class of a job whose model failed: another try would fail, too.
     DETERMINISTIC = "deterministic"
     URGENT = 0
-    # A run on inputs of somebody's own: nobody else sees it, and no file is blamed for its end.
-    TRYOUT = "run"
+    # Runs on inputs of somebody's own: nobody else sees them, and no file is blamed for their end.
+    PERSONAL = frozenset({"run"})
     FEDERATED_CHECK = "federated-check"
     FEDERATED_AGGREGATE = "federated-aggregate"
     # Their reports tell of single contributions.

@@ -6,7 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from runners import pools
-from runners.capabilities import Capabilities
+from runners.worker_features import WorkerFeatures
 
 
 class Worker(models.Model):
@@ -35,8 +35,8 @@ class Worker(models.Model):
         return pools.queues_of(self.pool.split(","))
 
     @property
-    def typed_capabilities(self) -> Capabilities:
-        return Capabilities.read(self.capabilities)
+    def typed_features(self) -> WorkerFeatures:
+        return WorkerFeatures.read(self.capabilities)
 
 
 class Host(models.Model):

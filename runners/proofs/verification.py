@@ -65,9 +65,9 @@ def offered() -> dict[tuple[str, str], str]:
     """What workers bring: (runtime, its version) and the onnx version beside it."""
     offers = {}
     for worker in selectors.live_workers():
-        capabilities = worker.typed_capabilities
-        versions = capabilities.versions
-        for name in capabilities.runtimes:
+        features = worker.typed_features
+        versions = features.versions
+        for name in features.runtimes:
             version = versions.get("onnx" if name == REFERENCE else name)
             if version:
                 offers[name, version] = versions.get("onnx", "")

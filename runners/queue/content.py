@@ -105,9 +105,9 @@ def benches_for(job: Job) -> list[Bench]:
     """The benches of the live workers that may take a job."""
     workers = Worker.objects.filter(seen_at__gt=timezone.now() - order.WORKER_LOST)
     return [
-        Bench(worker.typed_capabilities.versions, worker.host)
+        Bench(worker.typed_features.versions, worker.host)
         for worker in workers
-        if job.queue in worker.queues and not pools.unmet(job.requires, worker.typed_capabilities)
+        if job.queue in worker.queues and not pools.unmet(job.requires, worker.typed_features)
     ]
 
 

@@ -19,7 +19,7 @@ from runners.queue import environments, registration, services
 from runners.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from runners.capabilities import Capabilities
+    from runners.worker_features import WorkerFeatures
 
 log = structlog.get_logger(__name__)
 
@@ -32,16 +32,16 @@ class SignsOfLife(bootsteps.StartStopStep):  # type: ignore[misc]
     def __init__(self, consumer: Any, **more: Any) -> None:
         super().__init__(consumer, **more)
         self._timer: Any = None
-        self._capabilities: Capabilities | None = None
+        self._features: WorkerFeatures | None = None
 
     def start(self, consumer: Any) -> None:
         """Tell at once, then by the timer: after each new connection to the broker as well."""
-        if self._capabilities is None:
+        if self._features is None:
             python = environments.interpreter(settings.HUB_WORKER_RUNTIME)
             with Sandbox(interpreter=python) as sandbox:
                 queues = list(consumer.app.amqp.queues.consume_from)
-                self._capabilities = registration.capabilities(sandbox, queues)
-            registration.log_start(registration.name(), _queues(consumer), self._capabilities)
+                self._features = registration.features(sandbox, queues)
+            registration.log_start(registration.name(), _queues(consumer), self._features)
         self._beat(consumer)
         period = settings.HUB_LIMITS_LEASE_SECONDS / 3
         self._timer = consumer.timer.call_repeatedly(period, self._beat, (consumer,))
@@ -67,7 +67,7 @@ class SignsOfLife(bootsteps.StartStopStep):  # type: ignore[misc]
                 registration.name(),
                 host=registration.host(),
                 pool=_queues(consumer),
-                capabilities=asdict(self._capabilities) if self._capabilities else {},
+                features=asdict(self._features) if self._features else {},
                 slots=consumer.controller.concurrency,
             )
             services.recover()

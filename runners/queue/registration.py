@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import structlog
 from django.conf import settings
 
-from runners.capabilities import Capabilities
 from runners.engine.benchmark import causes
 from runners.engine.benchmark.record import GPU_PROVIDERS
+from runners.worker_features import WorkerFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ def name(pid: int | None = None) -> str:
     return f"{socket.gethostname()}-{pid or os.getpid()}"
 
 
-def capabilities(sandbox: Sandbox, queues: Sequence[str] = ()) -> Capabilities:
+def features(sandbox: Sandbox, queues: Sequence[str] = ()) -> WorkerFeatures:
     """What jobs may require, as it was found here; starts the sandbox's server if need be.
 
     Of a worker for GPUs (``queues``) `failed` also has the providers that its build lacks.
@@ -51,7 +51,7 @@ def capabilities(sandbox: Sandbox, queues: Sequence[str] = ()) -> Capabilities:
     if build and any(queue.startswith("gpu-") for queue in queues):
         lacking = sorted(GPU_PROVIDERS.keys() - set(offers.compiled_in))
         failed = failed | dict.fromkeys(lacking, causes.not_compiled(build))
-    return Capabilities(
+    return WorkerFeatures(
         **asdict(replace(offers, failed=failed)),
         isolation={"name": level.name, **asdict(level)},
         versions=sandbox.versions(),
@@ -63,31 +63,31 @@ def capabilities(sandbox: Sandbox, queues: Sequence[str] = ()) -> Capabilities:
     )
 
 
-def log_start(worker: str, queues: str, capabilities: Capabilities) -> None:
+def log_start(worker: str, queues: str, features: WorkerFeatures) -> None:
     """Write what a worker offers, and a line for each runtime and provider that failed its test."""
     log.info(
         "worker_started",
         worker=worker,
         queues=queues,
-        isolation=capabilities.isolation["name"],
-        runtimes=capabilities.runtimes,
-        providers=capabilities.providers,
-        failed=capabilities.failed,
+        isolation=features.isolation["name"],
+        runtimes=features.runtimes,
+        providers=features.providers,
+        failed=features.failed,
     )
-    log_unavailable(capabilities)
+    log_unavailable(features)
 
 
-def unavailable(capabilities: Capabilities) -> dict[str, Cause]:
+def unavailable(features: WorkerFeatures) -> dict[str, Cause]:
     """The runtimes and providers that failed their test, each with its cause."""
-    return {name: causes.of(words) for name, words in sorted(capabilities.failed.items())}
+    return {name: causes.of(words) for name, words in sorted(features.failed.items())}
 
 
-def log_unavailable(capabilities: Capabilities) -> None:
+def log_unavailable(features: WorkerFeatures) -> None:
     """Write a line for each runtime and provider that failed its test: reason, cause and cure."""
-    for name, cause in unavailable(capabilities).items():
+    for name, cause in unavailable(features).items():
         # A provider that takes no operators is as it should be.
         write = log.info if cause.code == causes.NO_NODES else log.warning
-        reason = capabilities.failed[name]
+        reason = features.failed[name]
         write(
             "provider_unavailable", provider=name, reason=reason, cause=cause.code, cure=cause.cure
         )

@@ -39,10 +39,10 @@ def jobs(actor: Actor) -> QuerySet[Job]:
         # Reports on contributions tell of single devices.
         visible_jobs &= ~Q(kind__in=Job.PRIVATE)
     # What somebody ran a model on is theirs alone.
-    own = Q(kind=Job.TRYOUT, input__asked_by=_key(actor))
+    own = Q(kind__in=Job.PERSONAL, input__asked_by=_key(actor))
     if actor.is_authenticated and actor.bound_to:
         own &= Q(version__model__namespace=actor.bound_to)
-    visible_jobs &= ~Q(kind=Job.TRYOUT) | own
+    visible_jobs &= ~Q(kind__in=Job.PERSONAL) | own
     readable = RegisteredModel.objects.filter(pk=OuterRef("version__model")).readable_by(actor)
     rows = Job.objects.filter(visible_jobs).select_related(
         "version__model__namespace", "shared_from__version__model__namespace"
@@ -123,7 +123,7 @@ def of_version(actor: Actor, version: Version, *, kinds: Collection[str] = ()) -
 def live_kinds(version: Version) -> frozenset[str]:
     """The kinds of job of a version that are queued or running; runs of single users aside."""
     live = Job.objects.filter(version=version, state__in=Job.LIVE).exclude(kind__in=Job.PRIVATE)
-    return frozenset(live.exclude(kind=Job.TRYOUT).order_by().values_list("kind", flat=True))
+    return frozenset(live.exclude(kind__in=Job.PERSONAL).order_by().values_list("kind", flat=True))
 
 
 def page_of_jobs(
@@ -160,7 +160,7 @@ def _nobody_offers(waiting: Job, workers: Sequence[Worker] | None) -> str:
     """Which of a job's needs no worker meets; empty where one meets them all."""
     live = live_workers() if workers is None else workers
     here = [worker for worker in live if waiting.queue in worker.queues]
-    lacks = [pools.unmet(waiting.requires, worker.typed_capabilities) for worker in here]
+    lacks = [pools.unmet(waiting.requires, worker.typed_features) for worker in here]
     if not all(lacks):
         return ""
     if lacks:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
     from registry.models import Variant
 
-KIND = Job.TRYOUT
+KIND = "run"
 # The version path under which a run sees its inputs.
 FOLDER = ".run"
 FORMATS = ("npy", "json", "picture")

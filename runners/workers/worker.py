@@ -21,10 +21,10 @@ from registry.core import changes, leases, outbox
 from registry.mirrors.services import mirrors
 from registry.storage.verification import SLICE_SECONDS
 from runners import pools
-from runners.capabilities import Capabilities
 from runners.federated import jobs
 from runners.queue import environments, registration, services
 from runners.sandbox import Sandbox
+from runners.worker_features import WorkerFeatures
 from runners.workers import mirroring, periodic_tasks, storage_verification
 from runners.workers.execution import execute
 
@@ -45,9 +45,9 @@ class Pulse:
     So a worker that is busy for long is not taken for dead, and its sweep does not wait.
     """
 
-    def __init__(self, name: str, queues: str, capabilities: Capabilities) -> None:
+    def __init__(self, name: str, queues: str, features: WorkerFeatures) -> None:
         self._name, self._queues = name, queues
-        self._capabilities = asdict(capabilities)
+        self._features = asdict(features)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
 
@@ -66,7 +66,7 @@ class Pulse:
                     self._name,
                     host=registration.host(),
                     pool=self._queues,
-                    capabilities=self._capabilities,
+                    features=self._features,
                 )
                 services.recover()
             except DatabaseTrouble:
@@ -83,7 +83,7 @@ class Worker:
     def __init__(self, names: Sequence[str], *, runtime: str = "") -> None:
         self.name = registration.name()
         self.queues = pools.queues_of(names, runtime)
-        self.capabilities = Capabilities()
+        self.features = WorkerFeatures()
         self._runtime = runtime
         # What somebody waits for must not wait for the sweep where no process keeps graphs.
         self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
@@ -100,10 +100,10 @@ class Worker:
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         with Sandbox(interpreter=environments.interpreter(self._runtime)) as sandbox:
-            self.capabilities = registration.capabilities(sandbox, self.queues)
+            self.features = registration.features(sandbox, self.queues)
             queues = ",".join(self.queues)
-            registration.log_start(self.name, queues, self.capabilities)
-            with Pulse(self.name, queues, self.capabilities):
+            registration.log_start(self.name, queues, self.features)
+            with Pulse(self.name, queues, self.features):
                 while not self._stopping:
                     self._turn(sandbox)
             services.leave(self.name)
@@ -132,7 +132,7 @@ class Worker:
             self.name,
             self.queues,
             host=registration.host(),
-            capabilities=self.capabilities,
+            features=self.features,
         )
         if job is None:
             return False

@@ -234,6 +234,7 @@ def test_a_model_that_lists_do_not_know_yet_is_shown_and_not_written(api, ada):
     assert not SearchDocument.objects.exists()
 
 
+@pytest.mark.capability("xet")
 def test_the_address_of_a_chunk_store_is_given_out_without_a_row(api, ada):
     model = factories.model(ada)
     client = api(ada)

@@ -26,7 +26,7 @@ from onnx import helper
 from PIL import Image, ImageDraw
 from playwright.sync_api import expect
 
-from frontend.presenters import browser_runtime
+from frontend.pages.tryouts import browser_runtime
 from hub.protocol import inputs
 from registry.cards import cards
 from runners.engine.runs import pictures

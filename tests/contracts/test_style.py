@@ -66,7 +66,7 @@ def of_document(text: str) -> str:
 def readable() -> dict[str, str]:
     """Path -> what people read of each file that has a part in the interface."""
     kinds = (
-        ("frontend/templates/**/*.html", of_template),
+        ("frontend/**/templates/**/*.html", of_template),
         ("frontend/static/frontend/*.js", of_script),
         ("docs/*.md", of_document),
         ("docs/openapi.yaml", str),

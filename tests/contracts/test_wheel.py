@@ -129,6 +129,7 @@ def test_everything_is_in_it_and_nothing_else(names):
         "hub/server/samples/digits-cnn/model.onnx",
         "hub/server/apps/frontend/static/frontend/base.css",
         "hub/server/apps/frontend/templates/base.html",
+        "hub/server/apps/frontend/pages/tryouts/templates/tryouts/try.html",
         "hub/server/apps/registry/migrations/0002_laws.py",
         "hub/server/apps/registry/management/commands/verify_blobs.py",
         "hub/server/apps/runners/engine/__main__.py",

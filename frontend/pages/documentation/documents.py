@@ -15,12 +15,14 @@ from pathlib import Path
 from posixpath import join, normpath
 from typing import TYPE_CHECKING, NamedTuple
 
+from django.conf import settings
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from mdit_py_plugins.anchors import anchors_plugin
 
 from frontend.parts.card_syntax import coloured
+from hub.protocol.capabilities import CAPABILITIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,14 +111,14 @@ def document(name: str) -> Document | None:
         return _decisions()
     if name not in _names():
         return None
-    return _render(name, (FOLDER / (f"{name}.md" if name else "README.md")).read_text("utf-8"))
+    return _render(name, _text_of(name))
 
 
 @lru_cache
 def navigation() -> list[Group]:
     """The pages as `docs/README.md` lists them."""
     groups: list[Group] = []
-    tokens = _PARSER.parse((FOLDER / "README.md").read_text("utf-8"))
+    tokens = _PARSER.parse(_text_of(""))
     for at, token in enumerate(tokens):
         if token.type == "heading_open" and token.tag == "h2":
             groups.append(Group(_text(tokens[at + 1]), []))
@@ -151,7 +153,27 @@ def search(words: str) -> list[Hit]:
 @lru_cache
 def _names() -> frozenset[str]:
     paths = (path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.md"))
-    return frozenset("" if str(path) == "README" else path.as_posix() for path in paths)
+    names = {"" if str(path) == "README" else path.as_posix() for path in paths}
+    return frozenset(names - _left_out())
+
+
+def _left_out() -> set[str]:
+    """The pages of capabilities that the hub does not offer."""
+    return {
+        page
+        for name, capability in CAPABILITIES.items()
+        if name not in settings.HUB_CAPABILITIES
+        for page in capability.documents
+    }
+
+
+def _text_of(name: str) -> str:
+    """A page as written, without the lines of the index that lead to pages that are left out."""
+    lines = (FOLDER / (f"{name}.md" if name else "README.md")).read_text("utf-8").splitlines()
+    if not name:
+        gone = tuple(f"]({page}.md)" for page in _left_out())
+        lines = [line for line in lines if not any(link in line for link in gone)]
+    return "\n".join(lines)
 
 
 def _decisions() -> Document:

@@ -17,7 +17,6 @@ from metadata.graphs import relatives
 from metadata.graphs import selectors as graph_selectors
 from metadata.store import negotiation
 from registry.catalogue import emissions
-from registry.mirrors import selectors as mirrors
 from runners.benchmarks import timelines
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ def provenance(request: HttpRequest, version: Version) -> HttpResponse:
     story = sentences.tell(
         graph_selectors.version_facts(version), bases.relatives, nquads, private=private
     )
-    mirrored = mirrors.origin(version)
-    living = mirrors.source_of_model(version.model) if mirrored else None
     turtle, more = sentences.turtle(negotiation.write(story.nquads, "ttl"))
     return render(
         request,
@@ -47,8 +44,6 @@ def provenance(request: HttpRequest, version: Version) -> HttpResponse:
         {
             **shown,
             "story": story,
-            "mirrored": mirrored,
-            "synced_at": living.synced_at if living else None,
             "private": private,
             "gone": gone,
             "turtle": turtle,

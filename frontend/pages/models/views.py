@@ -15,7 +15,6 @@ from frontend.pages.models import lineage
 from frontend.parts import link_picture, live, markdown
 from frontend.parts.addresses import whole
 from frontend.presenters import (
-    browser_support,
     code_snippets,
     comparison,
     comparison_facts,
@@ -291,11 +290,8 @@ def _get(version: Version, variant: Variant | None) -> dict[str, Any]:
         is_open=model.visibility == "public" and not model.is_gated,
         is_derived=file.derived,
     )
-    weight = sum(one.blob.size for one in own)
     return {
         "ref": ref,
-        "in_browser": variant is not None
-        and not browser_support.obstacles(variant.typed_facts, weight),
         "path": file.path,
         "url": version_head.place(version, "version-file", file.path),
         "size": file.blob.size,

@@ -20,7 +20,6 @@ from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.collections import selectors as collections
 from registry.core.permissions import can, require_admin, role_in
-from registry.mirrors import selectors as mirrors
 from registry.people import selectors
 from registry.people.services import namespaces, users
 from registry.storage.services import quotas
@@ -185,7 +184,6 @@ def _namespace(
         "room": quotas.of_namespace(space),
         "may_edit": can(request.user, "member.edit", space),
         "is_admin": request.user.is_authenticated and request.user.is_admin,
-        "mirrors": mirrors.of_namespace(request.user, space),
         "collections": collections.collections(request.user, namespace=space.slug)[:COLLECTIONS],
         "form": form,
         "quota_form": quota_form,

@@ -54,19 +54,19 @@ def workers(request: HttpRequest) -> HttpResponse:
 
 def row_of(worker: Worker, *, sees_names: bool) -> Row:
     """A worker for somebody who may see the names and paths of machines, or may not."""
-    capabilities = worker.typed_capabilities
-    reasons = capabilities.failed if sees_names else {}
+    features = worker.typed_features
+    reasons = features.failed if sees_names else {}
     return Row(
         name=worker.name if sees_names else aliases.worker(worker.name),
         host=worker.host if sees_names else aliases.host(worker.host),
         queues=tuple(worker.queues),
         runtimes=tuple(
-            f"{labels.runtime(name)} {version}" for name, version in capabilities.runtimes.items()
+            f"{labels.runtime(name)} {version}" for name, version in features.runtimes.items()
         ),
-        providers=tuple(capabilities.providers),
+        providers=tuple(features.providers),
         missing=tuple(
             Missing(name, cause.code, cause.cure, reasons.get(name, ""))
-            for name, cause in registration.unavailable(capabilities).items()
+            for name, cause in registration.unavailable(features).items()
         ),
         seen_at=worker.seen_at,
     )

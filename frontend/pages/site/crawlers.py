@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from hub.protocol import problems
 from registry.catalogue import public_models
+from registry.core.routes import routes
 from registry.models import Collection
 
 if TYPE_CHECKING:
@@ -28,14 +29,15 @@ _SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _CLOSED = (
     "/account", "/administration", "/api/", "/collections?", "/collections/new",
     "/collections/*/edit", "/compare", "/jobs", "/login", "/models?", "/query",
-    "/runtime/", "/sparql", "/upload", "/workers", "/models/*/v/*/files/", "/models/*/v/*/graph/",
-    "/models/*/v/*/try", "/models/*?",
+    "/sparql", "/upload", "/workers", "/models/*/v/*/files/", "/models/*/v/*/graph/",
+    "/models/*?",
 )  # fmt: skip
 
 
 @require_safe
 def robots(_request: HttpRequest) -> HttpResponse:
-    lines = ["User-agent: *", *(f"Disallow: {path}" for path in _CLOSED)]
+    closed = [*_CLOSED, *(path for route in routes for path in route.closed)]
+    lines = ["User-agent: *", *(f"Disallow: {path}" for path in closed)]
     sitemap = f"Sitemap: {settings.HUB_PUBLIC_URL}{reverse('sitemap')}"
     return HttpResponse("\n".join([*lines, "", sitemap, ""]), content_type="text/plain")
 

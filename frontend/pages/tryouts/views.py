@@ -13,10 +13,17 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from frontend.pages.tryouts import input_form, javascript, page, snippets
+from frontend.pages.tryouts import (
+    browser_runtime,
+    browser_support,
+    input_form,
+    javascript,
+    page,
+    snippets,
+)
 from frontend.parts.addresses import whole
 from frontend.parts.caching import conditional
-from frontend.presenters import browser_runtime, browser_support, multipart, variants, version_head
+from frontend.presenters import multipart, variants, version_head
 from frontend.presenters.version_page import context, of_version, of_whole_version
 from hub.protocol import problems, stored
 from registry.storage.files import store
@@ -66,7 +73,7 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
     here = released and not obstacles
     response = render(
         request,
-        "models/try.html",
+        "tryouts/try.html",
         {
             **shown,
             "released": released,

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hub.client import archives, catalogue, local_files
 from hub.client import push as pushing
 from hub.client.imports import zoo_cards, zoo_source
-from hub.client.imports.zoo_source import Piece
-from hub.client.onnx_hub import hub_name
+from hub.client.imports.zoo_source import Piece, hub_name
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
 from hub.counting import size

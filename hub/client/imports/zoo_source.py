@@ -6,6 +6,7 @@ What is fetched goes to a scratch folder; what lies in a folder is read where it
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,12 @@ LARGEST_MANIFEST_BYTES = 64 << 20
 _POINTER = b"version https://git-lfs.github.com/spec/"
 _POINTER_BYTES = 1024
 _RAW, _MEDIA = "https://raw.githubusercontent.com/", "https://media.githubusercontent.com/media/"
+
+
+def hub_name(text: str) -> str:
+    """Return the name that a model of the Model Zoo has on a hub: `VGG 16-bn` is `vgg-16-bn`."""
+    word = re.sub(r"[^a-z0-9._]+", "-", text.lower())
+    return re.sub(r"\.{2,}", ".", word).strip("-._")[:96].strip("-._").removesuffix(".git")
 
 
 class Missing(problems.HubError):

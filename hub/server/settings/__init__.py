@@ -16,7 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from hub.protocol.version import __version__
 from hub.server.settings.celery import *  # noqa: F403
 from hub.server.settings.environment import *  # noqa: F403
-from hub.server.settings.environment import HUB_HOME, HUB_PUBLIC_URL, env
+from hub.server.settings.environment import CAPABILITY_APPS, HUB_HOME, HUB_PUBLIC_URL, env
 from hub.server.settings.limits import *  # noqa: F403
 from hub.server.settings.limits import HUB_LIMITS_ANON_RATE, HUB_LIMITS_USER_RATE
 from hub.server.settings.logging import *  # noqa: F403
@@ -98,7 +98,9 @@ INSTALLED_APPS = [
     "runners",
     "metadata",
     "frontend",
+    "frontend.pages.mirrors",
     "hub.server",
+    *CAPABILITY_APPS,
 ]
 MIDDLEWARE = [
     "hub.server.middleware.RequestIdMiddleware",

@@ -11,7 +11,7 @@ from hub.counting import Counter, plural, size
 from hub.protocol import problems
 from registry.models import Blob
 from registry.storage import transfer
-from registry.storage.files import store_at
+from registry.storage.files import forms, store_at
 
 if TYPE_CHECKING:
     from registry.storage.interface import BlobStore
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("url", help="file:///folder or s3://bucket/prefix")
+        parser.add_argument("url", help=forms())
 
     def handle(self, *_args: Any, url: str, **_options: Any) -> None:
         target = self._open(url)

@@ -176,7 +176,7 @@ def _expect_short(line: bytearray) -> None:
     if len(line) > LONGEST_LINE_BYTES:
         raise problems.TooLarge(
             f"A file inside a commit may have at most {git_names.LFS_BYTES} bytes. Upload larger "
-            "files first (Git LFS or Xet), as the response to preupload states."
+            "files first, as the response to preupload states."
         )
 
 

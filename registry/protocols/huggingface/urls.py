@@ -19,14 +19,12 @@ from registry.protocols.huggingface import (
     resolve,
     trees,
     views,
-    xet,
 )
 
 REPO = "<part:namespace>/<part:name>"
 MODEL = f"api/models/{REPO}"
 BARE = "api/models/<part:name>"
 DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
-STORE = "api/xet/<str:place>"
 
 NO_SQUASHING = (
     "Commits of this hub are permanent, so history cannot be squashed. Commits before a "
@@ -79,16 +77,11 @@ urlpatterns = [
     path(f"{REPO}/commit/<str:commit_id>", commit.CommitPage.as_view()),
     path(f"{MODEL}/branch/<path:rest>", branches.BranchDetail.as_view()),
     path(f"{MODEL}/tag/<path:rest>", branches.TagDetail.as_view()),
-    path(f"{MODEL}/xet-write-token/<path:rest>", xet.WriteToken.as_view()),
     path(f"{REPO}.git/info/lfs/objects/batch", lfs.Batch.as_view()),
     path("api/lfs/objects/<str:token>", lfs.ObjectUpload.as_view()),
     path("api/lfs/complete/<str:token>", lfs.Complete.as_view()),
     path("api/lfs/verify/<str:token>", lfs.Verify.as_view()),
     path("api/lfs/fetch/<str:token>", lfs.Fetch.as_view()),
-    path(f"{STORE}/v1/xorbs/<str:prefix>/<str:name>", xet.Xorbs.as_view()),
-    path(f"{STORE}/v1/shards", xet.Shards.as_view()),
-    path(STORE, xet.Nothing.as_view()),
-    path(f"{STORE}/<path:rest>", xet.Nothing.as_view()),
     path("api/whoami-v2", account.Whoami.as_view()),
     path("api/validate-yaml", preupload.ValidateYaml.as_view()),
     path("api/models", repos.ModelList.as_view()),

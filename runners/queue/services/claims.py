@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from runners.capabilities import Capabilities
+    from runners.worker_features import WorkerFeatures
 
 # How long a host is kept free for a job that wants it alone; renewed by each look at that job.
 RESERVED = timedelta(seconds=60)
@@ -35,11 +35,11 @@ def claim(
     *,
     uuid: UUID | str | None = None,
     host: str = "",
-    capabilities: Capabilities | None = None,
+    features: WorkerFeatures | None = None,
 ) -> Job | None:
     """Take the next job of these queues, or the one named; None where there is none to take.
 
-    What the worker's capabilities (those it registered, unless given) or the state of its host do
+    What the worker's features (those it registered, unless given) or the state of its host do
     not allow is left in the queue, and costs no attempt. ``urgent`` takes nothing but the work that
     somebody is waiting for. Work of which a result may be shared ends with it; while the same work
     runs, it waits for that.
@@ -52,10 +52,10 @@ def claim(
         rows = rows.filter(pk=uuid)
     if not rows.exists():  # asked often, and mostly in vain: no lock for that
         return None
-    if capabilities is None:
-        _, capabilities = offered_by(worker)
+    if features is None:
+        _, features = offered_by(worker)
     try:
-        return _claim(worker, rows, host or worker, capabilities, now)
+        return _claim(worker, rows, host or worker, features, now)
     except IntegrityError:  # another worker took the same host or GPU in this moment
         return None
 
@@ -84,11 +84,11 @@ def hand_on(ended: Job) -> None:
 
 @transaction.atomic
 def _claim(
-    worker: str, rows: Any, host: str, capabilities: Capabilities, now: datetime
+    worker: str, rows: Any, host: str, features: WorkerFeatures, now: datetime
 ) -> Job | None:
     place = _lock(host)
-    gpu = capabilities.gpu
-    bench = Bench(capabilities.versions, host)
+    gpu = features.gpu
+    bench = Bench(features.versions, host)
     rows = sharing.claimable(_allowed_on(place, rows, now))
     if gpu and Job.objects.filter(state=Job.State.RUNNING, gpu=gpu).exists():
         rows = rows.exclude(Q(exclusive=Job.Exclusive.GPU) | Q(pool__startswith="gpu-"))
@@ -96,7 +96,7 @@ def _claim(
         job = _next(rows, now)
         if job is None:
             return None
-        if pools.unmet(job.requires, capabilities):
+        if pools.unmet(job.requires, features):
             rows = rows.exclude(requires=job.requires)
         elif job.exclusive == Job.Exclusive.GPU and not gpu:
             rows = rows.exclude(exclusive=Job.Exclusive.GPU)

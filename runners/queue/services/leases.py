@@ -95,7 +95,7 @@ def give_back(job: Job, *, reason: Reason, detail: str = "") -> bool:
             phase="waiting for another attempt",
         )
         return True
-    if reason == "crash" and job.kind != Job.TRYOUT:
+    if reason == "crash" and job.kind not in Job.PERSONAL:
         _bar(job, detail)
     _fail(job, "poison" if reason == "crash" else reason, detail)
     return True

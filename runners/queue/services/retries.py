@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Failures that say nothing of the file; `deterministic` does, and `poison` quarantines it.
 OWN_FAULTS = ("errored", "lost", "timeout")
 # Before publishing, the draft is submitted again; the others belong to one request of one person.
-_NOT_AGAIN = frozenset({"describe", "check", Job.TRYOUT}) | Job.PRIVATE
+_NOT_AGAIN = frozenset({"describe", "check"}) | Job.PERSONAL | Job.PRIVATE
 
 
 def failed(since: datetime, kinds: Collection[str] = ()) -> QuerySet[Job]:

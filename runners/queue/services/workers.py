@@ -8,12 +8,11 @@ from typing import Any
 from django.utils import timezone
 
 from registry.core import periodic
-from registry.federated.services import retention
 from registry.storage import collector
 from registry.storage.services import uploads
 from registry.versions.services import versions
-from runners.capabilities import Capabilities
 from runners.models import Challenge, Host, Job, Worker
+from runners.worker_features import WorkerFeatures
 
 RUNS_KEPT = timedelta(hours=1)
 
@@ -23,7 +22,7 @@ def see(
     *,
     host: str,
     pool: str,
-    capabilities: dict[str, Any],
+    features: dict[str, Any],
     slots: int = 1,
 ) -> None:
     """Note a worker's sign of life, and what it offers."""
@@ -33,16 +32,16 @@ def see(
             "host": host,
             "pool": pool,
             "slots": slots,
-            "capabilities": capabilities,
+            "capabilities": features,
             "seen_at": timezone.now(),
         },
     )
 
 
-def offered_by(worker: str) -> tuple[list[str], Capabilities]:
-    """The queues and capabilities of a registered worker; none where it has not told any."""
+def offered_by(worker: str) -> tuple[list[str], WorkerFeatures]:
+    """The queues and features of a registered worker; none where it has not told any."""
     row = Worker.objects.filter(name=worker).first()
-    return (row.queues, row.typed_capabilities) if row else ([], Capabilities())
+    return (row.queues, row.typed_features) if row else ([], WorkerFeatures())
 
 
 def leave(worker: str) -> None:
@@ -52,7 +51,7 @@ def leave(worker: str) -> None:
 
 def forget_runs() -> int:
     """Drop the runs on inputs of somebody's own that ended an hour ago; returns how many."""
-    over = Job.objects.filter(kind=Job.TRYOUT, finished_at__lt=timezone.now() - RUNS_KEPT)
+    over = Job.objects.filter(kind__in=Job.PERSONAL, finished_at__lt=timezone.now() - RUNS_KEPT)
     return int(over.delete()[1].get("runners.Job", 0))
 
 
@@ -62,9 +61,7 @@ def tidy() -> None:
     with periodic.run("expired-uploads") as run:
         run.done = uploads.expire()
     versions.forget_keys()
-    retention.forget()
-    with periodic.run("unused-chunks") as run:
-        run.done = collector.collect_chunks()
+    periodic.run_hourly()
     with periodic.run("unused-files") as run:
         collector.collect(freed=run.add)
     with periodic.run("orphaned-files") as run:

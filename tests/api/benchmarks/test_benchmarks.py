@@ -201,7 +201,7 @@ def test_a_runtime_is_of_a_release_that_is_known(api, version, place, bob, told)
     answer = api(bob).post(f"{place}/benchmarks", record)
     assert (answer.status_code, answer.json()["rule"]) == (422, "runtime-version")
     offered = {"versions": {"onnxruntime": told}}
-    services.see("w1", host="h1", pool="bench-cpu", capabilities=OFFERED | offered)
+    services.see("w1", host="h1", pool="bench-cpu", features=OFFERED | offered)
     assert api(bob).post(f"{place}/benchmarks", record).status_code == 201
 
 
@@ -409,7 +409,7 @@ def test_rankings_are_narrowed_by_size_task_and_device(api, version, ada):
 
 def test_a_maintainer_has_benchmarks_run(api, place, ada, bob):
     assert api(ada).post(f"{place}/benchmarks/runs", {}).status_code == 400  # no worker offers it
-    services.see("w1", host="h1", pool="bench-cpu", capabilities=OFFERED)
+    services.see("w1", host="h1", pool="bench-cpu", features=OFFERED)
     answer = api(ada).post(f"{place}/benchmarks/runs", {"batch": 4, "sweep_threads": [1, 2]})
     assert answer.status_code == 202, answer.content
     [job] = answer.json()["items"]
@@ -426,7 +426,7 @@ def test_a_run_has_a_load_and_sizes_that_fit_the_model(api, ada):
         "inputs": [port]
     })  # fmt: skip
     place = f"models/{version.model.ref}/versions/{version.number}"
-    services.see("w1", host="h1", pool="bench-cpu", capabilities=OFFERED)
+    services.see("w1", host="h1", pool="bench-cpu", features=OFFERED)
     load = {
         "scenario": "server",
         "concurrency": 4,

@@ -16,7 +16,7 @@ from registry.versions.services import derivatives, refs, registered_models, ver
 from tests import factories, samples, shared
 from tests.proven import PROOF
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("oci"), pytest.mark.django_db]
 CONTENTS = {
     "model.onnx": samples.mlp(),
     "deep/notes.txt": b"deep\n",

@@ -22,7 +22,7 @@ from registry.versions.services import derivatives, refs, registered_models, ver
 from tests import factories, samples
 from tests.proven import PROOF
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("onnx_hub"), pytest.mark.django_db]
 HEAD = "/onnx-hub"
 ALL = f"{HEAD}/onnx/models/main/ONNX_HUB_MANIFEST.json"
 PORTS = {

@@ -8,15 +8,15 @@ import pytest
 from django.utils import timezone
 
 from registry.core import outbox
-from runners.capabilities import Capabilities
 from runners.engine.benchmark import causes
 from runners.models import Bar, Job
 from runners.queue import aliases, services
+from runners.worker_features import WorkerFeatures
 from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-CAPABILITIES = {
+FEATURES = {
     "isolation": {"name": "full"},
     "runtimes": {"onnxruntime": "1.31.1"},
     "providers": ["CPUExecutionProvider"],
@@ -104,8 +104,8 @@ def test_the_page_shows_attempts_and_lifts_the_bar(client, ada, admin, version):
 def test_workers_tell_what_they_offer_and_administrators_where(api, ada, admin):
     assert api().get("workers").json()["items"] == []
     failed = {"CUDAExecutionProvider": "libcublasLt.so.13: cannot open shared object file"}
-    offered = CAPABILITIES | {"failed": failed}
-    services.see("rack7-17", host="rack7", pool="cpu,light", capabilities=offered, slots=2)
+    offered = FEATURES | {"failed": failed}
+    services.see("rack7-17", host="rack7", pool="cpu,light", features=offered, slots=2)
     offers = {
         "queues": ["cpu.urgent", "cpu", "light"],
         "slots": 2,
@@ -133,8 +133,8 @@ def test_workers_tell_what_they_offer_and_administrators_where(api, ada, admin):
 def test_the_page_of_workers_tells_causes_to_all_and_reasons_to_administrators(client, ada, admin):
     assert "No worker running" in client.get("/workers").content.decode()
     failed = {"CUDAExecutionProvider": "libcublasLt.so.12: cannot open shared object file"}
-    offered = CAPABILITIES | {"failed": failed}
-    services.see("rack7-17", host="rack7", pool="gpu-a100", capabilities=offered)
+    offered = FEATURES | {"failed": failed}
+    services.see("rack7-17", host="rack7", pool="gpu-a100", features=offered)
     for user, sees in ((None, False), (ada, False), (admin, True)):
         if user:
             client.force_login(user)
@@ -145,13 +145,13 @@ def test_the_page_of_workers_tells_causes_to_all_and_reasons_to_administrators(c
 
 
 def test_jobs_name_machines_to_administrators_alone(client, api, ada, admin, version):
-    services.see("rack7-17", host="rack7", pool="cpu", capabilities=CAPABILITIES)
+    services.see("rack7-17", host="rack7", pool="cpu", features=FEATURES)
     Job.objects.all().delete()
     job = services.enqueue(
         kind="suite", version=version, requires={"host": "rack7"}, max_attempts=1
     )
-    here = Capabilities(host="rack7")
-    assert services.claim("rack7-17", ["cpu"], host="rack7", capabilities=here) == job
+    here = WorkerFeatures(host="rack7")
+    assert services.claim("rack7-17", ["cpu"], host="rack7", features=here) == job
     Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     services.recover()
     paths = [f"/api/v1/jobs/{job.pk}", "/api/v1/jobs", f"/jobs/{job.pk}", "/jobs", "/health"]

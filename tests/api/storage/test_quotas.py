@@ -285,6 +285,7 @@ def test_a_commit_that_names_what_is_there_counts(ada, net, space):
     assert (room(space), File.objects.count()) == ((QUOTA, 0), 1)
 
 
+@pytest.mark.capability("xet")
 def test_xorbs_count_before_any_file_holds_them(api, ada, net, space):
     xet = Xet(api(ada), api)
     name, content = xet_samples.xorb(content_of(4_000))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from frontend.presenters import browser_runtime
+from frontend.pages.tryouts import browser_runtime
 from tests.shared import no_graphs
 
 __all__ = ["no_graphs"]

@@ -23,6 +23,7 @@ def test_a_failure_ends_with_1(capsys, monkeypatch):
     assert "1 blob is missing or damaged" in capsys.readouterr().err
 
 
+@pytest.mark.capability("tryouts")
 def test_alone_it_lists_the_commands(capsys):
     assert manage.main([]) == 0
     assert "fetch_browser_runtime" in capsys.readouterr().out

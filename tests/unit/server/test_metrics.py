@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -86,7 +87,8 @@ def test_a_part_that_cannot_be_read_is_named_and_the_others_are_there(read, monk
         raise DatabaseError("no such table")
         yield
 
-    monkeypatch.setitem(gauges.PARTS, "work", broken)
+    parts = [replace(part, read=broken) if part.name == "work" else part for part in gauges.gauges]
+    monkeypatch.setattr(gauges, "gauges", parts)
     values = read()
     assert values["hub_metrics_unreadable", "work"] == 1
     assert values["hub_metrics_unreadable", "queue"] == 0

@@ -111,7 +111,7 @@ def test_health(client):
 
 
 def test_health_in_detail_is_for_administrators(client, api, ada, admin):
-    services.see("box-17", host="box", pool="cpu", capabilities={})
+    services.see("box-17", host="box", pool="cpu", features={})
     secret = {"headers": {"Authorization": "Bearer hf_wrong"}}
     client.force_login(ada)
     for answer in (client.get("/readyz"), client.get("/readyz", **secret), api(ada).get("/readyz")):

@@ -23,8 +23,10 @@ from registry.models import (
     Xorb,
     XorbPart,
 )
-from registry.storage import chunks, collector
+from registry.storage import collector
 from registry.storage.files import store
+from registry.storage.xet import chunks
+from registry.storage.xet import collector as xet_collector
 from registry.versions import history
 from registry.versions.services import files as file_services
 from registry.versions.services import versions
@@ -578,6 +580,7 @@ def xet(writer, api, net):
 ONE, TWO, THREE = b"a" * 70_000, b"b" * 50_001, b"c" * 9
 
 
+@pytest.mark.capability("xet")
 def test_a_file_comes_in_chunks_and_a_later_one_names_the_same(writer, xet, net, events_delivered):
     name, answer = xet.xorb(ONE, TWO, THREE, scheme=2)
     assert (answer.status_code, answer.json()) == (200, {"was_inserted": True})
@@ -603,6 +606,7 @@ def test_a_file_comes_in_chunks_and_a_later_one_names_the_same(writer, xet, net,
     assert b"".join(fetched.streaming_content) == again
 
 
+@pytest.mark.capability("xet")
 @pytest.mark.parametrize(
     "path",
     [
@@ -619,6 +623,7 @@ def test_what_is_not_there_is_404_for_everybody(xet, api, path):
     assert api().get(f"{xet.cas}/v1/shards", **xet.headers).status_code == 404
 
 
+@pytest.mark.capability("xet")
 def test_hostile_xorbs_and_shards_leave_nothing(xet):
     name, body = xet_samples.xorb(ONE)
     other, _ = xet_samples.xorb(TWO)
@@ -643,6 +648,7 @@ def test_hostile_xorbs_and_shards_leave_nothing(xet):
     assert xet.shard(good).status_code == 200
 
 
+@pytest.mark.capability("xet")
 def test_a_small_shard_cannot_fill_the_hub(xet, settings):
     name, _ = xet.xorb(ONE)
     settings.HUB_LIMITS_NAMESPACE_BYTES = 10 * len(ONE)
@@ -651,6 +657,7 @@ def test_a_small_shard_cannot_fill_the_hub(xet, settings):
     assert not Upload.objects.exists()
 
 
+@pytest.mark.capability("xet")
 def test_a_store_is_of_one_model_and_its_token_too(xet, writer, api, bob, ada, net):
     name, _ = xet.xorb(ONE)
     theirs = factories.model(bob, "theirs")
@@ -667,6 +674,7 @@ def test_a_store_is_of_one_model_and_its_token_too(xet, writer, api, bob, ada, n
     assert xet.xorb(TWO)[1].status_code == 401
 
 
+@pytest.mark.capability("xet")
 def test_what_a_session_may_write_ends_with_the_password(client, api, ada, net):
     client.force_login(ada)
     xet = Xet(client, api)
@@ -676,6 +684,7 @@ def test_what_a_session_may_write_ends_with_the_password(client, api, ada, net):
     assert xet.xorb(TWO)[1].status_code == 401
 
 
+@pytest.mark.capability("xet")
 def test_what_is_collected_ends_the_epoch_and_nothing_of_a_living_one_is_lost(writer, xet, net):
     name, _ = xet.xorb(ONE)
     xet.shard((sha256(ONE), [(name, 0, 1, len(ONE))]))
@@ -694,6 +703,7 @@ def test_what_is_collected_ends_the_epoch_and_nothing_of_a_living_one_is_lost(wr
     assert here(after) != xet.cas
 
 
+@pytest.mark.capability("xet")
 def test_lost_bytes_end_the_epoch_so_that_they_are_sent_again(xet, writer, api, net):
     name, _ = xet.xorb(ONE)
     kept = Xorb.objects.get()
@@ -705,11 +715,12 @@ def test_lost_bytes_end_the_epoch_so_that_they_are_sent_again(xet, writer, api, 
     assert fresh.shard((sha256(ONE), [(name, 0, 1, len(ONE))])).status_code == 200
 
 
+@pytest.mark.capability("xet")
 def test_idle_stores_with_chunks_that_no_file_holds_are_emptied(xet, net):
     xet.xorb(ONE)
-    assert collector.collect_chunks() == 0
+    assert xet_collector.collect() == 0
     XetStore.objects.update(used_at=timezone.now() - timedelta(days=8))
-    assert collector.collect_chunks() == 1
+    assert xet_collector.collect() == 1
     assert not Xorb.objects.exists()
 
 

@@ -13,7 +13,7 @@ from hub.client.hub import Hub
 from hub.client.imports import zoo as zoo_import
 from hub.client.imports import zoo_cards, zoo_source
 from hub.client.imports.zoo import Options, import_zoo
-from hub.client.onnx_hub import hub_name
+from hub.client.imports.zoo_source import hub_name
 from hub.protocol import problems
 from tests.unit.client.imports.test_untar import pack, special
 

@@ -282,7 +282,7 @@ def test_a_run_is_asked_for_with_a_load_and_sizes(reader, version):
     page = reader.page(TAB)
     assert "Run with options" in page
     assert 'name="size:N"' in page
-    services.see("w1", host="h1", pool="bench-cpu", capabilities=OFFERED)
+    services.see("w1", host="h1", pool="bench-cpu", features=OFFERED)
     sent = {
         "variant": "default", "scenario": "server", "concurrency": "3", "latency_bound_ms": "12.5",
         "bound_percentile": "p90", "size:N": "4", "batch": "", "threads": "",
@@ -308,7 +308,7 @@ def test_a_run_is_asked_for_with_whole_shapes_and_provider_options(reader, versi
     variant.facts |= {"inputs": ports}
     variant.save(update_fields=["facts"])
     assert 'name="provider_options"' not in reader.page(TAB)  # no worker offers any
-    services.see("w1", host="h1", pool="bench-cpu", capabilities=OFFERED)
+    services.see("w1", host="h1", pool="bench-cpu", features=OFFERED)
     page = reader.page(TAB)
     assert re.search(r'name="shape:x"[^>]*placeholder="Nx3x\?"', page)
     assert 'name="shape:fixed"' not in page

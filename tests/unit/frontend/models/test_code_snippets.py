@@ -55,13 +55,17 @@ def test_every_language_names_the_inputs_with_their_types():
     assert "// float32[batch, 1, 8, 8]" in found["java"]
     assert found["curl"] == "curl -fLO https://hub.example/models/zoo/net/v/3/files/model.onnx"
     assert "hf_hub_download('zoo/net', 'model.onnx', revision=\"v3\")" in found["huggingface"]
-    assert found["git"] == "git clone --branch v3 https://hub.example/zoo/net"
     assert found["cli"] == "export HUB_URL=https://hub.example\nhub get zoo/net@3"
+
+
+@pytest.mark.capability("git")
+def test_a_version_is_cloned_by_its_tag():
+    assert texts(target(IMAGE))["git"] == "git clone --branch v3 https://hub.example/zoo/net"
+    assert "git" not in texts(target(IMAGE, is_derived=True))
 
 
 def test_weights_apart_tokens_and_derived_variants():
     found = texts(target(IMAGE, paths=("m/model.onnx", "m/w.data"), is_open=False, is_derived=True))
-    assert "git" not in found
     first, second = found["curl"].splitlines()
     assert first.startswith('curl -fLO -H "Authorization: Bearer $HUB_TOKEN" https://')
     assert second.endswith("/m/w.data")

@@ -47,6 +47,12 @@ def test_carbon_leads_to_its_stored_run(guest, version):
         assert f'href="/models/ada/net/v/1/benchmarks/{row.pk}"' in carbon
 
 
+@pytest.mark.parametrize("tab", ["versions", "discussions"])
+def test_another_version_chosen_on_a_page_of_the_model_has_its_overview(guest, version, tab):
+    answer = guest.get(f"/models/ada/net?v=1&tab={tab}")
+    assert (answer.status_code, answer["Location"]) == (302, "/models/ada/net/v/1")
+
+
 PAGES = {
     "Overview": ("",),
     "Try it": ("/try",),
@@ -63,6 +69,7 @@ def tabs(html):
     return re.findall(r'<a href="([^"]*)"( aria-current="true")?>([^<]*?)\s*<', strip)
 
 
+@pytest.mark.capability("tryouts")
 def test_every_page_stands_under_one_tab(guest, version):
     for tab, addresses in PAGES.items():
         for address in addresses:

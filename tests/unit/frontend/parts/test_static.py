@@ -14,7 +14,7 @@ import frontend
 
 ROOT = Path(frontend.__file__).parent
 STATIC = ROOT / "static" / "frontend"
-TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+TEMPLATES = sorted(ROOT.rglob("templates/**/*.html"))
 SHEETS = sorted(STATIC.glob("*.css"))
 
 

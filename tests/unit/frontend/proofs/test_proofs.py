@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("graphs")]
 PAGE = "/models/ada/net/v/1"
 MATRIX = f"{PAGE}/conformance"
 VARIANTS = f"{PAGE}/variants"
-CAPABILITIES = {"versions": proven.VERSIONS, "runtimes": {"onnxruntime": {}, "onnx-reference": {}}}
+FEATURES = {"versions": proven.VERSIONS, "runtimes": {"onnxruntime": {}, "onnx-reference": {}}}
 
 
 @shared.rows
@@ -41,7 +41,7 @@ def version(start, db):
 @pytest.fixture
 def offered():
     """A worker that brings two runtimes."""
-    services.see("w1", host="h", pool="cpu", capabilities=CAPABILITIES)
+    services.see("w1", host="h", pool="cpu", features=FEATURES)
     verification.register()
 
 

@@ -102,10 +102,11 @@ def test_every_kind_leads_to_what_it_made(guest, ada):
     assert 'for <a href="/models/ada/net/v/2/benchmarks">' in page
 
 
+@pytest.mark.capability("tryouts")
 def test_a_run_leads_to_its_outputs(reader, ada):
     version = factories.version(ada)
     job = Job(
-        kind=Job.TRYOUT, version=version, state="succeeded", input={"variant": "default"}, entry="x"
+        kind="run", version=version, state="succeeded", input={"variant": "default"}, entry="x"
     )
     (made,) = job_outcomes.of(job)
     assert made.url == f"/models/ada/net/v/1/try?variant=default&run={job.uuid}#server"

@@ -19,7 +19,7 @@ from runners.models import Job
 from tests import factories, proven
 from tests.unit.frontend.conftest import Reader
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("tryouts"), pytest.mark.django_db]
 TRY = "/models/ada/wines/v/1/try"
 ROWS = {"name": "x", "type": "tensor", "dtype": "float32", "shape": ["N", 3]}
 SCORES = {"name": "y", "type": "tensor", "dtype": "float32", "shape": ["N", 2]}

@@ -18,21 +18,20 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from PIL import Image
 
-from frontend.pages.tryouts import image_sources, snippets
+from frontend.pages.tryouts import browser_runtime, browser_support, image_sources, snippets
 from frontend.pages.tryouts import page as tryout_page
-from frontend.presenters import browser_runtime, browser_support
 from hub.protocol import inputs
 from hub.protocol.facts import Facts, read_ports
 from registry.models import Variant
 from registry.versions import selectors
-from runners.capabilities import Capabilities
 from runners.engine.runs import pictures
 from runners.models import Bar, Job, Measurement
 from runners.queue import services
+from runners.worker_features import WorkerFeatures
 from tests import factories, samples, shared
 from tests.unit.frontend.conftest import Reader
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("tryouts"), pytest.mark.django_db]
 TRY = "/models/ada/net/v/1/try"
 PICTURE = {"name": "image", "type": "tensor", "dtype": "float32", "shape": ["N", 3, 64, 48]}
 SCORES = {"name": "scores", "type": "tensor", "dtype": "float32", "shape": ["N", 3]}
@@ -165,7 +164,7 @@ def test_what_somebody_gave_never_bars_a_file(signed, version):
     job = Job.objects.get(pk=asked(signed("bob"), **{"json-0": "[1]"})[1]["run"])
     claimed = services.claim(
         "w", ["cpu.urgent"], uuid=str(job.pk), host="h",
-        capabilities=Capabilities(runtimes={"onnxruntime": ""}),
+        features=WorkerFeatures(runtimes={"onnxruntime": ""}),
     )  # fmt: skip
     services.give_back(claimed, reason="crash", detail="died")
     job.refresh_from_db()

@@ -29,6 +29,7 @@ def waiting(version):
     return set(rows.values_list("consumer", flat=True))
 
 
+@pytest.mark.capability("onnx_hub")
 def test_what_concerns_released_versions_begins_with_their_publication(ada):
     version = factories.draft(ada)
     versions.submit(ada, version=version, publish=False)
@@ -41,6 +42,7 @@ def test_what_concerns_released_versions_begins_with_their_publication(ada):
     assert waiting(version) == ABOUT_RELEASED | {"metadata.heirs", "metadata.collected"}
 
 
+@pytest.mark.capability("onnx_hub")
 def test_who_waits_for_a_release_is_told_of_it():
     told = set(outbox.consumers_of("version.published", released=True))
     assert outbox._released == ABOUT_RELEASED

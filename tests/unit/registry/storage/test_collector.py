@@ -54,6 +54,7 @@ def test_what_nobody_needs_has_a_day_of_grace(
     assert store().path(sha256).exists() == Blob.objects.exists() == (not freed)
 
 
+@pytest.mark.capability("backups")
 def test_nothing_is_freed_while_a_backup_runs(ada, django_capture_on_commit_callbacks):
     factories.blob(ada, b"never used")
     age()
@@ -64,6 +65,7 @@ def test_nothing_is_freed_while_a_backup_runs(ada, django_capture_on_commit_call
     assert collect(django_capture_on_commit_callbacks) == 1
 
 
+@pytest.mark.capability("backups")
 def test_a_backup_that_was_killed_holds_for_six_hours(ada, django_capture_on_commit_callbacks):
     factories.blob(ada, b"never used")
     age()

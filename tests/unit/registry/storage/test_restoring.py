@@ -8,7 +8,8 @@ import pytest
 
 from registry.models import Backup, Upload, XetStore
 from registry.storage.backups import hold, restoring
-from registry.storage.services import uploads, xet
+from registry.storage.services import uploads
+from registry.storage.xet import services as xet
 from tests import factories
 
 pytestmark = pytest.mark.django_db

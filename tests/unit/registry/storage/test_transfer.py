@@ -81,6 +81,7 @@ def test_damaged_and_missing_blobs_are_reported_and_the_rest_is_copied(copy, tar
     assert Blob.objects.count() == 3
 
 
+@pytest.mark.capability("s3")
 def test_an_unknown_kind_of_storage():
     with pytest.raises(CommandError, match="use file:///folder or s3://bucket/prefix"):
         call_command("copy_storage", "gs://bucket")

@@ -29,12 +29,12 @@ from runners.benchmarks import (
     timelines,
     timing_jobs,
 )
-from runners.capabilities import Capabilities
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import summary
 from runners.models import Comparison, Environment, Host, Job, Measurement, Worker
 from runners.proofs import verification
 from runners.queue import order, services
+from runners.worker_features import WorkerFeatures
 from tests import factories, proven, shared, timed
 from tests import samples as models
 
@@ -373,7 +373,7 @@ def test_lists_take_as_many_questions_for_many_as_for_few(
 
 @pytest.fixture
 def bench(db):
-    services.see("w1", host="h1", pool="bench-cpu", capabilities=OFFERED)
+    services.see("w1", host="h1", pool="bench-cpu", features=OFFERED)
 
 
 def queued(kind="benchmark"):
@@ -401,9 +401,9 @@ def test_nothing_is_queued_where_nobody_would_do_it_or_it_is_off(version, bench,
 
 def test_gpus_and_other_builds_are_timed_where_workers_offer_them(version, bench):
     cuda = OFFERED | {"providers": ["CPUExecutionProvider", "CUDAExecutionProvider"]}
-    services.see("w2", host="h2", pool="gpu-h200", capabilities=cuda)
+    services.see("w2", host="h2", pool="gpu-h200", features=cuda)
     vino = {"versions": {"openvino": "2026.4.1"}, "runtimes": {"openvino": "2026.4.1"}}
-    services.see("w3", host="h3", pool="bench-cpu.openvino", capabilities=vino)
+    services.see("w3", host="h3", pool="bench-cpu.openvino", features=vino)
     scheduling.owe(version)
     found = {(job.queue, job.exclusive, job.requires.get("provider")) for job in queued()}
     assert found == {
@@ -418,7 +418,7 @@ def test_what_a_run_is_told_holds_the_host_and_the_operator(version, bench, sett
     limits = {"limits": {"foreign_cpu": 0.05}, "calibrated_at": "2026-11-20T10:00:00Z"}
     Host.objects.create(name="h1", calibration=limits, calibrated_at=timezone.now())
     scheduling.owe(version)
-    job = services.claim("w1", ["bench-cpu"], host="h1", capabilities=Capabilities.read(OFFERED))
+    job = services.claim("w1", ["bench-cpu"], host="h1", features=WorkerFeatures.read(OFFERED))
     told = timing_jobs.options_at(job)
     assert told["gate"] == limits
     assert (told["watts_per_core"], told["grid_region"]) == (7.5, "FRA")
@@ -452,7 +452,7 @@ def test_a_host_is_calibrated_once_it_has_settled(bench):
     [job] = queued("calibrate")
     assert (job.requires["host"], job.exclusive) == ("h1", "host")
     offered = OFFERED | {"host": "h1"}
-    taken = services.claim("w1", ["bench-cpu"], host="h1", capabilities=Capabilities.read(offered))
+    taken = services.claim("w1", ["bench-cpu"], host="h1", features=WorkerFeatures.read(offered))
     facts = {"limits": {"foreign_cpu": 0.02}, "is_quiet": True}
     services.finish(taken, factories.report("calibrate", facts=facts))
     outbox.deliver()
@@ -466,7 +466,7 @@ def test_benchmarks_that_wait_hold_nothing_else_up(version, bench):
         services.enqueue(
             kind="benchmark", version=None, job_input={"n": number}, pool="bench-cpu", priority=9
         )
-    services.see("w1", host="h1", pool="cpu", capabilities=OFFERED)
+    services.see("w1", host="h1", pool="cpu", features=OFFERED)
     verification.register()
     assert verification.catch_up() > 0
 
@@ -529,7 +529,7 @@ def test_publishing_compares_with_the_version_before(version, newer, bench):
     assert job.input["against"] == ".against/model.onnx"
     assert job.input["against_files"] == {"model.onnx": entry_of(version)}
     taken = services.claim(
-        "w1", ["bench-cpu"], uuid=job.pk, host="h1", capabilities=Capabilities.read(OFFERED)
+        "w1", ["bench-cpu"], uuid=job.pk, host="h1", features=WorkerFeatures.read(OFFERED)
     )
     told = timing_jobs.options_at(taken)
     assert told["against"] == ".against/model.onnx"
@@ -556,7 +556,7 @@ def test_models_of_other_inputs_are_not_compared(version, newer, bench):
 
 def test_what_nobody_asked_for_gives_way_to_what_somebody_waits_for(version, bench):
     scheduling.owe(version)
-    job = services.claim("w1", ["bench-cpu"], host="h1", capabilities=Capabilities.read(OFFERED))
+    job = services.claim("w1", ["bench-cpu"], host="h1", features=WorkerFeatures.read(OFFERED))
     assert not services.is_in_the_way(job)
     services.enqueue(kind="describe", version=version, entry="model.onnx", priority=0)
     assert services.is_in_the_way(job)
@@ -565,9 +565,7 @@ def test_what_nobody_asked_for_gives_way_to_what_somebody_waits_for(version, ben
     assert (job.state, job.max_attempts) == (Job.State.QUEUED, 4)
     assert job.not_before > timezone.now()
     assert job.attempts.get().outcome == "cancelled"
-    urgent = services.claim(
-        "w2", ["cpu.urgent"], host="h1", capabilities=Capabilities.read(OFFERED)
-    )
+    urgent = services.claim("w2", ["cpu.urgent"], host="h1", features=WorkerFeatures.read(OFFERED))
     assert urgent.kind == "describe"
     services.enqueue(kind="check", version=version, entry="model.onnx", priority=0)
     for job.attempt, gives_way in ((1, True), (3, True), (4, False)):
@@ -576,7 +574,7 @@ def test_what_nobody_asked_for_gives_way_to_what_somebody_waits_for(version, ben
     [asked] = scheduling.ask(version.created_by, version=version)
     Job.objects.filter(kind="describe").delete()
     asked = services.claim(
-        "w1", ["bench-cpu"], uuid=asked.pk, host="h1", capabilities=Capabilities.read(OFFERED)
+        "w1", ["bench-cpu"], uuid=asked.pk, host="h1", features=WorkerFeatures.read(OFFERED)
     )
     services.enqueue(kind="describe", version=version, entry="model.onnx", priority=0)
     assert not services.is_in_the_way(asked)

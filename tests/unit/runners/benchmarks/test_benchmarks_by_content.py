@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 
 def offer_bench():
     offer()
-    services.see("b1", host=HOST, pool="bench-cpu", capabilities=BENCH)
+    services.see("b1", host=HOST, pool="bench-cpu", features=BENCH)
 
 
 @shared.rows
@@ -176,7 +176,7 @@ def test_a_noisy_benchmark_that_was_asked_for_is_not_repeated(ada, bench, first)
 def test_a_measurement_serves_machines_of_its_class_alone(ada, bench, first):
     measure()
     services.leave("b1")
-    services.see("b2", host="bench-2", pool="bench-cpu", capabilities=BENCH)
+    services.see("b2", host="bench-2", pool="bench-cpu", features=BENCH)
     publish(ada, first.model, card=OTHER_CARD)
     work()
     assert len(measure(host="bench-2")) == 1
@@ -188,7 +188,7 @@ def test_a_measurement_serves_machines_of_its_class_alone(ada, bench, first):
 def test_what_another_namespace_times_in_private_tells_nothing_of_a_machine(ada, bob, bench, first):
     measure()
     services.leave("b1")
-    services.see("b2", host="bench-2", pool="bench-cpu", capabilities=BENCH)
+    services.see("b2", host="bench-2", pool="bench-cpu", features=BENCH)
     hidden = publish(bob, contents=OTHER)
     hide(hidden, visibility="private")
     work()
@@ -199,7 +199,7 @@ def test_what_another_namespace_times_in_private_tells_nothing_of_a_machine(ada,
 
 
 def test_a_comparison_is_of_both_contents(ada, bob, bench):
-    services.see("b2", host="proving", pool=proven.POOL, capabilities=BENCH)
+    services.see("b2", host="proving", pool=proven.POOL, features=BENCH)
     sides = []
     for owner in (ada, bob):
         model = factories.model(owner, "compared")

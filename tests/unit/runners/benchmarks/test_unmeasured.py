@@ -31,7 +31,7 @@ def start():
 @pytest.fixture
 def version(start, settings):
     settings.HUB_BENCH = "light"
-    services.see("w1", host="h1", pool="cpu,bench-cpu", capabilities=OFFERED)
+    services.see("w1", host="h1", pool="cpu,bench-cpu", features=OFFERED)
     return shared.fresh(start)
 
 
@@ -80,7 +80,7 @@ def test_a_later_release_that_loads_it_has_it_timed(version):
 def test_other_runtimes_and_derived_files_are_timed_all_the_same(version):
     checked(version, "unsupported")
     vino = {"versions": {"openvino": "2026.4.1"}, "runtimes": {"openvino": "2026.4.1"}}
-    services.see("w3", host="h3", pool="bench-cpu.openvino", capabilities=vino)
+    services.see("w3", host="h3", pool="bench-cpu.openvino", features=vino)
     assert scheduling.owe(version) == 1
     assert [job.queue for job in benchmarks()] == ["bench-cpu.openvino"]
     derived = main(version)

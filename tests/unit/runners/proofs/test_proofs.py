@@ -17,18 +17,18 @@ from registry.core import outbox
 from registry.models import File, SearchDocument, Variant
 from registry.versions import selectors
 from registry.versions.services import derivatives
-from runners.capabilities import Capabilities
 from runners.engine.reports import OutputFile, Report
 from runners.models import ConformanceResult, Job, Runtime, SuiteResult, SuiteRun, Worker
 from runners.proofs import derivations, results, verification
 from runners.proofs import selectors as proof_selectors
 from runners.queue import services
+from runners.worker_features import WorkerFeatures
 from tests import factories, shared
 from tests.proven import PROOF
 
 pytestmark = pytest.mark.django_db
 
-CAPABILITIES = {
+FEATURES = {
     "versions": {"onnx": "1.23.2", "onnxruntime": "1.31.1"},
     "runtimes": {"onnxruntime": {}, "onnx-reference": {}},
 }
@@ -55,7 +55,7 @@ def owner(db):
 
 def offer():
     """A worker that was seen just now offers two runtimes."""
-    services.see("w1", host="h", pool="cpu", capabilities=CAPABILITIES)
+    services.see("w1", host="h", pool="cpu", features=FEATURES)
     verification.register()
     return verification.current()
 
@@ -72,7 +72,7 @@ def waiting(kind=None):
 
 def end(job, report):
     """Claim and finish one job as a worker that offers everything would."""
-    taken = services.claim("w1", ["cpu"], uuid=job.pk, capabilities=Capabilities.read(CAPABILITIES))
+    taken = services.claim("w1", ["cpu"], uuid=job.pk, features=WorkerFeatures.read(FEATURES))
     assert taken is not None
     assert services.finish(taken, report)
     outbox.deliver()
@@ -175,8 +175,8 @@ def test_a_new_runtime_version_is_owed_to_old_versions_and_old_results_stay(owne
         version_of = {"onnxruntime": "1.31.1", "onnx-reference": "1.23.2"}
         name = job.input["runtime"]
         end(job, conformance(name, version_of[name], checks=job.input.get("checks")))
-    newer = CAPABILITIES | {"versions": {"onnx": "1.23.2", "onnxruntime": "1.32.0"}}
-    services.see("w1", host="h", pool="cpu", capabilities=newer)
+    newer = FEATURES | {"versions": {"onnx": "1.23.2", "onnxruntime": "1.32.0"}}
+    services.see("w1", host="h", pool="cpu", features=newer)
     verification.register()
     while verification.catch_up():
         pass
@@ -436,7 +436,7 @@ def test_a_worker_of_another_runtime_is_noted_by_its_own_version(db):
         f"ov-{uuid.uuid4()}",
         host="h",
         pool="cpu.openvino",
-        capabilities={
+        features={
             "versions": {"onnx": "1.23.2", "openvino": "2026.4.1"},
             "runtimes": {"openvino": {}},
         },

@@ -12,7 +12,7 @@ from runners.proofs import verification
 from runners.queue import content, services
 from tests import factories, samples, shared
 from tests.contents import (
-    CAPABILITIES,
+    FEATURES,
     MODEL,
     OTHER_CARD,
     claim,
@@ -278,7 +278,7 @@ def test_libraries_of_other_versions_do_the_work_again(ada, first):
     newer = {"engine": "1", "onnx": "1.23.2", "onnxruntime": "1.31.2"}
     offer(versions=newer)
     publish(ada, first.model, card=OTHER_CARD)
-    job = claim(CAPABILITIES | {"versions": newer})
+    job = claim(FEATURES | {"versions": newer})
     assert job.kind == "describe"
 
 

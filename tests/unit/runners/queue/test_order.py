@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from runners import tasks
 from runners.benchmarks import scheduling
-from runners.capabilities import Capabilities
 from runners.models import Attempt, Job
 from runners.proofs import verification
 from runners.queue import order, selectors, services
+from runners.worker_features import WorkerFeatures
 from tests import factories, samples
 
 pytestmark = pytest.mark.django_db
@@ -117,7 +117,7 @@ def test_work_that_runs_is_not_raised(version):
 
 
 def test_a_waiting_job_says_how_long():
-    services.see("w", host="h", pool="cpu", capabilities=OWN)
+    services.see("w", host="h", pool="cpu", features=OWN)
     work(put(), minutes=3)
     before, waiting = put(), put()
     assert order.expected_wait(waiting) == timedelta(minutes=3)
@@ -129,7 +129,7 @@ def test_a_waiting_job_says_how_long():
 
 def test_a_message_is_a_hint_that_work_waits(monkeypatch):
     """A worker takes what is due first in the queue of the job that a message names."""
-    services.see("w", host="h", pool="cpu", capabilities=OWN)
+    services.see("w", host="h", pool="cpu", features=OWN)
     taken = []
     monkeypatch.setattr(tasks.registration, "name", lambda _: "w")
     monkeypatch.setattr(tasks, "_sandbox", lambda: None)
@@ -144,12 +144,12 @@ def test_a_message_is_a_hint_that_work_waits(monkeypatch):
 
 def test_every_version_gets_its_first_evidence_before_any_gets_more(settings):
     settings.HUB_BENCH = "light"
-    capabilities = {
+    features = {
         "versions": {"onnx": "1.23.2", "onnxruntime": "1.31.1"},
         "runtimes": {"onnxruntime": "1.31.1", "onnx-reference": "1.23.2"},
         "providers": ["CPUExecutionProvider"],
     }
-    services.see("w1", host="h", pool="cpu,bench-cpu", capabilities=capabilities)
+    services.see("w1", host="h", pool="cpu,bench-cpu", features=features)
     verification.register()
     ada = factories.user("ada")
     versions = [
@@ -163,7 +163,7 @@ def test_every_version_gets_its_first_evidence_before_any_gets_more(settings):
         scheduling.owe(version)
     done = []
     while job := services.claim(
-        "w1", ["cpu", "bench-cpu"], host="h", capabilities=Capabilities.read(capabilities)
+        "w1", ["cpu", "bench-cpu"], host="h", features=WorkerFeatures.read(features)
     ):
         Job.objects.filter(pk=job.pk).update(state="succeeded")
         checks = job.input.get("checks", [])

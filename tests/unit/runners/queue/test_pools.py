@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from runners import pools
-from runners.capabilities import Capabilities
 from runners.models import Host, Job, Worker
 from runners.queue import aliases, order, selectors, services
 from runners.queue.services import claims
+from runners.worker_features import WorkerFeatures
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +68,7 @@ def test_needs_that_nobody_is_tested_for_are_refused(needs):
 )
 def test_a_worker_that_cannot_leaves_it_and_burns_no_attempt(needs, lack):
     wanted, other = put(requires=needs), put()
-    services.see("w", host="h", pool="cpu", capabilities=OWN | {"memory_bytes": 1 << 30})
+    services.see("w", host="h", pool="cpu", features=OWN | {"memory_bytes": 1 << 30})
     assert selectors.why_waiting(wanted) == f"no worker offers {lack}"
     assert services.claim("w", ["cpu"]) == other
     assert services.claim("w", ["cpu"]) is None
@@ -82,17 +82,17 @@ def test_a_worker_that_cannot_leaves_it_and_burns_no_attempt(needs, lack):
         "memory_bytes": 3 << 29,
         "host": "elsewhere",
     }
-    services.see("able", host="h2", pool="cpu", capabilities=able)
+    services.see("able", host="h2", pool="cpu", features=able)
     assert selectors.why_waiting(wanted) == "next in line for a worker of cpu"
     assert services.claim("able", ["cpu"]) == wanted
 
 
 def test_a_build_takes_its_own_jobs_alone():
     plain, built = put(), put(requires={"runtime": "openvino"})
-    services.see("w", host="h", pool="cpu", capabilities=OWN)
+    services.see("w", host="h", pool="cpu", features=OWN)
     assert selectors.why_waiting(built) == "no worker offers openvino"
-    capabilities = {"runtimes": {"openvino": "2026.4.1"}}
-    services.see("ov", host="h2", pool="cpu.openvino", capabilities=capabilities)
+    features = {"runtimes": {"openvino": "2026.4.1"}}
+    services.see("ov", host="h2", pool="cpu.openvino", features=features)
     assert services.claim("ov", ["cpu.openvino"]) == built
     assert services.claim("ov", ["cpu.openvino"]) is None
     assert services.claim("w", ["cpu"]) == plain
@@ -104,7 +104,7 @@ def test_the_urgent_worker_takes_what_somebody_waits_for():
     assert order.ahead_of(later).count() == 1
     assert services.claim("u", ["cpu.urgent"]) == now
     assert services.claim("u", ["cpu.urgent"]) is None
-    services.see("u", host="h", pool="cpu.urgent", capabilities=OWN)
+    services.see("u", host="h", pool="cpu.urgent", features=OWN)
     assert selectors.why_waiting(later) == "no worker takes jobs of the pool cpu"
 
 
@@ -143,7 +143,7 @@ def test_exclusive_means_alone_on_its_host():
     assert services.claim("w3", ["cpu"], host="h1", uuid=later.pk) is None
     assert services.claim("w3", ["cpu"], host="h1") == urgent
     assert services.claim("w4", ["cpu"], host="h2") == later
-    services.see("w2", host="h1", pool="bench-cpu,cpu", capabilities=OWN)
+    services.see("w2", host="h1", pool="bench-cpu,cpu", features=OWN)
     assert f"other jobs on {aliases.host('h1')} must end first" in selectors.why_waiting(alone)
     for job in (running, urgent):
         job.refresh_from_db()
@@ -183,27 +183,27 @@ def test_the_database_itself_keeps_a_host_and_a_gpu_for_one():
 
 def test_one_job_on_a_gpu_at_a_time():
     first, second = put(pool="gpu-a100"), put(pool="gpu-a100")
-    bound = Capabilities.read(OWN | {"gpu": "GPU-1"})
-    assert services.claim("g1", ["gpu-a100"], host="h", capabilities=bound) == first
-    assert services.claim("g2", ["gpu-a100"], host="h", capabilities=bound) is None
-    free = Capabilities.read(OWN | {"gpu": "GPU-2"})
-    assert services.claim("g3", ["gpu-a100"], host="h", capabilities=free) == second
+    bound = WorkerFeatures.read(OWN | {"gpu": "GPU-1"})
+    assert services.claim("g1", ["gpu-a100"], host="h", features=bound) == first
+    assert services.claim("g2", ["gpu-a100"], host="h", features=bound) is None
+    free = WorkerFeatures.read(OWN | {"gpu": "GPU-2"})
+    assert services.claim("g3", ["gpu-a100"], host="h", features=free) == second
     unbound = put(exclusive="gpu")
-    assert services.claim("w", ["cpu"], host="h", capabilities=Capabilities.read(OWN)) is None
-    other = Capabilities.read(OWN | {"gpu": "GPU-3"})
-    assert services.claim("g4", ["cpu"], capabilities=other) == unbound
+    assert services.claim("w", ["cpu"], host="h", features=WorkerFeatures.read(OWN)) is None
+    other = WorkerFeatures.read(OWN | {"gpu": "GPU-3"})
+    assert services.claim("g4", ["cpu"], features=other) == unbound
 
 
 @pytest.mark.parametrize("waiting", [{"pool": "gpu-a100"}, {"pool": "cpu", "exclusive": "gpu"}])
 def test_a_worker_of_a_busy_gpu_takes_what_needs_none(waiting):
     first, second, plain = put(pool="gpu-a100"), put(priority=1, **waiting), put()
-    bound = Capabilities.read(OWN | {"gpu": "GPU-1"})
-    assert services.claim("g1", ["gpu-a100"], capabilities=bound, uuid=first.pk) == first
-    assert services.claim("g2", ["gpu-a100", "cpu"], capabilities=bound) == plain
-    assert services.claim("g2", ["gpu-a100", "cpu"], capabilities=bound) is None
+    bound = WorkerFeatures.read(OWN | {"gpu": "GPU-1"})
+    assert services.claim("g1", ["gpu-a100"], features=bound, uuid=first.pk) == first
+    assert services.claim("g2", ["gpu-a100", "cpu"], features=bound) == plain
+    assert services.claim("g2", ["gpu-a100", "cpu"], features=bound) is None
     assert services.finish(first_again := Job.objects.get(pk=first.pk), factories.report("suite"))
     assert first_again.gpu == "GPU-1"
-    assert services.claim("g2", ["gpu-a100", "cpu"], capabilities=bound) == second
+    assert services.claim("g2", ["gpu-a100", "cpu"], features=bound) == second
 
 
 def test_work_of_the_hub_itself_is_queued_once_and_seen_by_all(ada, admin):
@@ -226,7 +226,7 @@ def test_done_work_is_done_again_unless_once_is_enough():
 def test_what_waits_says_why():
     first, second = put(), put()
     assert selectors.why_waiting(first) == "no worker takes jobs of the pool cpu"
-    services.see("w", host="h", pool="cpu,light", capabilities=OWN)
+    services.see("w", host="h", pool="cpu,light", features=OWN)
     assert selectors.why_waiting(first) == "next in line for a worker of cpu"
     assert selectors.why_waiting(second) == "1 job ahead in cpu"
     later = put(not_before=timezone.now() + timedelta(hours=1))

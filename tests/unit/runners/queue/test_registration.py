@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 import structlog
 
-from runners.capabilities import Capabilities
 from runners.engine.benchmark import causes, providers
 from runners.engine.reports import Offers
 from runners.queue import registration
+from runners.worker_features import WorkerFeatures
 
 # As ONNX Runtime words them; the signature before CUDA's own words is longer than a report keeps.
 _SIGNATURE = (
@@ -53,7 +53,7 @@ def test_the_words_of_cuda_are_kept_and_not_the_signature_before_them():
 
 
 class Sandbox:
-    """The sandbox of a worker, as far as its capabilities go."""
+    """The sandbox of a worker, as far as its features go."""
 
     def __init__(self, **offers):
         self._offers = Offers({"onnxruntime": "1.31.1"}, **offers)
@@ -84,7 +84,7 @@ def probe_level():
     ],
 )  # fmt: skip
 def test_a_worker_for_gpus_says_what_its_build_lacks(queues, compiled_in, lacking):
-    found = registration.capabilities(Sandbox(compiled_in=compiled_in), queues)
+    found = registration.features(Sandbox(compiled_in=compiled_in), queues)
     assert sorted(found.failed) == lacking
     assert {one.code for one in registration.unavailable(found).values()} <= {"not-compiled-in"}
 
@@ -92,7 +92,7 @@ def test_a_worker_for_gpus_says_what_its_build_lacks(queues, compiled_in, lackin
 def test_what_is_unavailable_is_logged_with_cause_and_cure():
     failed = {"CUDAExecutionProvider": "libcudnn.so.9: cannot open shared object file"}
     with structlog.testing.capture_logs() as lines:
-        registration.log_unavailable(Capabilities(failed=failed))
+        registration.log_unavailable(WorkerFeatures(failed=failed))
     [line] = lines
     assert (line["event"], line["log_level"]) == ("provider_unavailable", "warning")
     assert (line["cause"], line["reason"]) == ("missing-library", failed["CUDAExecutionProvider"])

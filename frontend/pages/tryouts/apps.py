@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+from registry.core.routes import Route, routes
+
+
+class TryoutsConfig(AppConfig):
+    name = "frontend.pages.tryouts"
+    label = "tryouts"
+
+    def ready(self) -> None:
+        from frontend.pages.tryouts import plugs  # noqa: PLC0415 - models must be loaded first
+
+        closed = ("/runtime/", "/models/*/v/*/try")
+        routes.register(self.name, Route("frontend.pages.tryouts.urls", closed=closed))
+        plugs.register(self.name)

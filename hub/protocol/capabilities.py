@@ -1,0 +1,43 @@
+"""The capabilities beside the core, and the modules with which each plugs into it.
+
+This table alone names them all. Rooms import what it lists lazily, when they start.
+"""
+
+from __future__ import annotations
+
+import typing
+
+
+class Capability(typing.NamedTuple):
+    """What belongs to one capability.
+
+    ``apps`` are the Django apps of its rooms, which register in ports when they are ready.
+    ``client`` are the packages that plug into `import hub` and the command. ``documents`` are its
+    own pages of `docs`, without `.md`.
+    """
+
+    apps: tuple[str, ...] = ()
+    client: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+
+
+CAPABILITIES: typing.Final = {
+    "git": Capability(apps=("registry.protocols.git", "frontend.pages.git"), documents=("git",)),
+    "oci": Capability(apps=("registry.protocols.oci",), documents=("oci",)),
+    "onnx_hub": Capability(apps=("registry.protocols.onnx_hub",), documents=("onnx-hub",)),
+    "xet": Capability(apps=("registry.protocols.xet",)),
+    "s3": Capability(apps=("registry.storage.s3",)),
+    "backups": Capability(apps=("registry.storage.backups",)),
+    "bridges": Capability(client=("hub.bridges",), documents=("bridges",)),
+    "tryouts": Capability(apps=("frontend.pages.tryouts",)),
+}
+
+
+def offered(names: typing.Iterable[str]) -> dict[str, Capability]:
+    """The capabilities of these names, in the order of the table; raises ValueError for others."""
+    unknown = sorted(set(names) - set(CAPABILITIES))
+    if unknown:
+        raise ValueError(
+            f"unknown capability {', '.join(unknown)}. Known: {', '.join(CAPABILITIES)}."
+        )
+    return {name: of for name, of in CAPABILITIES.items() if name in names}

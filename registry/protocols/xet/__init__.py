@@ -1,0 +1,1 @@
+"""Large files in chunks, as hf_xet sends them."""

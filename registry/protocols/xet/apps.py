@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+from registry.core.routes import Route, routes
+
+
+class XetConfig(AppConfig):
+    name = "registry.protocols.xet"
+    label = "xet"
+
+    def ready(self) -> None:
+        from registry.core.periodic import HourlyTask, hourly_tasks  # noqa: PLC0415 - models first
+        from registry.storage.holders import Holder, holders  # noqa: PLC0415
+        from registry.storage.xet import collector  # noqa: PLC0415
+
+        routes.register(self.name, Route("registry.protocols.xet.urls"))
+        holders.register(self.name, Holder(release=collector.release))
+        hourly_tasks.register(
+            self.name,
+            HourlyTask("unused-chunks", "Unused chunk stores deleted", collector.collect),
+        )
