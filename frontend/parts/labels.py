@@ -85,7 +85,7 @@ def job(kind: str, request: dict[str, Any]) -> str:
 
 
 def runtime(name: str) -> str:
-    """ONNX Runtime, for ``onnxruntime``."""
+    """ONNX Runtime, for `onnxruntime`."""
     return RUNTIMES.get(name, name)
 
 

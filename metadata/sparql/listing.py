@@ -91,8 +91,8 @@ def of(
 ) -> Listing:
     """The list that ``query`` asks for, as the hub at ``home`` would be asked for it.
 
-    ``known`` has the values of groups that models here have: of several spellings a graph makes one
-    thing. ``own`` says that the list may hold models that only its reader may see, ``collated``
+    ``spellings`` has the values that models here have, by group: of several spellings a graph makes
+    one thing. ``own`` says that the list may hold models that only its reader may see, ``collated``
     that its database sorts names by the rules of a language.
     """
     if query.sort == "fastest" and not query.device:  # nothing is measured

@@ -36,7 +36,7 @@ def request(
 ) -> Job:
     """Queue the making of a variant from ``variant``, the version's first one unless named.
 
-    ``kind`` is ``upgrade`` (to ``opset``, up or down; the highest that runs where it is None) or a
+    ``kind`` is `upgrade` (to ``opset``, up or down; the highest that runs where it is None) or a
     recipe of ``RECIPES``; ``calibration`` is the digest of an uploaded ``.npz`` for ``int8-qdq``.
     Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest, BlobUnknown.
     """
