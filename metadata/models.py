@@ -69,7 +69,7 @@ class ShapeReport(models.Model):
     """The newest findings of a profile's shapes on a version's graph.
 
     ``shapes_title`` and ``shapes_sha256`` say which they were, ``graph_sha256`` what they were
-    shown. Findings of the same kind are one, with the number of ``times``.
+    shown. Findings of the same kind are one, with the number of `times`.
     """
 
     version = models.ForeignKey("registry.Version", models.CASCADE, related_name="shape_reports")

@@ -87,7 +87,7 @@ def target(variant: Variant | VariantFacts) -> str:
 
 
 def runtime(name: str) -> str:
-    """ONNX Runtime, for ``onnxruntime``."""
+    """ONNX Runtime, for `onnxruntime`."""
     return RUNTIMES.get(name, name)
 
 

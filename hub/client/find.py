@@ -22,7 +22,7 @@ def filters(
 ) -> dict[str, Any]:
     """The filters of `GET /models` for these limits; raises InvalidRequest for a bad one.
 
-    With a limit the hub decides the order, as on its page. ``accuracy`` has ``min`` and ``max``,
+    With a limit the hub decides the order, as on its page. ``accuracy`` has `min` and `max`,
     whose metrics and data sets the hub checks, since it knows them.
     """
     for name in limits.keys() - LIMITS.keys():

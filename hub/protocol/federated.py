@@ -96,8 +96,8 @@ def exchanged(parts: Iterable[Part]) -> tuple[Part, ...]:
 def encoded(part: Part, encoding: str, values: int = 0) -> list[tuple[str, str, tuple[int, ...]]]:
     """The tensors that carry a part in an encoding, as (name, dtype, shape).
 
-    Statistics always travel as F32, whatever the encoding. ``kept`` is the number of values that
-    top-k keeps of this part.
+    Statistics always travel as F32, whatever the encoding. ``values`` is the number of values
+    that top-k keeps of this part.
     """
     if part.role == STATISTIC or encoding in {FULL, DELTA}:
         return [(part.name, "F32", part.shape)]

@@ -60,7 +60,7 @@ class Target:
     """What a model should answer: a column of class numbers, class names or values.
 
     ``labels`` are the names of the classes in the order of their numbers; where the column holds
-    names they are needed. The column is empty where the reader is ``images``.
+    names they are needed. The column is empty where the reader is `images`.
 
     ``positive`` is the one of two labels that a single score speaks for. With several labels for
     each row, ``columns`` of a table have 0 or 1 for each label, or ``column`` is an array of them.

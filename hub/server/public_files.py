@@ -214,7 +214,7 @@ def _renew_connection() -> None:
 
 
 def _is_secure(environ: Environment) -> bool:
-    """Whether the request came by HTTPS, as Django's ``is_secure`` has it."""
+    """Whether the request came by HTTPS, as Django's `is_secure` has it."""
     if settings.SECURE_PROXY_SSL_HEADER:
         name, secure = settings.SECURE_PROXY_SSL_HEADER
         if name in environ:

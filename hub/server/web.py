@@ -26,6 +26,8 @@ graceful_timeout = 30 + int(float(os.environ.get("HUB_DRAIN_SECONDS") or 0))
 keepalive = 15
 # A query in an address may be long.
 limit_request_line = 8190
+# Headers that would change the path of a request: clients send them, and proxies pass them on.
+forwarder_headers = ""
 loglevel = "warning"
 control_socket_disable = True
 # gunicorn's heartbeat file must not wait for a disk.

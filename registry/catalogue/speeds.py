@@ -157,7 +157,7 @@ def of_documents(pks: Iterable[int], setup: Setup) -> dict[int, DocumentSpeed]:
 def measured(
     rows: QuerySet[SearchDocument], setup: Setup, status: str, most_ms: float | None = None
 ) -> QuerySet[SearchDocument]:
-    """Those with a result of this status in a setup, within a limit: it is then their ``there``."""
+    """Those with a result of this status in a setup, within a limit: it is then their `there`."""
     limit = Q(there__isnull=False) if most_ms is None else Q(**{f"{P50}__lte": most_ms})
     return _there(rows, setup, {"status": status}).filter(limit)
 

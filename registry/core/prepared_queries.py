@@ -29,7 +29,7 @@ class Prepared(local):
         self._written: dict[str, tuple[str, list[Any], Any, Any]] = {}
 
     def rows(self, *values: str | int | datetime) -> list[tuple[Any, ...]]:
-        """Each row as the queryset's ``values_list`` would give it."""
+        """Each row as the queryset's `values_list` would give it."""
         marks = [_mark(index, value) for index, value in enumerate(values)]
         written = self._written.get(connection.vendor)
         if written is None:

@@ -70,7 +70,7 @@ def check(
 ) -> Preflight:
     """Return what ``services.publish`` would do with the same arguments.
 
-    Raises the first problem that it would run into; its ``errors`` are those of all problems:
+    Raises the first problem that it would run into; its `errors` are those of all problems:
     NotAuthenticated, InvalidName, NameReserved, NotFound, NotAllowed, StateConflict,
     InvalidRequest, PathInvalid, TooLarge and QuotaExceeded. Quotas are for those who may publish.
     """

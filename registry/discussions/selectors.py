@@ -117,7 +117,7 @@ def may_edit(actor: Actor, of: Discussion | Comment) -> bool:
 
 
 def _of_model(actor: Actor, of: RegisteredModel) -> QuerySet[Discussion]:
-    """The same as ``visible_to`` of one model, itself seen by the actor, in one statement."""
+    """The same as `visible_to` of one model, itself seen by the actor, in one statement."""
     rows = Discussion.objects.filter(model=of)
     released = Q(version=None) | Q(version__state__in=Version.VISIBLE)
     if not actor.is_authenticated or is_bound_elsewhere(actor, of):

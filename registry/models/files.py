@@ -134,7 +134,7 @@ class Variant(models.Model):
 
     @property
     def is_chosen(self) -> bool:
-        """Whether it may stand in for its original where an opset is asked for; see `CHOSEN`."""
+        """Whether it may stand in for its original where an opset is asked for."""
         return self.origin != VariantOrigin.UPGRADED or self.proof_strength in proofs.SUFFICIENT
 
     @property

@@ -57,7 +57,7 @@ class StagedWriter(Protocol):
         """Make durable what was written; returns how many bytes are staged now."""
 
     def seal(self) -> str:
-        """A name of exactly the staged bytes, for ``hash_staged``, ``prepare`` and ``commit``."""
+        """A name of exactly the staged bytes, for `hash_staged`, `prepare` and `commit`."""
 
 
 class BlobStore(ABC):

@@ -1,6 +1,6 @@
 """Records of benchmarks as rows: what a worker measured, and what people measured elsewhere.
 
-Only vetted records come here (`vetting`); one of a person carries that person's name.
+Only checked records come here (`record_checks`); one of a person carries that person's name.
 """
 
 from __future__ import annotations

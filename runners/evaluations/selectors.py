@@ -52,7 +52,7 @@ class Measured:
 class Unmeasured:
     """A claim that no measurement stands beside, and why; ``job`` is the one that will, or failed.
 
-    ``state`` is ``queued``, ``running`` or ``not measured``.
+    ``state`` is `queued`, `running` or `not measured`.
     """
 
     claim: Claim

@@ -56,7 +56,7 @@ def request(actor: Actor, *, version: Version, variant: Variant, props: Mapping[
 
 
 def copies(version: Version, properties: Mapping[str, Mapping[str, str]]) -> dict[str, Copy]:
-    """The newest copy of each file whose properties are ``asked`` (by path), in two queries."""
+    """The newest copy with ``properties`` of each file (by path), in two queries."""
     keys = {
         services.key_of(KIND, f"{version.manifest_sha256}:{path}", {"props": dict(props)}): path
         for path, props in properties.items()

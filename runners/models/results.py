@@ -81,8 +81,8 @@ _FAULTLESS: dict[str, ConformanceVerdict] = {
 class ConformanceResult(models.Model):
     """What one check said of one variant on one version of a runtime.
 
-    ``failed`` is a fault of the runtime or of the model: where the data or the reference are wrong
-    the outcome is ``cantTell``.
+    `failed` is a fault of the runtime or of the model: where the data or the reference are wrong
+    the outcome is `cantTell`.
     """
 
     Outcome = Outcome

@@ -13,14 +13,17 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import pytest
+from django.urls import Resolver404, get_resolver, resolve
 
 from hub.cli import commands, parsing
 from hub.protocol import problems
 from hub.server.samples import SAMPLES
+from tests.api.test_reads import routes
 from tests.faults.conftest import Hub, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +31,14 @@ PAGES = sorted(
     [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "docker").glob("*.md")]
 )
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+ADDRESS = re.compile(r"(?:(GET|HEAD|PUT|POST|PATCH|DELETE) )?(/[\w./{}<>@:~-]*)(?:[?#\s].*)?")
+HOSTED = re.compile(r"(?:https://hub\.example\.org|\$HUB_URL)(/[^\s\"'`)\\$]*)")
+PARAMETER = re.compile(r"[{<](?:\w+:)?(\w+)[}>]")
+# The source of a mirror: a namespace, which has no page at that address.
+SOURCES = {"/zoo"}
+# What parameters are called that are no name, number, digest or id.
+VALUES = {"namespace": "ada", "ns": "ada", "name": "net", "n": "1", "model": "ada/net"}
+INLINE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NAMED = re.compile(
     r"`((?:hub|registry|runners|frontend|metadata|tests|scripts|docs|docker)/[\w./-]+)`"
@@ -43,6 +54,11 @@ def spelled(path: Path) -> str:
 def blocks(name: str, *languages: str) -> list[str]:
     text = (ROOT / name).read_text(encoding="utf-8")
     return [code for language, code in BLOCK.findall(text) if language in languages]
+
+
+def inline(page: Path) -> list[str]:
+    """What stands in backticks within the text of a page."""
+    return INLINE.findall(BLOCK.sub("", page.read_text(encoding="utf-8")))
 
 
 def tables():
@@ -150,19 +166,75 @@ def test_every_python_block_compiles(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=spelled)
 def test_every_shell_block_is_shell_and_its_hub_commands_exist(page):
-    for code in blocks(spelled(page), "sh", "console"):
+    shell = blocks(spelled(page), "sh", "console")
+    for code in shell:
         subprocess.run(["sh", "-n", "-c", code], check=True)
+    for code in [*shell, *(code for code in inline(page) if code.startswith("hub "))]:
         said = re.sub(r"#.*", "", code)
         for command, rest in re.findall(
             r"(?:^|[ /(])hub (\w+)((?: [^|;)\n]*)?)", said, re.MULTILINE
         ):
             options = {word for word in rest.split() if word.startswith("--")}
             first = "".join(rest.split()[:1])
-            of_two = f"{command} {first}" in leaves() or (
+            is_group = any(words.startswith(f"{command} ") for words in leaves())
+            of_two = (is_group and first[:1].isalpha()) or (
                 command == "bench" and first in ("compare", "verify")
             )
             told = usage(f"{command} {first}" if of_two else command)
             assert all(option.partition("=")[0] in told for option in options), (command, rest)
+
+
+def addresses_of(page: Path) -> set[tuple[str, str]]:
+    """Method, empty where none is named, and path of each address of a hub that a page names."""
+    text = page.read_text(encoding="utf-8")
+    written = [*inline(page), *HOSTED.findall(text)]
+    found = {ADDRESS.fullmatch(address) for address in written}
+    return {(match[1] or "", match[2]) for match in found if match} - {("", "/")}
+
+
+def view_of(path: str):
+    """What answers a path, its parameters filled in; None where nothing does."""
+    for sample in ("1", "ada/net", "0" * 64, "00000000-0000-0000-0000-000000000000"):
+        filled = PARAMETER.sub(lambda match, to=sample: VALUES.get(match[1], to), path)
+        for base in ("", "/api/v1"):
+            with suppress(Resolver404):
+                return resolve(base + filled).func
+    return None
+
+
+@cache
+def route_texts() -> tuple[str, ...]:
+    """Every route, its parameters left out."""
+    return tuple(f"/{PARAMETER.sub('', route)}" for route, _ in routes(get_resolver()))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=spelled)
+def test_addresses_that_are_named_exist(page):
+    """In full, without `/api/v1`, or as a part of addresses; other paths are those of files."""
+    if "decisions" in page.parts or page.name == "CHANGELOG.md":
+        return  # they say what was
+    missing = []
+    for method, path in addresses_of(page):
+        view = view_of(path)
+        shape = getattr(view, "cls", None)
+        if view is None:
+            is_part = any(f"{path}/" in f"{route}/" for route in route_texts())
+            is_right = is_part or path in SOURCES or (not method and Path(path).exists())
+        else:
+            is_right = not method or shape is None or hasattr(shape, method.lower())
+        if not is_right:
+            missing.append(f"{method} {path}")
+    assert missing == []
+
+
+def test_an_address_that_is_gone_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("`GET /api/v1/models/{ns}/{name}` and `/api/v1/gone/{n}` of `/tmp`\n")
+    assert addresses_of(page) == {
+        ("GET", "/api/v1/models/{ns}/{name}"), ("", "/api/v1/gone/{n}"), ("", "/tmp")
+    }  # fmt: skip
+    assert view_of("/api/v1/models/{ns}/{name}") is not None
+    assert view_of("/api/v1/gone/{n}") is None
 
 
 @cache
@@ -240,3 +312,28 @@ def test_decisions_are_numbered_without_gaps_and_have_their_three_parts():
     for page in pages:
         headings = re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
         assert headings == ["Context", "Choice", "What it costs"], page.name
+
+
+REFUSED = re.compile(r"^\| ([^|]+) \| (?:refused|ignored)", re.MULTILINE)
+ENTRY = re.compile(r"^- \[.+?\]\(([\w-]+\.md)\): (.+)$", re.MULTILINE)
+
+
+def test_the_index_promises_nothing_that_a_page_says_is_refused():
+    contradictions = []
+    for name, promise in ENTRY.findall((ROOT / "docs/README.md").read_text("utf-8")):
+        page = (ROOT / "docs" / name).read_text("utf-8")
+        for subject in REFUSED.findall(page):
+            words = {code.split()[-1].lstrip("-") for code in INLINE.findall(subject)}
+            contradictions += [(name, word) for word in words & set(re.findall(r"\w+", promise))]
+    assert contradictions == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=spelled)
+def test_what_a_page_calls_absent_has_no_section_in_it(page):
+    """A section "Not yet" or "Not supported" names nothing that the same page describes."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    parts = re.split(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    absent = " ".join(text for title, text in sections.items() if title.startswith("Not "))
+    described = {title.lower() for title in sections if " " not in title}
+    assert described & set(re.findall(r"\w+", absent.lower())) == set()

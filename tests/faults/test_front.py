@@ -25,7 +25,7 @@ BODY = os.urandom(3_000_000)
 
 
 class Server:
-    """gunicorn with the hub's worker and the application beside this file."""
+    """gunicorn as the hub configures it, with the application beside this file."""
 
     def __init__(self, folder, *, connections=1000, **limits):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -33,8 +33,7 @@ class Server:
         self.place = self.listener.getsockname()
         self.lines = []
         command = [
-            sys.executable, "-m", "gunicorn", "--no-control-socket", "--threads", "2",
-            "--worker-class", "hub.server.front.worker.FrontWorker", "--keep-alive", "15",
+            sys.executable, "-m", "gunicorn", "--config", "python:hub.server.web", "--threads", "2",
             "--worker-connections", str(connections), "--graceful-timeout", "5",
             "--bind", f"fd://{self.listener.fileno()}",
             "tests.faults.front_application:application",
@@ -104,6 +103,19 @@ def receive(client, method="GET"):
         stream.readline()
     stream.readline()
     return status, headers, content
+
+
+def receive_all(client, count):
+    """The contents of responses that follow each other, all with their length."""
+    contents = []
+    with client.makefile("rb") as answers:
+        for _ in range(count):
+            size = 0
+            while (line := answers.readline()).strip():
+                if line.lower().startswith(b"content-length"):
+                    size = int(line.split()[1])
+            contents.append(answers.read(size))
+    return contents
 
 
 def ask(client, path, *more, **options):
@@ -197,15 +209,31 @@ def test_requests_that_follow_each_other_at_once_are_all_answered(server):
     stream = post + request("/a") + pieces + request("/b") + post
     with server.connect() as client:
         client.sendall(stream)
-        answers = client.makefile("rb")
-        contents = []
-        for _ in range(5):
-            while (line := answers.readline()).strip():
-                if line.lower().startswith(b"content-length"):
-                    size = int(line.split()[1])
-            contents.append(answers.read(size))
+        contents = receive_all(client, 5)
     hello = json.dumps(digest_of(b"hello")).encode()
     assert contents == [hello, b"/a", hello, b"/b", hello]
+
+
+@pytest.mark.parametrize(
+    ("path", "size"),
+    [
+        *(("/digest", size) for size in (5, 100_000, 3_000_000)),
+        ("/unread", 5),
+        ("/unread", 100_000),
+    ],
+)
+@pytest.mark.parametrize("pause", [0.0, 0.1], ids=["at-once", "after-the-head"])
+def test_requests_behind_a_chunked_body_are_all_answered(server, size, path, pause):
+    """More of them than one read of the parser takes, behind bodies of every way to receive one."""
+    names = [f"/{number}" for number in range(200)]
+    following = b"".join(request(name, headers=[f"Padding: {'x' * 2000}"]) for name in names)
+    with server.connect() as client:
+        client.sendall(request(path, "POST", ["Transfer-Encoding: chunked"]))
+        time.sleep(pause)
+        client.sendall(chunked(BODY[:size]) + following)
+        contents = receive_all(client, 1 + len(names))
+    read = json.dumps(digest_of(BODY[:size])).encode()
+    assert contents == [read if path == "/digest" else b"refused", *map(str.encode, names)]
 
 
 def test_a_client_that_waits_for_leave_gets_it_before_its_body(server):
@@ -214,6 +242,12 @@ def test_a_client_that_waits_for_leave_gets_it_before_its_body(server):
         client.sendall(request("/digest", "POST", head))
         assert receive(client)[0] == "HTTP/1.1 100 Continue"
         assert posted(client, b"hello") == digest_of(b"hello")
+
+
+@pytest.mark.parametrize("name", ["SCRIPT_NAME", "Script_Name", "SCRIPT-NAME", "PATH_INFO"])
+def test_no_header_changes_the_path_of_a_request(server, name):
+    with server.connect() as client:
+        assert ask(client, "/evil/path", headers=[f"{name}: /evil"])[1] == b"/evil/path"
 
 
 @pytest.mark.parametrize("sent", [1000, 2_000_000])

@@ -123,6 +123,13 @@ def test_a_shallow_clone_deepens_and_fetches(hub, git, tmp_path):
     assert git("fsck", "--full", at=here) == (0, "")
 
 
+def test_a_filter_is_ignored_with_a_warning(hub, git, tmp_path):
+    status, words = git("clone", "--filter=blob:none", f"{hub.address}/zoo/net")
+    assert status == 0
+    assert "filtering not recognized by server, ignoring" in words
+    assert git("rev-list", "--objects", "--all", "--missing=error", at=tmp_path / "net")[0] == 0
+
+
 def test_fetch_brings_what_is_new_and_little_else(hub, git, tmp_path):
     contents = {"model.onnx": samples.mlp()}
     name = fresh("grows")

@@ -39,8 +39,8 @@ class Scale:
 class Resize:
     """How a picture gets the size that the model takes, in pixels.
 
-    ``stretch`` ignores the ratio of its edges; ``letterbox`` keeps it and fills the rest with the
-    grey level ``pad`` (0 to 255); ``crop`` scales the shorter edge to ``shortest_edge`` (None: as
+    `stretch` ignores the ratio of its edges; `letterbox` keeps it and fills the rest with the
+    grey level ``pad`` (0 to 255); `crop` scales the shorter edge to ``shortest_edge`` (None: as
     little as covers the size) and takes the middle. A width or height of None is the model's own.
     """
 

@@ -111,7 +111,7 @@ class RequestBody:
         self._store.seek(0)
 
     def read(self, size: int) -> bytes:
-        """The next bytes; empty at the end of what arrived."""
+        """The next bytes, all for -1; empty at the end of what arrived."""
         return bytes(self._store.read(size))
 
     def close(self) -> None:
@@ -179,9 +179,14 @@ class RequestBytes(Unreader):  # type: ignore[misc] # gunicorn has no types
         self._is_cut = False
 
     def take_unread(self) -> bytes:
-        """The bytes of the head, and behind it, not read yet; removed here."""
+        """The bytes that came and were not parsed, such as the next requests; removed here.
+
+        A chunked body is received in large reads, so requests behind it may be among its bytes.
+        """
         unread = self.take_buffered() + self._head
         self._head = b""
+        if self._body is not None:
+            unread += self._body.read(-1)
         return bytes(unread)
 
     def attach(self, body: RequestBody, stream: BodyStream | None, *, is_cut: bool) -> None:

@@ -4,6 +4,7 @@ Every variable is read in this package and nowhere else. The comment above each 
 documentation.
 """
 
+import os
 import secrets
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -69,6 +70,9 @@ SECRET_KEY = env.str("HUB_SECRET_KEY", default="") or _secret_key(HUB_HOME)
 _public = urlsplit(HUB_PUBLIC_URL)
 ALLOWED_HOSTS = [_public.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]", *_more_hosts]
 CSRF_TRUSTED_ORIGINS = [HUB_PUBLIC_URL]
+# The path before all addresses is the process's, as gunicorn reads it, and never a request's: pages
+# and counts that are kept for everybody hold addresses.
+FORCE_SCRIPT_NAME = os.environ.get("SCRIPT_NAME", "")
 _https = _public.scheme == "https"
 SESSION_ENGINE = "hub.server.sessions"
 MESSAGE_STORAGE = "hub.server.sessions.MessageStorage"

@@ -34,7 +34,7 @@ class DumpError(Exception):
 
 
 def engine() -> str:
-    """``sqlite`` or ``postgresql``."""
+    """`sqlite` or `postgresql`."""
     return connection.vendor
 
 

@@ -151,7 +151,7 @@ def _word_for(stage: str, name: str, message: str) -> Word:
 def outcome(verdicts: dict[str, Verdict]) -> Outcome:
     """Decide: a refusal, a death, or two libraries that call it invalid fail a model.
 
-    What the runtime lacks (``unsupported``) says nothing beside strict inference, which refuses
+    What the runtime lacks (`unsupported`) says nothing beside strict inference, which refuses
     good models; beside the checker it does, as nobody is left who takes the file.
     """
     if any(verdict.word in FATAL for verdict in verdicts.values()):

@@ -16,7 +16,7 @@ _METRIC = re.compile(r"[a-z0-9_-]{1,40}")
 class Port:
     """An input of a model.
 
-    ``dtype`` is a NumPy name, ``text``, or empty where it is no tensor that can be fed; ``shape``
+    ``dtype`` is a NumPy name, `text`, or empty where it is no tensor that can be fed; ``shape``
     has None for a free size and is None where not even the rank is declared. ``is_required`` is
     False where an initialiser gives a default.
     """

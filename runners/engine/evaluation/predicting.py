@@ -50,7 +50,7 @@ _TENSOR = "tensor_type"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the rows come from: the split, its first file, and the card's key ``inputs``.
+    """Where the rows come from: the split, its first file, and the card's key `inputs`.
 
     ``rows`` and ``classes`` are what the reader counted; ``seconds`` is the time for all rows.
     """

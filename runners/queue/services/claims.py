@@ -40,9 +40,8 @@ def claim(
     """Take the next job of these queues, or the one named; None where there is none to take.
 
     What the worker's features (those it registered, unless given) or the state of its host do
-    not allow is left in the queue, and costs no attempt. ``urgent`` takes nothing but the work that
-    somebody is waiting for. Work of which a result may be shared ends with it; while the same work
-    runs, it waits for that.
+    not allow is left in the queue, and costs no attempt. Work of which a result may be shared
+    ends with it; while the same work runs, it waits for that.
     """
     now = timezone.now()
     rows = Job.objects.filter(
