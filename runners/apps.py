@@ -9,7 +9,7 @@ class RunnersConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from registry.discussions import evidence  # noqa: PLC0415 - models must be loaded first
+        from registry.versions import evidence  # noqa: PLC0415 - models must be loaded first
         from runners import consumers  # noqa: PLC0415 - as above
         from runners.benchmarks import selectors as benchmarks  # noqa: PLC0415
         from runners.benchmarks import speed_index  # noqa: PLC0415
@@ -22,6 +22,8 @@ class RunnersConfig(AppConfig):
         verdicts.connect()
         speed_index.connect()
         accuracy_index.connect()
-        evidence.register("benchmark", benchmarks.describe)
-        evidence.register("conformance", proofs.describe)
-        evidence.register("evaluation", evaluations.describe)
+        evidence.register(
+            evidence.Evidence("conformance", "conformance", "/conformance/{}", proofs.describe),
+            evidence.Evidence("benchmark", "latency", "/benchmarks/{}", benchmarks.describe),
+            evidence.Evidence("evaluation", "accuracy", "#accuracy", evaluations.describe),
+        )

@@ -14,6 +14,7 @@ from django.utils import timezone
 from frontend.parts import formatting, labels
 from frontend.presenters import figures, measurements, version_head
 from hub.protocol.vocabularies import REFERENCE
+from registry.versions import evidence
 from runners.models import ConformanceResult, ConformanceVerdict
 from runners.proofs import verdicts
 
@@ -30,11 +31,6 @@ _Check = ConformanceResult.Check
 _COMPARED = {
     _Check.REFERENCE: ("equals the ONNX reference", "generated input"),
     _Check.BUNDLED: ("equals its stored test data", "data set"),
-}
-_UNDER_WAY = {
-    "conformance": "conformance",
-    "benchmark": "latency",
-    "evaluation": "accuracy",
 }
 
 
@@ -236,7 +232,8 @@ def _accuracy(lines: Sequence[Line], variant: Variant | None) -> Iterator[Part]:
 
 def _under_way(version: Version, of: Evidence, own: Sequence[ConformanceResult]) -> Iterator[Part]:
     missing = {"conformance": not own, "benchmark": not of.timed, "evaluation": not of.accuracy}
-    words = [_UNDER_WAY[kind] for kind, lacks in missing.items() if lacks and kind in of.live]
+    kinds = [kind for kind, is_missing in missing.items() if is_missing and kind in of.live]
+    words = [evidence.of_kind(kind).subject for kind in kinds]
     if words:
         first = "version-conformance" if not own else "version-benchmarks"
         url = version_head.place(version, first)

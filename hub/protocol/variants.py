@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
-from hub.protocol.derivations import CONVERSION, UPGRADE, Derivation
+from hub.protocol import derivations
 
 
 class Option(enum.StrEnum):
@@ -28,26 +28,30 @@ class VariantKind:
     """
 
     name: str
-    derivation: Derivation
+    derivation: derivations.Derivation
     job: str
     label: str
     options: frozenset[Option] = frozenset()
     runtime: str = "onnxruntime"
 
 
-OPSET: Final = VariantKind(
-    "upgrade", UPGRADE, "upgrade", "Change opset, equal outputs", frozenset({Option.OPSET})
+UPGRADE: Final = VariantKind(
+    "upgrade",
+    derivations.UPGRADE,
+    "upgrade",
+    "Change opset, equal outputs",
+    frozenset({Option.OPSET}),
 )
-FP16: Final = VariantKind("fp16", CONVERSION, "convert", "fp16, half precision")
-INT8: Final = VariantKind("int8", CONVERSION, "convert", "int8, dynamic")
+FP16: Final = VariantKind("fp16", derivations.CONVERSION, "convert", "fp16, half precision")
+INT8: Final = VariantKind("int8", derivations.CONVERSION, "convert", "int8, dynamic")
 INT8_QDQ: Final = VariantKind(
     "int8-qdq",
-    CONVERSION,
+    derivations.CONVERSION,
     "convert",
     "int8-qdq, static, calibrated",
     frozenset({Option.CALIBRATION}),
 )
-KINDS: Final = {kind.name: kind for kind in (OPSET, FP16, INT8, INT8_QDQ)}
+KINDS: Final = {kind.name: kind for kind in (UPGRADE, FP16, INT8, INT8_QDQ)}
 DERIVATIONS: Final = {kind.derivation.adjective: kind.derivation for kind in KINDS.values()}
 JOBS: Final = frozenset(kind.job for kind in KINDS.values())
 

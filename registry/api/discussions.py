@@ -17,7 +17,7 @@ from registry.api import etags, pagination
 from registry.api.addresses import api_url
 from registry.api.inputs import Input, parse
 from registry.api.parameters import PAGED, asks
-from registry.discussions import evidence, selectors, services
+from registry.discussions import selectors, services
 from registry.models import Comment, Discussion
 from registry.models.discussions import (
     LONGEST_COMMENT,
@@ -36,11 +36,6 @@ if TYPE_CHECKING:
 # How many comments the answer about one discussion has; the others come in pages.
 FIRST_COMMENTS = 50
 _EVIDENCE = re.compile(r"([a-z]{1,11})/([1-9][0-9]{0,17})")
-_PAGES = {
-    "benchmark": "/benchmarks/{}",
-    "conformance": "/conformance/{}",
-    "evaluation": "#accuracy",
-}
 
 
 class DiscussionEvidenceOutput(serializers.Serializer[Discussion]):
@@ -51,7 +46,7 @@ class DiscussionEvidenceOutput(serializers.Serializer[Discussion]):
     url = serializers.SerializerMethodField(help_text="page of the result")
 
     def get_url(self, row: Discussion) -> str:
-        return f"{settings.HUB_PUBLIC_URL}{evidence_path(row)}"
+        return f"{settings.HUB_PUBLIC_URL}{selectors.evidence_path(row)}"
 
 
 class DiscussionOutput(serializers.Serializer[Discussion]):
@@ -182,14 +177,6 @@ class DiscussionsQuery(serializers.Serializer[Any]):
     )
 
 
-def evidence_path(of: Discussion) -> str:
-    """The page of the result that a discussion is about; empty without one."""
-    if of.version is None or not of.evidence_kind:
-        return ""
-    page = _PAGES[of.evidence_kind].format(of.evidence_id)
-    return f"/models/{of.model.ref}/v/{of.version.number}{page}"
-
-
 def parse_evidence(text: str) -> tuple[str, int]:
     """The kind and the id of `kind/id`; raises InvalidRequest."""
     match = _EVIDENCE.fullmatch(text)
@@ -203,7 +190,7 @@ def parse_evidence(text: str) -> tuple[str, int]:
 def detail(actor: Actor, of: Discussion) -> dict[str, Any]:
     """A discussion as the API returns it to the caller."""
     data = dict(DiscussionOutput(of).data)
-    data["evidence_title"] = evidence.title(of)
+    data["evidence_title"] = selectors.evidence_title(of)
     context = {"may_moderate": selectors.may_moderate(actor, of.model)}
     rows = selectors.comments(of)[:FIRST_COMMENTS]
     data["comments"] = [CommentOutput(row, context=context).data for row in rows]

@@ -199,7 +199,7 @@ def _latest(version: Version, variant: Variant | None) -> dict[str, Any]:
         "files": sizes["n"],
         "barcode": variant.facts.get("barcode") if variant else None,
         "summary": summary_of(version),
-        "licenses": licences.items(*version.typed_card.licenses),
+        "licenses": list(licences.items(*version.typed_card.licenses)),
         "training_carbon_kg": version.typed_card.emissions.kilograms,
     }
 

@@ -14,6 +14,7 @@ from django.db.models import Count, Exists, Q
 from hub.protocol import problems
 from registry.core.permissions import can, has_scope, is_bound_elsewhere
 from registry.models import Comment, Discussion, Membership, Version
+from registry.versions import evidence
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -72,6 +73,23 @@ def open_counts(actor: Actor, of: RegisteredModel, version: Version | None = Non
     rows = _of_model(actor, of).filter(status=Discussion.Status.OPEN).order_by()
     counts = rows.aggregate(model=Count("pk"), version=Count("pk", filter=Q(version=version)))
     return OpenCounts(counts["model"], counts["version"] if version else 0)
+
+
+def evidence_path(of: Discussion) -> str:
+    """The page of the result that a discussion is about; empty without one."""
+    if of.version is None or of.evidence_id is None:
+        return ""
+    return evidence.path(of.version, of.evidence_kind, of.evidence_id)
+
+
+def evidence_title(of: Discussion) -> str:
+    """The result that a discussion is about, in a few words; empty without one, or if gone."""
+    if of.version is None or of.evidence_id is None:
+        return ""
+    try:
+        return evidence.of_kind(of.evidence_kind).describe(of.version, of.evidence_id)
+    except problems.NotFound:
+        return ""
 
 
 def discussion(actor: Actor, of: RegisteredModel, number: int) -> Discussion:

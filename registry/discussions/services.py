@@ -17,7 +17,7 @@ from django.utils import timezone
 from hub.protocol import problems
 from registry.core import events, rates
 from registry.core.permissions import require, require_user
-from registry.discussions import evidence, selectors
+from registry.discussions import selectors
 from registry.models import Comment, Discussion, DiscussionCount, RegisteredModel, Version
 from registry.models.discussions import (
     LONGEST_COMMENT,
@@ -26,6 +26,7 @@ from registry.models.discussions import (
     LONGEST_TITLE,
     MOST_COMMENTS,
 )
+from registry.versions import evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ def open_discussion(
         )
     kind, pk = result or ("", None)
     if version is not None and pk is not None:
-        evidence.describe(version, kind, pk)
+        evidence.of_kind(kind).describe(version, pk)
     with (
         _rate_limit(user, "discussions", settings.HUB_LIMITS_DISCUSSIONS_RATE),
         transaction.atomic(),

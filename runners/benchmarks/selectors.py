@@ -16,6 +16,7 @@ from django.db.models import CharField, Count, Exists, F, Max, Min, OuterRef, Q,
 from django.db.models.functions import Coalesce, Concat
 
 from hub.protocol import problems
+from hub.protocol.vocabularies import RUNTIMES
 from registry.models import RegisteredModel, Version
 from runners.models import Comparison, Environment, Measurement
 
@@ -224,8 +225,11 @@ def one(version: Version, pk: int) -> Measurement:
 def describe(version: Version, pk: int) -> str:
     """One result of a version in a few words; raises NotFound."""
     row = one(version, pk)
-    figure = f"{row.p50_ms:.3g} ms" if row.p50_ms is not None else row.status
-    return f"{figure} on {row.runtime} {row.runtime_version}, {row.variant.name}"
+    status = "unverified" if row.status == Measurement.Status.ACCEPTED else row.status
+    figure = status if row.p50_ms is None else f"{row.p50_ms:.3g} ms"
+    note = "" if row.p50_ms is None or row.is_ranked else f" ({status})"
+    runtime = RUNTIMES.get(row.runtime, row.runtime)
+    return f"{figure}{note} on {runtime} {row.runtime_version}, {row.variant.name}"
 
 
 def counts(row: Measurement) -> bool:

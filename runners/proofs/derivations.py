@@ -6,14 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import digests, problems
-from hub.protocol.variants import KINDS, OPSET, Option, with_option
+from hub.protocol.variants import KINDS, UPGRADE, Option, with_option
 from registry.core.permissions import require
 from registry.versions import selectors as registry
 from runners.proofs.verification import upgrade_options
 from runners.queue import services
 
 if TYPE_CHECKING:
-    from hub.protocol.variants import VariantKind
     from registry.core.permissions import Actor
     from registry.models import Version
     from runners.models import Job
@@ -47,11 +46,16 @@ def request(
     variant_kind = KINDS.get(kind)
     if variant_kind is None:
         raise problems.InvalidRequest.at("/kind", f"Choose one of {', '.join(KINDS)}.")
+    for option, value in ((Option.OPSET, opset), (Option.CALIBRATION, calibration)):
+        if value not in (None, "") and option not in variant_kind.options:
+            raise problems.InvalidRequest.at(
+                f"/{option}", f"{kind} takes no {option}; {with_option(option)} does."
+            )
     source = registry.variant(version, variant or None, None, None)
-    if Option.OPSET in variant_kind.options:
+    if variant_kind == UPGRADE:
         options = _target(opset) | upgrade_options(version)
     else:
-        options = _recipe(actor, variant_kind, opset, calibration)
+        options = _recipe(actor, kind, calibration)
     needs = {"runtime": variant_kind.runtime}
     return services.enqueue(
         kind=variant_kind.job,
@@ -65,7 +69,7 @@ def request(
 
 def name_of(job: Job, facts: dict[str, Any]) -> str:
     """The name of the variant that a job made: `opset21`, `int8`, or `tiny-int8` from `tiny`."""
-    suffix = f"opset{facts['target']}" if job.kind == OPSET.job else str(job.input["recipe"])
+    suffix = f"opset{facts['target']}" if job.kind == UPGRADE.job else str(job.input["recipe"])
     source = str(job.input["source"])
     name = suffix if source == "default" else f"{source}-{suffix}"
     return re.sub(r"[^A-Za-z0-9._-]", "-", name)[:NAME_CHARACTERS]
@@ -84,20 +88,9 @@ def _target(opset: int | None) -> dict[str, Any]:
     return {"target": opset}
 
 
-def _recipe(actor: Actor, kind: VariantKind, opset: int | None, calibration: str) -> dict[str, Any]:
-    if opset is not None:
-        raise problems.InvalidRequest.at(
-            "/opset",
-            f"An opset can only be given for {with_option(Option.OPSET)}, not for {kind.name}.",
-        )
-    job_input = {"recipe": kind.name}
+def _recipe(actor: Actor, recipe: str, calibration: str) -> dict[str, Any]:
+    job_input = {"recipe": recipe}
     if calibration:
-        if Option.CALIBRATION not in kind.options:
-            calibrated = with_option(Option.CALIBRATION)
-            raise problems.InvalidRequest.at(
-                "/calibration",
-                f"A sample can only be given for {calibrated}; {kind.name} needs no calibration.",
-            )
         blob = registry.linkable_blob(actor, digests.parse(calibration))
         job_input["calibration_sha256"] = blob.sha256
     return job_input

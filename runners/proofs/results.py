@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol.proofs import InvalidProofError, Proof
-from hub.protocol.variants import OPSET
+from hub.protocol.variants import UPGRADE
 from registry.core import events
 from registry.models import File, Variant
 from registry.versions.services import derivatives
@@ -54,7 +54,7 @@ def take_variant(job: Job) -> Variant | None:
                 "figures": report.measures[:FIGURES],
             },
             job_uuid=job.pk,
-            proof=_proof(proof) if job.kind == OPSET.job else None,
+            proof=_proof(proof) if job.kind == UPGRADE.job else None,
         ),
     )
 

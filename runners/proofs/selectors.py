@@ -13,7 +13,7 @@ from django.db.models import Count, F, Max
 
 from hub.protocol import problems
 from hub.protocol.variants import JOBS
-from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
+from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE, RUNTIMES
 from registry.models import Variant
 from runners.models import ConformanceResult, Job, SuiteResult, SuiteRun
 from runners.proofs import verification
@@ -137,7 +137,8 @@ def describe(version: Version, pk: int) -> str:
     """One conformance result of a version in a few words; raises NotFound."""
     row = result(version, pk)
     check, outcome = row.get_check_kind_display(), row.get_outcome_display()
-    return f"{check}: {outcome} on {row.runtime} {row.runtime_version}, {row.variant.name}"
+    runtime = RUNTIMES.get(row.runtime, row.runtime)
+    return f"{check}: {outcome} on {runtime} {row.runtime_version}, {row.variant.name}"
 
 
 def history_of(result: ConformanceResult) -> list[ConformanceResult]:

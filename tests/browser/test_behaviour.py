@@ -281,7 +281,7 @@ def test_wrong_wish_for_a_variant_is_told_at_its_field(window):
     one.page.fill("[name=opset]", "21")
     one.page.get_by_role("button", name="Create variant", exact=True).click()
     fault = one.page.locator(".field:has([name=opset]) .errorlist")
-    expect(fault).to_contain_text("An opset can only be given for upgrade")
+    expect(fault).to_contain_text("fp16 takes no opset; upgrade does.")
     assert one.page.input_value("[name=opset]") == "21"
     assert one.axe() == []
 

@@ -16,11 +16,12 @@ from frontend.pages.discussions.forms import CommentForm, DiscussionForm, TitleF
 from frontend.parts import addresses, markdown
 from frontend.presenters import forms, version_head, version_page
 from hub.protocol import problems
-from registry.api.discussions import evidence_path, parse_evidence
+from registry.api.discussions import parse_evidence
 from registry.api.parameters import accepts
-from registry.discussions import evidence, selectors, services
+from registry.discussions import selectors, services
 from registry.models import Discussion
 from registry.models.discussions import LONGEST_REASON
+from registry.versions import evidence
 from registry.versions import selectors as versions
 
 if TYPE_CHECKING:
@@ -115,8 +116,8 @@ def _show(request: HttpRequest, discussion: Discussion, form: Form) -> HttpRespo
             "section": "models",
             "model": model,
             "discussion": discussion,
-            "evidence_title": evidence.title(discussion),
-            "evidence_url": evidence_path(discussion),
+            "evidence_title": selectors.evidence_title(discussion),
+            "evidence_url": selectors.evidence_path(discussion),
             "rows": _rows(actor, discussion, comments[:COMMENTS], sees_hidden=may_moderate),
             "may_moderate": may_moderate,
             "may_write": selectors.may_write(actor, model),
@@ -197,7 +198,8 @@ def _result_title(actor: Actor, model: RegisteredModel, form: DiscussionForm) ->
         return ""
     try:
         version = versions.version(actor, model.namespace.slug, model.name, number)
-        return evidence.describe(version, *parse_evidence(named))
+        kind, pk = parse_evidence(named)
+        return evidence.of_kind(kind).describe(version, pk)
     except (problems.NotFound, problems.InvalidRequest):
         return ""
 

@@ -67,7 +67,7 @@ def run(job: Job) -> Report:
         raise JobError("engine-error", "The job requests an unknown recipe.")
     job.tell(5, "scan")
     external = job.scan()
-    facts: dict[str, Any] = {"recipe": recipe.name, "calibration": None}
+    facts: dict[str, Any] = {"recipe": recipe.kind.name, "calibration": None}
     try:
         return _Conversion(job, recipe, external, facts).run()
     except _EndError as end:
@@ -180,7 +180,7 @@ class _Conversion:
 
     @property
     def _target(self) -> Path:
-        return self._job.out / f"{PurePosixPath(self._entry).stem}.{self._recipe.name}.onnx"
+        return self._job.out / f"{PurePosixPath(self._entry).stem}.{self._recipe.kind.name}.onnx"
 
     def _outputs(self) -> list[Path]:
         beside = self._target.with_name(f"{self._target.name}.data")

@@ -46,11 +46,6 @@ class Recipe:
     quantises: bool = True
 
     @property
-    def name(self) -> str:
-        """The name of the kind, and of the variant."""
-        return self.kind.name
-
-    @property
     def calibrates(self) -> bool:
         """Whether it needs data: a sample, or the version's own."""
         return variants.Option.CALIBRATION in self.kind.options
@@ -89,4 +84,4 @@ QDQ = Recipe(
         Settings("weights only", "int8", "uint8", per_channel=True, weights_only=True),
     ),
 )
-RECIPES = {recipe.name: recipe for recipe in (FP16, INT8, QDQ)}
+RECIPES = {recipe.kind.name: recipe for recipe in (FP16, INT8, QDQ)}

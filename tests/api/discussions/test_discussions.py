@@ -71,7 +71,7 @@ def test_a_discussion_is_opened_read_and_answered(api, hub, settings):
     assert read["evidence"] == {
         "kind": "conformance", "id": result.pk, "url": f"{page}/v/1/conformance/{result.pk}",
     }  # fmt: skip
-    assert "Bundled: Passed on onnxruntime" in read["evidence_title"]
+    assert "Bundled: Passed on ONNX Runtime" in read["evidence_title"]
     assert read["url"] == f"{page}/discussions/1"
     assert [(one["number"], one["author"], one["body"]) for one in read["comments"]] == [
         (1, "bob", "On **my** GPU."), (2, "ada", "Which driver?"),

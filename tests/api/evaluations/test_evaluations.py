@@ -8,8 +8,8 @@ import pytest
 from frontend.presenters import comparison
 from metadata.models import NamedGraph
 from registry.core import outbox
-from registry.discussions import evidence
 from registry.models import RegisteredModel
+from registry.versions import evidence
 from registry.versions.services import registered_models
 from tests import evaluated, factories, proven, shared
 from tests.evaluated import card
@@ -57,9 +57,8 @@ def test_measurements_are_listed_beside_claims(client, place, version):
     (item,) = client.get(place).json()["items"]
     assert item.pop("at")
     # As a discussion names it.
-    assert evidence.describe(version, "evaluation", item.pop("id")) == (
-        "accuracy 0.8 on stones, test, default"
-    )
+    words = evidence.of_kind("evaluation").describe(version, item.pop("id"))
+    assert words == "accuracy 0.8 on stones, test, default"
     assert item == {
         "variant": "default",
         "entry_sha256": f"sha256:{version.files.get(path='model.onnx').blob_id}",

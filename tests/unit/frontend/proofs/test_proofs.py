@@ -417,7 +417,7 @@ def test_a_sample_calibrates(reader, ada, version):
     ("given", "field", "said"),
     [
         ({"kind": "int4"}, "kind", "Select a valid choice"),
-        ({"kind": "int8", "opset": "17"}, "opset", "An opset can only be given for upgrade"),
+        ({"kind": "int8", "opset": "17"}, "opset", "int8 takes no opset; upgrade does."),
         ({"kind": "upgrade", "opset": "3"}, "opset", "Choose 7 or higher"),
         (
             {"kind": "fp16", "calibration": SimpleUploadedFile("s.npz", b"PK")},

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from django.contrib.auth.models import AnonymousUser
 
+from frontend.pages.cards import editor
 from hub.protocol.cards import Card
 from metadata.models import NamedGraph
 from registry.cards import cards, licences
@@ -164,6 +165,7 @@ def test_a_list_typed_for_a_model_is_filtered_and_counted(client, graphs, db):
     counts = facets.count(GUEST, Query.of(namespace=("ada",)))
     assert dict(counts["license"]) == {"mit": 1, "apache-2.0": 1}
     assert client.get("/api/v1/models/ada/typed").json()["licenses"] == ["Apache-2.0", "MIT"]
+    assert "license: [Apache-2.0, MIT]\n" in editor.start(model)
     card = client.get("/models/ada/typed/v/1/export/README.md").content
     front = yaml.safe_load(card.split(b"---")[1])
     assert front["license"] == ["apache-2.0", "mit"]

@@ -8,7 +8,7 @@ from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry.discussions import evidence, selectors, services
+from registry.discussions import selectors, services
 from registry.models import (
     AccessToken,
     Comment,
@@ -231,8 +231,15 @@ def test_a_discussion_is_about_a_result_of_its_version(hub):
     result = version.variants.first().conformance_results.first()
     first = begin(bob, model, version=version, result=("benchmark", measured.pk))
     second = begin(bob, model, version=version, result=("conformance", result.pk))
-    assert "ms on onnxruntime" in evidence.title(first)
-    assert "Bundled: Passed on onnxruntime" in evidence.title(second)
+    assert "1 ms on ONNX Runtime" in selectors.evidence_title(first)
+    assert "Bundled: Passed on ONNX Runtime" in selectors.evidence_title(second)
+    assert (
+        selectors.evidence_path(first)
+        == f"/models/{version.model.ref}/v/1/benchmarks/{measured.pk}"
+    )
+    noisy = timed.benchmark(version, 3.0, spread=0.3)
+    third = begin(bob, model, version=version, result=("benchmark", noisy.pk))
+    assert "2.69 ms (noisy) on ONNX Runtime" in selectors.evidence_title(third)
     assert selectors.about(GUEST, version, "conformance", [result.pk]) == {result.pk: [second]}
     assert selectors.about(GUEST, version, "benchmark", [result.pk + 1_000]) == {}
     for kind in ("benchmark", "conformance", "evaluation"):
@@ -246,7 +253,7 @@ def test_a_discussion_is_about_a_result_of_its_version(hub):
     with pytest.raises(problems.NotFound):
         begin(bob, other.model, version=other, result=("benchmark", measured.pk))
     measured.delete()
-    assert evidence.title(selectors.discussion(GUEST, model, first.number)) == ""
+    assert selectors.evidence_title(selectors.discussion(GUEST, model, first.number)) == ""
 
 
 def test_one_user_may_have_only_so_many_open_discussions_of_a_model(hub, monkeypatch):

@@ -1,0 +1,52 @@
+"""The kinds of results that a version can have; each capability registers its own at start.
+
+A kind is named as the job that makes it, in addresses, in discussions and in the API.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hub.protocol import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from registry.models import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A kind of results: its name, what they are about, their page and their words.
+
+    ``page`` continues the address of a version's page, with {} for the id of the result.
+    ``describe`` gives the outcome of a result by its id; it raises NotFound.
+    """
+
+    kind: str
+    subject: str
+    page: str
+    describe: Callable[[Version, int], str]
+
+
+_kinds: dict[str, Evidence] = {}
+
+
+def register(*kinds: Evidence) -> None:
+    """Add kinds of evidence when their app is ready."""
+    _kinds.update({evidence.kind: evidence for evidence in kinds})
+
+
+def of_kind(kind: str) -> Evidence:
+    """What is registered under a name; raises InvalidRequest."""
+    if kind not in _kinds:
+        raise problems.InvalidRequest.at(
+            "/evidence/kind", f"Valid kinds of evidence: {', '.join(sorted(_kinds))}."
+        )
+    return _kinds[kind]
+
+
+def path(version: Version, kind: str, pk: int) -> str:
+    """The page of a result of a version."""
+    return f"/models/{version.model.ref}/v/{version.number}{of_kind(kind).page.format(pk)}"
