@@ -60,6 +60,10 @@ TRACES = {
         "Try it|/try|/runtime/|[Rr]uns? in (this|your|a) browser",
         ("fetch_browser_runtime",),
     ),
+    "mirrors": Traces(
+        ("/api/v1/mirrors", "/api/v1/mirrors/import", "/api/v1/mirrors/1/sync"),
+        "/docs/mirrors|/api/v1/mirrors|hub mirror",
+    ),
 }
 
 

@@ -98,7 +98,6 @@ INSTALLED_APPS = [
     "runners",
     "metadata",
     "frontend",
-    "frontend.pages.mirrors",
     "hub.server",
     *CAPABILITY_APPS,
 ]
