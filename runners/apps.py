@@ -17,6 +17,7 @@ class RunnersConfig(AppConfig):
         from runners.evaluations import selectors as evaluations  # noqa: PLC0415
         from runners.proofs import selectors as proofs  # noqa: PLC0415
         from runners.proofs import verdicts  # noqa: PLC0415
+        from runners.workers import storage_verification  # noqa: PLC0415
 
         consumers.connect()
         verdicts.connect()
@@ -27,3 +28,4 @@ class RunnersConfig(AppConfig):
             evidence.Evidence("benchmark", "latency", "/benchmarks/{}", benchmarks.describe),
             evidence.Evidence("evaluation", "accuracy", "#accuracy", evaluations.describe),
         )
+        storage_verification.connect()

@@ -22,7 +22,7 @@ from runners.models import Job
 from runners.queue import environments, notifications, registration, services
 from runners.queue.parent_death import die_with_parent
 from runners.sandbox import Sandbox
-from runners.workers import mirroring, periodic_tasks, storage_verification
+from runners.workers import periodic_tasks, storage_verification
 from runners.workers.execution import execute
 
 # The registered worker whose pool this process belongs to; itself where there is no pool.
@@ -87,9 +87,3 @@ def scrub() -> None:
     """Read a share of storage again."""
     if leases.take_turn("verification", SLICE_SECONDS):
         storage_verification.start().join()
-
-
-@shared_task(name="runners.mirror", ignore_result=True)  # type: ignore[untyped-decorator]
-def mirror() -> None:
-    """Synchronise the mirrors that are due."""
-    mirroring.start().join()

@@ -30,6 +30,10 @@ CAPABILITIES: typing.Final = {
     "backups": Capability(apps=("registry.storage.backups",)),
     "bridges": Capability(client=("hub.bridges",), documents=("bridges",)),
     "tryouts": Capability(apps=("frontend.pages.tryouts",)),
+    "mirrors": Capability(
+        apps=("registry.mirrors", "runners.mirrors", "frontend.pages.mirrors"),
+        documents=("mirrors",),
+    ),
 }
 
 

@@ -1,4 +1,6 @@
-"""Periodic work, one list: Celery beat reads it; the embedded worker does the same by itself.
+"""Periodic work of the core: Celery beat reads it; the embedded worker does the same by itself.
+
+The tasks of capabilities add themselves when Celery finds them.
 
 Several schedulers do no harm: a task does nothing where another has had the turn.
 """
@@ -25,11 +27,6 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "runners.predict_latencies",
         "schedule": 300.0,
         "options": {"queue": "light", "expires": 300.0},
-    },
-    "mirrors": {
-        "task": "runners.mirror",
-        "schedule": 5.0,
-        "options": {"queue": "light", "expires": 5.0},
     },
     "tidy": {"task": "runners.tidy", "schedule": 3600.0, "options": {"queue": "light"}},
     "scrub": {

@@ -13,8 +13,7 @@ from registry.api import etags, queries
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
 from registry.api.parameters import asks
-from registry.mirrors.services import pull_through
-from registry.versions import current, selectors
+from registry.versions import current, finders, selectors
 from registry.versions.services import refs as ref_services
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class Resolve(APIView):
             tag = current.resolution_tag(request.user, ref.namespace, ref.model)
             if tag and etags.is_current(request, tag):
                 return etags.respond(request, None, tag=tag)
-        model = pull_through.model(request.user, ref.namespace, ref.model)
+        model = finders.model(request.user, ref.namespace, ref.model)
         version = selectors.find_version(request.user, model, ref)
         variant = selectors.variant(
             version, query["variant"] or ref.variant, query["opset"], query["precision"]

@@ -9,12 +9,25 @@ import structlog
 from django.db import Error as DatabaseTrouble
 from django.db import connections
 
-from registry.core import periodic
+from registry.core import leases, periodic
 from registry.storage import verification
+from runners.background import BackgroundTask, background_tasks
 
 log = structlog.get_logger(__name__)
 
 NICEST = 19
+
+
+def connect() -> None:
+    """Have workers verify a share every hour, beginning a minute after their start."""
+    task = BackgroundTask(
+        "scrub",
+        verification.SLICE_SECONDS,
+        is_due=lambda: leases.take_turn("verification", verification.SLICE_SECONDS),
+        start=lambda: start(),  # noqa: PLW0108 - looked up when it runs
+        first_seconds=60.0,
+    )
+    background_tasks.register("runners", task)
 
 
 def start() -> threading.Thread:

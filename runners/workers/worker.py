@@ -17,15 +17,14 @@ from django.conf import settings
 from django.db import Error as DatabaseTrouble
 from django.db import close_old_connections, connections
 
-from registry.core import changes, leases, outbox
-from registry.mirrors.services import mirrors
-from registry.storage.verification import SLICE_SECONDS
+from registry.core import changes, outbox
 from runners import pools
+from runners.background import background_tasks
 from runners.federated import jobs
 from runners.queue import environments, registration, services
 from runners.sandbox import Sandbox
 from runners.worker_features import WorkerFeatures
-from runners.workers import mirroring, periodic_tasks, storage_verification
+from runners.workers import periodic_tasks
 from runners.workers.execution import execute
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ log = structlog.get_logger(__name__)
 
 # How often rounds of trainings are looked at, where nothing else says that one is due.
 ROUND_SECONDS = 0.5
-FIRST_SCRUB_SECONDS = 60.0
 
 
 class Pulse:
@@ -89,11 +87,9 @@ class Worker:
         self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
         self._stopping = False
         self._swept = self._tidied = self._moved = self._last_refresh = float("-inf")
-        # What starts with the hub comes first.
-        self._scrub_at = time.monotonic() + FIRST_SCRUB_SECONDS
-        self._scrubber: threading.Thread | None = None
-        self._mirrored = float("-inf")
-        self._mirroring: threading.Thread | None = None
+        now = time.monotonic()
+        self._begin_at = {task.name: now + task.first_seconds for task in background_tasks}
+        self._threads: dict[str, threading.Thread] = {}
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; the job in hand is finished first."""
@@ -126,8 +122,7 @@ class Worker:
         if "light" in self.queues and now - self._tidied >= periodic_tasks.TIDY_SECONDS:
             self._tidied = now
             periodic_tasks.tidy()
-        self._scrub(now)
-        self._mirror(now)
+        self._begin_tasks(now)
         job = services.claim(
             self.name,
             self.queues,
@@ -139,22 +134,17 @@ class Worker:
         execute(job, sandbox)
         return True
 
-    def _scrub(self, now: float) -> None:
-        """Begin to read a share of storage again where it is due; jobs go on meanwhile."""
-        if "light" not in self.queues or now < self._scrub_at:
+    def _begin_tasks(self, now: float) -> None:
+        """Begin what is due beside jobs; those go on meanwhile."""
+        if "light" not in self.queues:
             return
-        self._scrub_at = now + SLICE_SECONDS
-        is_over = self._scrubber is None or not self._scrubber.is_alive()
-        if is_over and leases.take_turn("verification", SLICE_SECONDS):
-            self._scrubber = storage_verification.start()
-
-    def _mirror(self, now: float) -> None:
-        """Begin to synchronise mirrors where one is due; jobs go on meanwhile."""
-        if "light" not in self.queues or now < self._mirrored + mirroring.LOOK_SECONDS:
-            return
-        self._mirrored = now
-        if mirrors.is_due() and (self._mirroring is None or not self._mirroring.is_alive()):
-            self._mirroring = mirroring.start()
+        for task in background_tasks:
+            if now < self._begin_at[task.name]:
+                continue
+            self._begin_at[task.name] = now + task.seconds
+            thread = self._threads.get(task.name)
+            if (thread is None or not thread.is_alive()) and task.is_due():
+                self._threads[task.name] = task.start()
 
     def _turn(self, sandbox: Sandbox) -> None:
         before = changes.mark()

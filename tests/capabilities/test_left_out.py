@@ -1,7 +1,7 @@
 """A hub that leaves capabilities out has no trace of them, and the rest works.
 
-scripts/test-capabilities runs this with HUB_CAPABILITIES; with all capabilities there is nothing
-to find.
+scripts/test-capabilities runs this with HUB_CAPABILITIES. What it looks for is there where a
+capability is offered.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command, get_commands
 from django.core.management.base import SystemCheckError
 from django.test import Client
-from django.urls import get_resolver
+from django.urls import get_resolver, resolve
 
 from hub.protocol.capabilities import CAPABILITIES
 from registry.models import Blob, XetStore, Xorb, XorbPart
@@ -51,7 +51,6 @@ TRACES = {
     ),
     "xet": Traces(
         ("/api/models/ada/net/xet-write-token/main", "/api/xet/0-1", "/api/xet/0-1/v1/shards"),
-        "[Xx]et",
     ),
     "s3": Traces(),
     "backups": Traces(commands=("backup", "restore", "verify_backup")),
@@ -60,6 +59,10 @@ TRACES = {
         (f"{VERSION}/try", "/runtime/1.30.0/worker.js"),
         "Try it|/try|/runtime/|[Rr]uns? in (this|your|a) browser",
         ("fetch_browser_runtime",),
+    ),
+    "mirrors": Traces(
+        ("/api/v1/mirrors", "/api/v1/mirrors/import", "/api/v1/mirrors/1/sync"),
+        "/docs/mirrors|/api/v1/mirrors|hub mirror",
     ),
 }
 
@@ -100,6 +103,16 @@ def test_no_page_says_a_word(name, version):
         if (words := re.findall(f".*(?:{TRACES[name].words}).*", text_of(page)))
     }
     assert said == {}
+
+
+@pytest.mark.parametrize("name", settings.HUB_CAPABILITIES)
+def test_what_is_offered_leaves_the_traces_that_are_looked_for(name, version):
+    traces, apps = TRACES[name], CAPABILITIES[name].apps
+    for address in traces.addresses:
+        module = resolve(address.partition("?")[0]).func.__module__
+        assert f"{module}.".startswith(apps), address
+    assert set(traces.commands) <= set(get_commands())
+    assert not traces.words or any(re.search(traces.words, text_of(page)) for page in PAGES)
 
 
 def text_of(page):

@@ -102,7 +102,6 @@ INSTALLED_APPS = [
     "runners",
     "metadata",
     "frontend",
-    "frontend.pages.mirrors",
     "hub.server",
     *CAPABILITY_APPS,
 ]

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.25
 RETRY_SECONDS = 5
-# Below the ten that huggingface_hub waits for the head of a file.
-SHORT_SECONDS = 8.0
 # Requests that one web process holds at once; each takes a thread, so there are few.
 MOST_HELD = 4
 # How long the answer of the source that it has no such model holds.
@@ -39,9 +37,7 @@ MOST_ABSENT = 200
 _held = threading.BoundedSemaphore(MOST_HELD)
 
 
-def model(
-    actor: Actor, namespace: str, name: str, *, wait_seconds: float = SHORT_SECONDS
-) -> RegisteredModel:
+def model(actor: Actor, namespace: str, name: str, wait_seconds: float) -> RegisteredModel:
     """A model as ``selectors.model`` gives it, fetched first where its namespace is remote.
 
     Raises NotFound, Moved, and Unavailable while it is being fetched and checked.

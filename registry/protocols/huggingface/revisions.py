@@ -15,11 +15,10 @@ from django.db.models import Exists, OuterRef, Q
 
 from hub.protocol import problems
 from registry.cards import cards
-from registry.mirrors.services import pull_through
 from registry.models import Branch, File, Ref, Version
 from registry.protocols.huggingface import errors
 from registry.storage.files import store
-from registry.versions import history, moves, selectors
+from registry.versions import finders, history, moves, selectors
 from registry.versions.lifecycle import BRANCH
 
 if TYPE_CHECKING:
@@ -209,7 +208,7 @@ def repo(
     namespace: str,
     name: str,
     *,
-    wait_seconds: float = pull_through.SHORT_SECONDS,
+    wait_seconds: float = finders.SHORT_SECONDS,
 ) -> RegisteredModel:
     """A model that the actor may see; raises Refused, for a hidden one as for a missing one.
 
@@ -217,7 +216,7 @@ def repo(
     not have it within ``wait_seconds``.
     """
     try:
-        return pull_through.model(actor, namespace, name, wait_seconds=wait_seconds)
+        return finders.model(actor, namespace, name, wait_seconds=wait_seconds)
     except moves.Moved:
         raise
     except problems.NotFound as error:

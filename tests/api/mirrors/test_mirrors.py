@@ -10,7 +10,7 @@ from registry.people.services import namespaces
 from tests import factories, samples
 from tests.api.versions.test_models import problem
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("mirrors"), pytest.mark.django_db]
 
 SOURCE = "https://hub.example.org"
 SECRET = "hf_of_the_source"

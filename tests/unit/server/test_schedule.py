@@ -17,7 +17,7 @@ from runners.benchmarks import predictions
 from runners.queue import services
 from runners.workers import storage_verification
 from runners.workers.periodic_tasks import LISTS_SECONDS
-from runners.workers.worker import FIRST_SCRUB_SECONDS, Worker
+from runners.workers.worker import Worker
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_beat_and_the_embedded_worker_keep_predictions_up(monkeypatch, db):
     Lease.objects.all().delete()  # the turn is over
     worker = Worker(["light"])
     worker._last_refresh = time.monotonic() - LISTS_SECONDS - 1
-    monkeypatch.setattr(worker, "_scrub", lambda _: None)
+    monkeypatch.setattr(worker, "_begin_tasks", lambda _: None)
     worker.step(None)
     worker.step(None)
     assert rounds == [1, 1]
@@ -71,11 +71,11 @@ def test_beat_and_the_embedded_worker_keep_predictions_up(monkeypatch, db):
 @pytest.mark.parametrize(("queue", "times"), [("light", 2), ("cpu.urgent", 0)])
 def test_the_embedded_worker_reads_storage_again_every_hour(begun, queue, times, db):
     worker = Worker([queue])
-    first = time.monotonic() + FIRST_SCRUB_SECONDS + 1
+    first = time.monotonic() + 61
     for now in (first - 10, first, first + 10):
-        worker._scrub(now)
+        worker._begin_tasks(now)
     Lease.objects.all().delete()  # an hour later
-    worker._scrub(first + SLICE_SECONDS + 1)
+    worker._begin_tasks(first + SLICE_SECONDS + 1)
     assert len(begun) == times
 
 

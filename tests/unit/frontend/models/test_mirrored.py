@@ -12,7 +12,11 @@ from registry.mirrors.services import mirrors, versions
 from registry.models import Mirror, MirroredModel, MirroredVersion
 from tests import factories
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("graphs")]
+pytestmark = [
+    pytest.mark.capability("mirrors"),
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("graphs"),
+]
 SOURCE = "https://hub.example.org"
 HOSTILE = '"><script>alert(1)</script>'
 

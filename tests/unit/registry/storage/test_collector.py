@@ -92,6 +92,7 @@ def test_what_a_data_set_holds_stays_also_while_it_is_withdrawn(
     version = factories.dataset_version(ada, contents={"test.csv": b"rows"})
     datasets.withdraw(ada, dataset=version.dataset, reason="Not ours.")
     age()
+    assert not collector.unneeded().exists()
     assert collect(django_capture_on_commit_callbacks) == 0
     assert store().read(version.files.get().blob_id, 10) == b"rows"
 

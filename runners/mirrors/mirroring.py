@@ -12,9 +12,6 @@ from registry.mirrors.services import sync
 
 log = structlog.get_logger(__name__)
 
-# How often a mirror that is due is looked for.
-LOOK_SECONDS = 1.0
-
 
 def start() -> threading.Thread:
     """Begin to synchronise the mirrors that are due; returns the thread that does."""

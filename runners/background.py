@@ -1,0 +1,30 @@
+"""Work beside jobs, in threads of the worker that takes light jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hub.protocol.ports import Port
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundTask:
+    """Work in a thread of its own: how often it is looked for, whether it is due, what starts it.
+
+    ``first_seconds`` after its start a worker looks for the first time, since what starts with the
+    hub comes first.
+    """
+
+    name: str
+    seconds: float
+    is_due: Callable[[], bool]
+    start: Callable[[], threading.Thread]
+    first_seconds: float = 0.0
+
+
+background_tasks = Port(BackgroundTask)

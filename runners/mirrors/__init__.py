@@ -1,0 +1,1 @@
+"""Mirrors beside the jobs of a worker."""
