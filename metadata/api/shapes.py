@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from metadata.models import ShapeReport
 from metadata.validation import reports
+from registry.api.outputs import Column, Columns, Output
 from registry.api.serializers import Digest
 from registry.versions import selectors
 
@@ -33,20 +34,26 @@ class ShapeFinding(serializers.Serializer[object]):
     )
 
 
-class ShapeReportOutput(serializers.Serializer[ShapeReport]):
+class ShapeReportOutput(Output[ShapeReport]):
     """The findings of a profile's shapes on a version's graph; never a reason not to publish it."""
 
-    profile = serializers.CharField()
-    shapes = serializers.CharField(source="shapes_title", help_text="name of the shapes")
-    shapes_sha256 = Digest()
-    official = serializers.BooleanField(help_text="whether these are the profile's official shapes")
-    graph_sha256 = Digest(
-        help_text="the graph, together with the graphs of its model and of the hub"
+    columns = Columns(
+        "profile",
+        Column("shapes", "shapes_title", help_text="name of the shapes"),
+        Column("shapes_sha256", field=Digest),
+        Column("official", help_text="whether these are the profile's official shapes"),
+        Column(
+            "graph_sha256",
+            field=Digest,
+            help_text="the graph, together with the graphs of its model and of the hub",
+        ),
+        "conforms",
+        "count",
+        "findings",
+        "at",
     )
-    conforms = serializers.BooleanField()
-    count = serializers.IntegerField()
+
     findings = ShapeFinding(many=True)
-    at = serializers.DateTimeField()
 
 
 class ShapeReportDetail(APIView):

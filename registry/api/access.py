@@ -15,6 +15,7 @@ from registry.api import serializers as shapes
 from registry.api.addresses import api_url
 from registry.api.inputs import Input, parse
 from registry.api.models import fresh_model_data
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import PAGED, asks
 from registry.models import AccessRequest, RegisteredModel
 from registry.people import selectors as people_selectors
@@ -50,16 +51,18 @@ class DecisionInput(Input):
     )
 
 
-class AccessRequestOutput(serializers.Serializer[AccessRequest]):
+class AccessRequestOutput(Output[AccessRequest]):
     """A request for access to a model's files, and its status."""
 
-    user = serializers.CharField(source="user.username")
-    status = serializers.ChoiceField(AccessRequest.Status.choices)
-    message = serializers.CharField()
-    reason = serializers.CharField()
-    asked_at = serializers.DateTimeField()
-    decided_at = serializers.DateTimeField(allow_null=True)
-    decided_by = serializers.CharField(source="decided_by.username", allow_null=True, default=None)
+    columns = Columns(
+        Column("user", "user.username"),
+        "status",
+        "message",
+        "reason",
+        "asked_at",
+        "decided_at",
+        Column("decided_by", "decided_by.username"),
+    )
 
 
 class OwnAccessOutput(serializers.Serializer[Any]):

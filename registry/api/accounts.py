@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from registry.api import pagination
 from registry.api.inputs import Input, Items, parse
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import PAGED, asks
 from registry.api.people import MembershipOutput
 from registry.core.permissions import SCOPES, require_user
@@ -40,17 +41,21 @@ class TokenInput(Input):
     expires_days = serializers.IntegerField(default=90)
 
 
-class TokenOutput(serializers.Serializer[AccessToken]):
+class TokenOutput(Output[AccessToken]):
     """A token, without its secret."""
 
-    id = serializers.IntegerField()
-    name = serializers.CharField()
-    prefix = serializers.CharField()
+    columns = Columns(
+        "id",
+        "name",
+        "prefix",
+        "scopes",
+        Column("namespace", "namespace.slug"),
+        "created_at",
+        "expires_at",
+        "last_used_at",
+    )
+
     scopes = serializers.ListField(child=serializers.CharField())
-    namespace = serializers.CharField(source="namespace.slug", default=None, allow_null=True)
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField()
-    last_used_at = serializers.DateTimeField(allow_null=True)
 
 
 class IssuedTokenOutput(TokenOutput):

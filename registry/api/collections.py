@@ -14,6 +14,7 @@ from hub.protocol import problems, refs
 from registry.api import etags, pagination
 from registry.api.addresses import api_url
 from registry.api.inputs import Input, Items, parse
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import PAGED, asks
 from registry.collections import selectors, services
 from registry.models import Collection, CollectionEntry
@@ -36,30 +37,33 @@ if TYPE_CHECKING:
 _MODEL = "namespace/name of a model"
 
 
-class CollectionOutput(serializers.Serializer[Collection]):
+class CollectionOutput(Output[Collection]):
     """A collection in a list."""
 
-    namespace = serializers.CharField(source="namespace.slug")
-    slug = serializers.CharField()
-    title = serializers.CharField()
-    description = serializers.CharField(help_text="plain text")
-    visibility = serializers.ChoiceField(Collection.Visibility.choices)
+    columns = Columns(
+        Column("namespace", "namespace.slug"),
+        "slug",
+        "title",
+        Column("description", help_text="plain text"),
+        "visibility",
+        "model_count",
+        "created_at",
+        "updated_at",
+        "url",
+    )
+
     model_count = serializers.IntegerField(help_text="number of models in it that you can see")
-    created_at = serializers.DateTimeField()
-    updated_at = serializers.DateTimeField()
-    url = serializers.SerializerMethodField()
 
     def get_url(self, row: Collection) -> str:
         return f"{settings.HUB_PUBLIC_URL}/collections/{row.ref}"
 
 
-class CollectionEntryOutput(serializers.Serializer[CollectionEntry]):
+class CollectionEntryOutput(Output[CollectionEntry]):
     """A model in a collection."""
 
-    model = serializers.CharField(source="model.ref")
-    note = serializers.CharField()
-    summary = serializers.CharField(source="model.summary")
-    added_at = serializers.DateTimeField()
+    columns = Columns(
+        Column("model", "model.ref"), "note", Column("summary", "model.summary"), "added_at"
+    )
 
 
 class CollectionDetailOutput(CollectionOutput):

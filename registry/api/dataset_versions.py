@@ -15,6 +15,7 @@ from hub.protocol.inputs import POLARITIES
 from registry.api import downloads, etags, pagination
 from registry.api.addresses import api_url
 from registry.api.inputs import FilesParser, Input, parse
+from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.api.parameters import PAGED, asks
 from registry.api.serializers import Digest
 from registry.datasets import preflight, selectors, services
@@ -63,29 +64,40 @@ class SplitOutput(serializers.Serializer[Any]):
     target = TargetOutput()
 
 
-class DatasetFileOutput(serializers.Serializer[DatasetFile]):
+class DatasetFileOutput(Output[DatasetFile]):
     """A file of a version of a data set."""
 
-    path = serializers.CharField()
-    size = serializers.IntegerField(source="blob.size")
-    sha256 = Digest(source="blob_id")
-    url = serializers.SerializerMethodField()
+    columns = Columns(
+        "path",
+        Column("size", "blob.size"),
+        Column("sha256", "blob_id", field=Digest),
+        "url",
+    )
 
     def get_url(self, file: DatasetFile) -> str:
         return f"{version_url(file.version)}/files/{quote(file.path)}"
 
 
-class DatasetVersionSummaryOutput(serializers.Serializer[DatasetVersion]):
+class DatasetVersionSummaryOutput(Output[DatasetVersion]):
     """A version of a data set, as shown in lists."""
 
-    number = serializers.IntegerField()
-    sha256 = Digest(help_text="digest of its manifest: files and splits as canonical JSON")
-    message = serializers.CharField()
+    columns = Columns(
+        "number",
+        Column(
+            "sha256",
+            field=Digest,
+            help_text="digest of its manifest: files and splits as canonical JSON",
+        ),
+        "message",
+        "file_count",
+        "size_bytes",
+        Column("created_by", "created_by.username"),
+        "created_at",
+        "url",
+    )
+
     file_count = serializers.IntegerField()
     size_bytes = serializers.IntegerField()
-    created_by = serializers.CharField(source="created_by.username")
-    created_at = serializers.DateTimeField()
-    url = serializers.SerializerMethodField()
 
     def get_url(self, version: DatasetVersion) -> str:
         return version_url(version)
@@ -94,16 +106,14 @@ class DatasetVersionSummaryOutput(serializers.Serializer[DatasetVersion]):
 class DatasetVersionOutput(DatasetVersionSummaryOutput):
     """A version of a data set with its files and splits."""
 
-    files = serializers.SerializerMethodField()
-    splits = serializers.SerializerMethodField()
+    columns = Columns("files", "splits")
 
     @extend_schema_field(DatasetFileOutput(many=True))
     def get_files(self, version: DatasetVersion) -> Any:
         files = list(version.files.all())
         for file in files:
             file.version = version
-        many: Any = DatasetFileOutput
-        return many(files, many=True).data
+        return answers_of(DatasetFileOutput, files)
 
     @extend_schema_field(SplitOutput(many=True))
     def get_splits(self, version: DatasetVersion) -> list[dict[str, Any]]:
@@ -180,16 +190,16 @@ class DatasetVersionList(APIView):
         return response
 
 
-class DatasetPreflightOutput(serializers.Serializer[Any]):
+class DatasetPreflightOutput(Output[preflight.Preflight]):
     """The effects of publishing a version."""
 
-    creates = serializers.BooleanField(help_text="whether the data set does not exist yet")
-    missing = serializers.ListField(
-        child=serializers.CharField(), help_text="paths whose content the hub needs"
-    )
-    missing_bytes = serializers.IntegerField(help_text="size of that content; equal files once")
-    identical_to = serializers.IntegerField(
-        allow_null=True, help_text="number of the version that has the same files and splits"
+    columns = Columns(
+        Column("creates", help_text="whether the data set does not exist yet"),
+        Column("missing", help_text="paths whose content the hub needs"),
+        Column("missing_bytes", help_text="size of that content; equal files once"),
+        Column(
+            "identical_to", help_text="number of the version that has the same files and splits"
+        ),
     )
 
 

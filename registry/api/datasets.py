@@ -12,11 +12,12 @@ from rest_framework.views import APIView
 from registry.api import etags, pagination
 from registry.api.addresses import api_url
 from registry.api.inputs import Input, Items, parse
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import PAGED, asks
 from registry.api.serializers import ReasonInput
 from registry.cards.personal_data import CATEGORIES, LEGAL_BASES
 from registry.datasets import selectors, services
-from registry.models import Dataset
+from registry.models import Dataset, Version
 from registry.people import selectors as people_selectors
 
 if TYPE_CHECKING:
@@ -24,37 +25,40 @@ if TYPE_CHECKING:
     from rest_framework.response import Response
 
 
-class DatasetOutput(serializers.Serializer[Dataset]):
+class DatasetOutput(Output[Dataset]):
     """The description of a data set."""
 
-    slug = serializers.CharField()
-    namespace = serializers.CharField(source="namespace.slug")
-    title = serializers.CharField()
-    description = serializers.CharField()
-    iri = serializers.CharField()
-    license = serializers.CharField()
-    personal_data = serializers.ChoiceField(Dataset.PersonalData.choices)
+    columns = Columns(
+        "slug",
+        Column("namespace", "namespace.slug"),
+        "title",
+        "description",
+        "iri",
+        "license",
+        "personal_data",
+        "categories",
+        "legal_basis",
+        "source",
+        "rows",
+        "size_bytes",
+        "collected_on",
+        "created_at",
+        "updated_at",
+        "withdrawn_at",
+        "reason",
+        "url",
+    )
+
     categories = serializers.ListField(child=serializers.CharField())
-    legal_basis = serializers.CharField()
-    source = serializers.CharField()
-    rows = serializers.IntegerField(allow_null=True)
-    size_bytes = serializers.IntegerField(allow_null=True)
-    collected_on = serializers.DateField(allow_null=True)
-    created_at = serializers.DateTimeField()
-    updated_at = serializers.DateTimeField()
-    withdrawn_at = serializers.DateTimeField(allow_null=True)
-    reason = serializers.CharField()
-    url = serializers.SerializerMethodField()
 
     def get_url(self, row: Dataset) -> str:
         return f"{settings.HUB_PUBLIC_URL}/datasets/{row.slug}"
 
 
-class DatasetUseOutput(serializers.Serializer[Any]):
+class DatasetUseOutput(Output[Version]):
     """A version whose card names a data set."""
 
-    ref = serializers.CharField()
-    number = serializers.IntegerField()
+    columns = Columns("ref", "number")
 
 
 class DatasetDetailOutput(DatasetOutput):

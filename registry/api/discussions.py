@@ -16,6 +16,7 @@ from hub.protocol import problems
 from registry.api import etags, pagination
 from registry.api.addresses import api_url
 from registry.api.inputs import Input, parse
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import PAGED, asks
 from registry.discussions import evidence, selectors, services
 from registry.models import Comment, Discussion
@@ -43,40 +44,43 @@ _PAGES = {
 }
 
 
-class DiscussionEvidenceOutput(serializers.Serializer[Discussion]):
+class DiscussionEvidenceOutput(Output[Discussion]):
     """The result that a discussion is about."""
 
-    kind = serializers.ChoiceField(Discussion.Evidence.choices, source="evidence_kind")
+    columns = Columns(
+        Column("kind", "evidence_kind"), "id", Column("url", help_text="page of the result")
+    )
+
     id = serializers.IntegerField(source="evidence_id")
-    url = serializers.SerializerMethodField(help_text="page of the result")
 
     def get_url(self, row: Discussion) -> str:
         return f"{settings.HUB_PUBLIC_URL}{evidence_path(row)}"
 
 
-class DiscussionOutput(serializers.Serializer[Discussion]):
+class DiscussionOutput(Output[Discussion]):
     """A discussion in a list."""
 
-    number = serializers.IntegerField()
-    title = serializers.CharField()
-    status = serializers.ChoiceField(Discussion.Status.choices)
-    author = serializers.CharField(source="author.username")
+    columns = Columns(
+        "number",
+        "title",
+        "status",
+        Column("author", "author.username"),
+        "version",
+        Column("evidence", help_text="the result it is about"),
+        Column("node", help_text="name of the node it is about; empty without one"),
+        "comment_count",
+        "created_at",
+        Column("edited_at", help_text="when the title was last changed"),
+        Column("updated_at", help_text="when the last comment or change of status was"),
+        "closed_at",
+        "closed_by",
+        "url",
+    )
+
     version = serializers.IntegerField(
         source="version.number", allow_null=True, help_text="the version it is about"
     )
-    evidence = serializers.SerializerMethodField(help_text="the result it is about")
-    node = serializers.CharField(help_text="name of the node it is about; empty without one")
-    comment_count = serializers.IntegerField()
-    created_at = serializers.DateTimeField()
-    edited_at = serializers.DateTimeField(
-        allow_null=True, help_text="when the title was last changed"
-    )
-    updated_at = serializers.DateTimeField(
-        help_text="when the last comment or change of status was"
-    )
-    closed_at = serializers.DateTimeField(allow_null=True)
     closed_by = serializers.CharField(source="closed_by.username", allow_null=True)
-    url = serializers.SerializerMethodField()
 
     @extend_schema_field(DiscussionEvidenceOutput(allow_null=True))
     def get_evidence(self, row: Discussion) -> Any:
@@ -86,19 +90,21 @@ class DiscussionOutput(serializers.Serializer[Discussion]):
         return f"{settings.HUB_PUBLIC_URL}/models/{row.model.ref}/discussions/{row.number}"
 
 
-class CommentOutput(serializers.Serializer[Comment]):
+class CommentOutput(Output[Comment]):
     """A comment in a discussion."""
 
-    number = serializers.IntegerField()
-    author = serializers.CharField(source="author.username")
-    body = serializers.SerializerMethodField(
-        help_text="Markdown; null if it is hidden, unless you can show it again"
+    columns = Columns(
+        "number",
+        Column("author", "author.username"),
+        Column("body", help_text="Markdown; null if it is hidden, unless you can show it again"),
+        "created_at",
+        "edited_at",
+        "hidden_at",
+        "hidden_by",
+        "hidden_reason",
     )
-    created_at = serializers.DateTimeField()
-    edited_at = serializers.DateTimeField(allow_null=True)
-    hidden_at = serializers.DateTimeField(allow_null=True)
+
     hidden_by = serializers.CharField(source="hidden_by.username", allow_null=True)
-    hidden_reason = serializers.CharField()
 
     @extend_schema_field(serializers.CharField(allow_null=True))
     def get_body(self, row: Comment) -> str | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry.api import pagination
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import PAGED, asks
 from registry.models import Watch
 from registry.versions import selectors
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
     from registry.models import RegisteredModel
 
 
-class LikesOutput(serializers.Serializer[interest.Interest]):
+class LikesOutput(Output[interest.Interest]):
     """The likes of a model."""
 
-    likes = serializers.IntegerField(help_text="number of users who like the model")
-    liked = serializers.BooleanField(help_text="whether you are one of them")
+    columns = Columns(
+        Column("likes", help_text="number of users who like the model"),
+        Column("liked", help_text="whether you are one of them"),
+    )
 
 
-class WatchOutput(serializers.Serializer[Watch]):
+class WatchOutput(Output[Watch]):
     """A model that you watch."""
 
-    model = serializers.CharField(source="model.ref")
-    created_at = serializers.DateTimeField()
+    columns = Columns(Column("model", "model.ref"), "created_at")
 
 
 class LikeDetail(APIView):

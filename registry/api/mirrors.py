@@ -13,6 +13,7 @@ from hub.protocol import digests
 from hub.protocol.mirrors import Origin, VersionRecord
 from registry.api import pagination
 from registry.api.inputs import FilesParser, Input, parse
+from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.api.parameters import PAGED, asks
 from registry.mirrors import credentials, selectors
 from registry.mirrors.services import imports, mirrors
@@ -79,43 +80,42 @@ class MirrorEdit(Input):
     )
 
 
-class MirrorOutput(serializers.Serializer[Mirror]):
+class MirrorOutput(Output[Mirror]):
     """A mirror with the result of its last synchronisation."""
 
-    id = serializers.IntegerField(source="pk")
-    source = serializers.CharField()  # type: ignore[assignment]
-    into = serializers.CharField(source="namespace.slug")
-    protocol = serializers.ChoiceField(Mirror.Protocol.choices)
-    scope = serializers.ChoiceField(Mirror.Scope.choices)
-    pull_through = serializers.BooleanField()
-    visibility = serializers.CharField(help_text=_VISIBILITY)
-    interval_seconds = serializers.IntegerField()
-    is_paused = serializers.BooleanField()
-    has_token = serializers.BooleanField()
-    created_by = serializers.CharField(source="created_by.username")
-    created_at = serializers.DateTimeField()
-    synced_at = serializers.DateTimeField(allow_null=True, help_text="the last success")
-    next_at = serializers.DateTimeField(allow_null=True)
-    error = serializers.CharField(help_text="why the last synchronisation failed; empty otherwise")
-    step = serializers.CharField(help_text="what is being fetched now; empty otherwise")
-    received_bytes = serializers.IntegerField(help_text="of the last synchronisation")
+    columns = Columns(
+        "id",
+        "source",
+        Column("into", "namespace.slug"),
+        "protocol",
+        "scope",
+        "pull_through",
+        Column("visibility", field=serializers.CharField, help_text=_VISIBILITY),
+        "interval_seconds",
+        "is_paused",
+        "has_token",
+        Column("created_by", "created_by.username"),
+        "created_at",
+        Column("synced_at", help_text="the last success"),
+        "next_at",
+        Column("error", help_text="why the last synchronisation failed; empty otherwise"),
+        Column("step", help_text="what is being fetched now; empty otherwise"),
+        Column("received_bytes", help_text="of the last synchronisation"),
+    )
 
 
-class MirroredModelOutput(serializers.Serializer[MirroredModel]):
+class MirroredModelOutput(Output[MirroredModel]):
     """A model of a mirror."""
 
-    source_ref = serializers.CharField(source="ref")
-    ref = serializers.CharField(source="model.ref", default=None, allow_null=True)
-    synced_at = serializers.DateTimeField(allow_null=True)
-    problem = serializers.CharField()
+    columns = Columns(
+        Column("source_ref", "ref"), Column("ref", "model.ref"), "synced_at", "problem"
+    )
 
 
-class MirroredVersionOutput(serializers.Serializer[MirroredVersion]):
+class MirroredVersionOutput(Output[MirroredVersion]):
     """A version of the source that is not mirrored, or no longer."""
 
-    ref = serializers.SerializerMethodField()
-    state = serializers.ChoiceField(MirroredVersion.State.choices)
-    problem = serializers.CharField()
+    columns = Columns("ref", "state", "problem")
 
     def get_ref(self, row: MirroredVersion) -> str:
         return f"{row.model.ref}@{row.number}"
@@ -124,18 +124,15 @@ class MirroredVersionOutput(serializers.Serializer[MirroredVersion]):
 class MirrorDetailOutput(MirrorOutput):
     """A mirror with its models, and the versions that were not mirrored."""
 
-    models = serializers.SerializerMethodField()
-    problems = serializers.SerializerMethodField()
+    columns = Columns("models", "problems")
 
     @extend_schema_field(MirroredModelOutput(many=True))
     def get_models(self, row: Mirror) -> Any:
-        many: Any = MirroredModelOutput
-        return many(selectors.models_of(row), many=True).data
+        return answers_of(MirroredModelOutput, selectors.models_of(row))
 
     @extend_schema_field(MirroredVersionOutput(many=True))
     def get_problems(self, row: Mirror) -> Any:
-        many: Any = MirroredVersionOutput
-        return many(selectors.problems_of(row), many=True).data
+        return answers_of(MirroredVersionOutput, selectors.problems_of(row))
 
 
 class ImportInput(Input):

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry.api.inputs import Input, parse
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import asks
 from registry.cards import names
 from registry.models import Mention
@@ -24,18 +25,15 @@ if TYPE_CHECKING:
     from registry.models import RegisteredModel
 
 
-class NameOutput(serializers.Serializer[names.Name]):
+class NameOutput(Output[names.Name]):
     """A name in the cards of a model, and the entry of this hub that it refers to."""
 
-    kind = serializers.ChoiceField(Mention.Kind.choices)
-    name = serializers.CharField(help_text="in lower case")
-    by = serializers.ChoiceField(
-        ["address", "confirmation", "namespace", ""],
-        help_text="how the name was resolved; empty if it does not resolve",
-    )
-    target = serializers.CharField(help_text="slug of a data set, or namespace/name of a model")
-    suggestions = serializers.ListField(
-        child=serializers.CharField(), help_text="other entries with that name, for you to confirm"
+    columns = Columns(
+        "kind",
+        Column("name", help_text="in lower case"),
+        Column("by", help_text="how the name was resolved; empty if it does not resolve"),
+        Column("target", help_text="slug of a data set, or namespace/name of a model"),
+        Column("suggestions", help_text="other entries with that name, for you to confirm"),
     )
 
 

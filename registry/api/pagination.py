@@ -13,6 +13,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from hub.protocol import problems
+from registry.api.outputs import answers_of
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -50,8 +51,7 @@ def respond(
     **more: Any,
 ) -> Response:
     """A page of ``rows`` as an answer."""
-    many: Any = output
-    return answer(request, many(rows, many=True, context={"request": request}).data, cursor, **more)
+    return answer(request, answers_of(output, rows, {"request": request}), cursor, **more)
 
 
 def answer(request: Request, items: list[Any], cursor: str | None, **more: Any) -> Response:
@@ -92,8 +92,7 @@ def lowest_first(
         rows = rows.filter(**{f"{column}__gt": after})
     page = list(rows.order_by(column)[: limit + 1])
     cursor = str(getattr(page[limit - 1], column)) if len(page) > limit else None
-    many: Any = output
-    return answer(request, many(page[:limit], many=True, context=context).data, cursor)
+    return answer(request, answers_of(output, page[:limit], context), cursor)
 
 
 def highest_first(

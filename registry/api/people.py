@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from registry.api import pagination
 from registry.api.inputs import Input, parse
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import PAGED, asks
 from registry.core.permissions import require_admin, require_user
 from registry.models import Membership, Namespace, User
@@ -36,12 +37,10 @@ class NamespaceInput(Input):
     display_name = serializers.CharField(max_length=200, allow_blank=True, default="")
 
 
-class NamespaceOutput(serializers.Serializer[Any]):
+class NamespaceOutput(Output[Namespace]):
     """A namespace."""
 
-    slug = serializers.CharField()
-    kind = serializers.ChoiceField(Namespace.Kind.choices)
-    display_name = serializers.CharField()
+    columns = Columns("slug", "kind", "display_name")
 
 
 class NamespaceDetailOutput(NamespaceOutput):
@@ -56,7 +55,7 @@ class NamespaceDetailOutput(NamespaceOutput):
 
 
 def _detail(namespace: Namespace) -> Response:
-    fields = NamespaceOutput(namespace).data | {"room": quotas.of_namespace(namespace)}
+    fields: Any = NamespaceOutput(namespace).data | {"room": quotas.of_namespace(namespace)}
     return Response(NamespaceDetailOutput(fields).data)
 
 
@@ -75,11 +74,10 @@ class RoleInput(Input):
     role = serializers.ChoiceField(Membership.Role.choices)
 
 
-class MemberOutput(serializers.Serializer[Membership]):
+class MemberOutput(Output[Membership]):
     """A member of a namespace."""
 
-    username = serializers.CharField(source="user.username")
-    role = serializers.ChoiceField(Membership.Role.choices)
+    columns = Columns(Column("username", "user.username"), "role")
 
 
 class UserInput(Input):
@@ -95,15 +93,17 @@ class UserChange(Input):
     is_active = serializers.BooleanField()
 
 
-class UserOutput(serializers.Serializer[User]):
+class UserOutput(Output[User]):
     """An account, as shown to administrators."""
 
-    username = serializers.CharField()
-    email = serializers.CharField()
-    is_active = serializers.BooleanField()
-    is_admin = serializers.BooleanField(source="is_superuser")
-    created_at = serializers.DateTimeField(source="date_joined")
-    signed_in_at = serializers.DateTimeField(source="last_login", allow_null=True)
+    columns = Columns(
+        "username",
+        "email",
+        "is_active",
+        Column("is_admin", "is_superuser"),
+        Column("created_at", "date_joined"),
+        Column("signed_in_at", "last_login"),
+    )
 
 
 class NewPasswordOutput(serializers.Serializer[Any]):

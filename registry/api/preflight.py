@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry.api.inputs import FilesParser, Input, Items, parse
+from registry.api.outputs import Column, Columns, Output
 from registry.people import selectors as people_selectors
 from registry.versions.services import preflight
 
@@ -37,17 +38,17 @@ class PreflightInput(Input):
     )
 
 
-class PreflightOutput(serializers.Serializer[Any]):
+class PreflightOutput(Output[preflight.Preflight]):
     """The effects of a push."""
 
-    creates = serializers.BooleanField(help_text="whether the model does not exist yet")
-    missing = serializers.ListField(
-        child=serializers.CharField(), help_text="paths whose content the hub needs"
-    )
-    missing_bytes = serializers.IntegerField(help_text="size of that content; equal files once")
-    identical_to = serializers.IntegerField(
-        allow_null=True,
-        help_text="number of the newest version, if it has the same files, card and label",
+    columns = Columns(
+        Column("creates", help_text="whether the model does not exist yet"),
+        Column("missing", help_text="paths whose content the hub needs"),
+        Column("missing_bytes", help_text="size of that content; equal files once"),
+        Column(
+            "identical_to",
+            help_text="number of the newest version, if it has the same files, card and label",
+        ),
     )
 
 

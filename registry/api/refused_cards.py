@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry.api.cards import CardFindingOutput, findings_data
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import asks
 from registry.cards import refused_cards
 from registry.models import RefusedCard
@@ -19,18 +20,18 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 
-class RefusedCardOutput(serializers.Serializer[RefusedCard]):
+class RefusedCardOutput(Output[RefusedCard]):
     """A card that was refused."""
 
-    id = serializers.IntegerField()
-    author = serializers.CharField(source="author.username")
-    number = serializers.IntegerField(
-        source="version.number", allow_null=True, default=None, help_text="number of the draft"
+    columns = Columns(
+        "id",
+        Column("author", "author.username"),
+        Column("number", "version.number", help_text="number of the draft"),
+        Column("size", help_text="bytes"),
+        "sha256",
+        Column("detail", help_text="why the card was rejected"),
+        "sent_at",
     )
-    size = serializers.IntegerField(help_text="bytes")
-    sha256 = serializers.CharField()
-    detail = serializers.CharField(help_text="why the card was rejected")
-    sent_at = serializers.DateTimeField()
 
 
 class RefusedCardDetailOutput(RefusedCardOutput):

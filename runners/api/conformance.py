@@ -12,12 +12,13 @@ from rest_framework.views import APIView
 from registry.api import pagination
 from registry.api.addresses import file_url, page_url
 from registry.api.inputs import Input, parse
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import asks
 from registry.api.serializers import Digest
 from registry.versions import selectors
 from runners.api.responses import jobs_response
 from runners.api.serializers import JobOutput
-from runners.models import ConformanceResult, ConformanceVerdict
+from runners.models import ConformanceResult
 from runners.proofs import selectors as proof_selectors
 from runners.proofs import verification
 
@@ -25,43 +26,47 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 
-class ConformanceOutput(serializers.Serializer[ConformanceResult]):
+class ConformanceOutput(Output[ConformanceResult]):
     """The result of one check of a variant on a version of a runtime; outcomes as in EARL 1.0."""
 
-    id = serializers.IntegerField(source="pk")
-    variant = serializers.CharField(source="variant.name")
-    entry_sha256 = Digest()
-    runtime = serializers.CharField()
-    runtime_version = serializers.CharField()
-    check = serializers.ChoiceField(ConformanceResult.Check.choices, source="check_kind")
-    outcome = serializers.ChoiceField(ConformanceResult.Outcome.choices)
+    columns = Columns(
+        "id",
+        Column("variant", "variant.name"),
+        Column("entry_sha256", field=Digest),
+        "runtime",
+        "runtime_version",
+        Column("check", "check_kind"),
+        "outcome",
+        "blames",
+        Column(
+            "verdict",
+            help_text="the outcome in one word; only `failed`, and `does-not-run` with the outcome "
+            "`failed`, count against the model or the runtime",
+        ),
+        Column(
+            "runs",
+            help_text="whether the runtime completed at least one input; null if it was not tried "
+            "or the result predates this field",
+        ),
+        "reason",
+        Column("profile", help_text="the tolerance profile"),
+        "datasets",
+        "seconds",
+        Column(
+            "node",
+            help_text="the first node that diverged: name, op, index in its graph, figures, alone, "
+            "and path: the bodies that it stands in from the outside, each with op, name, index, "
+            "body and iteration (from 0; null outside of loops)",
+        ),
+        "at",
+        Column("job", "job_id"),
+        Column("evidence", help_text="the extracted node, with its inputs"),
+        "url",
+    )
+
     blames = serializers.ChoiceField(
         [("", "nobody"), *ConformanceResult.Blame.choices], help_text="cause of the failure"
     )
-    verdict = serializers.ChoiceField(
-        ConformanceVerdict.choices,
-        help_text="the outcome in one word; only `failed`, and `does-not-run` with the outcome "
-        "`failed`, count against the model or the runtime",
-    )
-    runs = serializers.BooleanField(
-        allow_null=True,
-        help_text="whether the runtime completed at least one input; null if it was not tried or "
-        "the result predates this field",
-    )
-    reason = serializers.CharField()
-    profile = serializers.CharField(help_text="the tolerance profile")
-    datasets = serializers.IntegerField()
-    seconds = serializers.FloatField()
-    node = serializers.JSONField(
-        allow_null=True,
-        help_text="the first node that diverged: name, op, index in its graph, figures, alone, and "
-        "path: the bodies that it stands in from the outside, each with op, name, index, body and "
-        "iteration (from 0; null outside of loops)",
-    )
-    at = serializers.DateTimeField()
-    job = serializers.UUIDField(source="job_id")
-    evidence = serializers.SerializerMethodField(help_text="the extracted node, with its inputs")
-    url = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.URLField(allow_null=True))
     def get_evidence(self, result: ConformanceResult) -> str | None:
@@ -77,8 +82,7 @@ class ConformanceOutput(serializers.Serializer[ConformanceResult]):
 class ConformanceDetailOutput(ConformanceOutput):
     """A result with its figures for each data set and output."""
 
-    figures = serializers.JSONField()
-    versions = serializers.SerializerMethodField(help_text="versions of the tools used")
+    columns = Columns("figures", Column("versions", help_text="versions of the tools used"))
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
     def get_versions(self, result: ConformanceResult) -> Any:

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry.api import pagination
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import PAGED, asks
 from runners.models import Runtime, SuiteResult
 from runners.proofs import selectors, verification
@@ -18,35 +19,30 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 
-class RuntimeOutput(serializers.Serializer[Runtime]):
+class RuntimeOutput(Output[Runtime]):
     """A version of a runtime that workers offer, or recently offered."""
 
-    name = serializers.CharField()
-    version = serializers.CharField()
-    first_seen_at = serializers.DateTimeField()
-    seen_at = serializers.DateTimeField()
+    columns = Columns("name", "version", "first_seen_at", "seen_at")
 
 
-class ScoreOutput(serializers.Serializer[Any]):
+class ScoreOutput(Output[selectors.Score]):
     """One run of the ONNX backend node tests."""
 
-    runtime = serializers.CharField(source="run.runtime")
-    runtime_version = serializers.CharField(source="run.runtime_version")
-    onnx_version = serializers.CharField(source="run.onnx_version")
-    started_at = serializers.DateTimeField(source="run.started_at")
-    finished_at = serializers.DateTimeField(source="run.finished_at", allow_null=True)
-    cases = serializers.IntegerField()
-    totals = serializers.DictField(child=serializers.IntegerField())
+    columns = Columns(
+        Column("runtime", "run.runtime"),
+        Column("runtime_version", "run.runtime_version"),
+        Column("onnx_version", "run.onnx_version"),
+        Column("started_at", "run.started_at"),
+        Column("finished_at", "run.finished_at"),
+        "cases",
+        "totals",
+    )
 
 
-class CaseOutput(serializers.Serializer[SuiteResult]):
+class CaseOutput(Output[SuiteResult]):
     """The outcome of one case."""
 
-    case = serializers.CharField()
-    operator = serializers.CharField()
-    opset = serializers.IntegerField(allow_null=True)
-    outcome = serializers.ChoiceField(SuiteResult.Outcome.choices)
-    reason = serializers.CharField()
+    columns = Columns("case", "operator", "opset", "outcome", "reason")
 
 
 class TallyOutput(serializers.Serializer[Any]):

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from registry.api import pagination
+from registry.api.outputs import answers_of
 from registry.api.parameters import PAGED, asks
 from runners.api.benchmarks import whole
 from runners.api.measurements import (
@@ -61,7 +62,7 @@ class Standings(APIView):
             limit=pagination.limit_of(request),
             cursor=query.get("cursor", ""),
         )
-        keys = KeyOutput([key._asdict() for key in ranking.keys], many=True).data
+        keys = answers_of(KeyOutput, ranking.keys)
         items, following = list(ranking.items), ranking.next
         return pagination.respond(
             request, StandingOutput, items, following, keys=keys, capped=ranking.capped

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from registry.api import pagination
 from registry.api.addresses import api_url
 from registry.api.inputs import Input, parse
+from registry.api.outputs import Column, Columns
 from registry.api.parameters import asks
 from registry.api.serializers import Digest, VariantOutput
 from registry.versions import selectors
@@ -38,14 +39,14 @@ class BenchmarkStandingOutput(serializers.Serializer[Any]):
 class VariantListOutput(VariantOutput):
     """A variant with its file."""
 
-    size = serializers.IntegerField(source="entry.blob.size")
-    sha256 = Digest(source="entry.blob_id")
-    job = serializers.UUIDField(source="job_uuid", allow_null=True)
-    derivation = serializers.SerializerMethodField(
-        help_text="how the variant was made, and how it compares with its source"
-    )
-    benchmark = serializers.SerializerMethodField(
-        help_text="whether the hub measured its speed; if not, why"
+    columns = Columns(
+        Column("size", "entry.blob.size"),
+        Column("sha256", "entry.blob_id", field=Digest),
+        Column("job", "job_uuid"),
+        Column(
+            "derivation", help_text="how the variant was made, and how it compares with its source"
+        ),
+        Column("benchmark", help_text="whether the hub measured its speed; if not, why"),
     )
 
     @extend_schema_field(serializers.DictField())

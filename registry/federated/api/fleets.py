@@ -14,6 +14,7 @@ from hub.protocol import digests, problems
 from registry.api import etags, pagination
 from registry.api.authentication import TokenAuthentication
 from registry.api.inputs import Input, parse
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import PAGED, asks
 from registry.api.serializers import Digest
 from registry.core.permissions import require
@@ -52,23 +53,27 @@ class ReportInput(Input):
     detail = serializers.CharField(max_length=500, allow_blank=True, required=False, default="")
 
 
-class FleetOutput(serializers.Serializer[Fleet]):
+class FleetOutput(Output[Fleet]):
     """A fleet, as shown to maintainers."""
 
-    name = serializers.CharField()
-    stable = serializers.IntegerField(source="stable.number", default=None, allow_null=True)
-    desired = serializers.IntegerField(source="desired.number", default=None, allow_null=True)
-    desired_state = serializers.CharField(
-        source="desired.state", default=None, allow_null=True,
-        help_text="a version that is no longer published, for example yanked, is not sent to "
-        "devices; they keep the stable version if that is published",
-    )  # fmt: skip
-    percent = serializers.IntegerField()
-    required_by = serializers.DateTimeField(allow_null=True)
-    halt_percent = serializers.IntegerField()
-    is_halted = serializers.BooleanField()
-    reports = serializers.SerializerMethodField(
-        help_text="number of devices by result for the desired version"
+    columns = Columns(
+        "name",
+        Column("stable", "stable.number"),
+        Column("desired", "desired.number"),
+        Column(
+            "desired_state",
+            "desired.state",
+            field=serializers.CharField,
+            default=None,
+            allow_null=True,
+            help_text="a version that is no longer published, for example yanked, is not sent to "
+            "devices; they keep the stable version if that is published",
+        ),
+        "percent",
+        "required_by",
+        "halt_percent",
+        "is_halted",
+        Column("reports", help_text="number of devices by result for the desired version"),
     )
 
     def get_reports(self, row: Fleet) -> dict[str, int]:
