@@ -7,21 +7,21 @@ from urllib.parse import quote
 
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import splits
 from hub.protocol.inputs import POLARITIES
-from registry.api import downloads, etags, pagination
+from registry.api import downloads
 from registry.api.addresses import api_url
-from registry.api.inputs import FilesParser, Input, parse
+from registry.api.inputs import FilesParser, Input
+from registry.api.operations import Made, View, listing, operation
 from registry.api.outputs import Column, Columns, Output, answers_of
-from registry.api.parameters import PAGED, asks
 from registry.api.serializers import Digest
 from registry.datasets import preflight, selectors, services
 from registry.models import DatasetFile, DatasetVersion
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from django.http import HttpResponseBase
     from rest_framework.request import Request
 
@@ -154,40 +154,28 @@ def version_url(version: DatasetVersion) -> str:
     return api_url("datasets", version.dataset.slug, "versions", str(version.number))
 
 
-def version_data(version: DatasetVersion) -> dict[str, Any]:
-    """A version as the API returns it."""
-    row = selectors.version(version.dataset, version.number)
-    return dict(DatasetVersionOutput(row).data)
-
-
-class DatasetVersionList(APIView):
+class DatasetVersionList(View):
     """The versions of a data set."""
 
     parser_classes = [FilesParser]
 
-    @extend_schema(
-        operation_id="dataset_versions_list",
-        responses=pagination.paged(DatasetVersionSummaryOutput),
-    )
-    @asks(*PAGED)
-    def get(self, request: Request, slug: str) -> Response:
+    @listing("dataset_versions_list", DatasetVersionSummaryOutput, by="number")
+    def get(self) -> QuerySet[DatasetVersion]:
         """List versions, newest first."""
-        rows = selectors.versions(selectors.dataset(slug))
-        return pagination.highest_first(request, DatasetVersionSummaryOutput, rows, "number")
+        return selectors.versions(selectors.dataset(self.kwargs["slug"]))
 
-    @extend_schema(
-        operation_id="dataset_versions_create",
-        request=DatasetVersionInput,
+    @operation(
+        "dataset_versions_create",
+        DatasetVersionOutput,
+        reads=DatasetVersionInput,
+        tagged=True,
+        location=version_url,
         responses={200: DatasetVersionOutput, 201: DatasetVersionOutput},
     )
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, **content: Any) -> Made:
         """Publish a version from uploaded files. Returns 200 if an equal version exists."""
-        version, is_new = services.publish(
-            request.user, slug=slug, **parse(DatasetVersionInput, request.data)
-        )
-        response = etags.respond(request, version_data(version), status=201 if is_new else 200)
-        response["Location"] = version_url(version)
-        return response
+        version, is_new = services.publish(self.request.user, slug=self.kwargs["slug"], **content)
+        return Made(selectors.version(version.dataset, version.number), is_new=is_new)
 
 
 class DatasetPreflightOutput(Output[preflight.Preflight]):
@@ -203,35 +191,32 @@ class DatasetPreflightOutput(Output[preflight.Preflight]):
     )
 
 
-class DatasetPreflight(APIView):
+class DatasetPreflight(View):
     """A version that is not published."""
 
     parser_classes = [FilesParser]
 
-    @extend_schema(
-        operation_id="datasets_preflight",
-        request=DatasetVersionInput,
-        responses=DatasetPreflightOutput,
+    @operation(
+        "datasets_preflight",
+        DatasetPreflightOutput,
+        reads=DatasetVersionInput,
+        headers={"Cache-Control": "no-store"},
     )
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, **content: Any) -> preflight.Preflight:
         """Check names, permissions, files, splits and quota of a version. Nothing is stored.
 
         A refusal is the first problem; its `errors` are those of all problems.
         """
-        body = parse(DatasetVersionInput, request.data)
-        checked = preflight.check(request.user, slug=slug, **body)
-        headers = {"Cache-Control": "no-store"}
-        return Response(DatasetPreflightOutput(checked).data, headers=headers)
+        return preflight.check(self.request.user, slug=self.kwargs["slug"], **content)
 
 
-class DatasetVersionDetail(APIView):
+class DatasetVersionDetail(View):
     """One version of a data set."""
 
-    @extend_schema(operation_id="dataset_versions_read", responses=DatasetVersionOutput)
-    def get(self, request: Request, slug: str, number: int) -> Response:
+    @operation("dataset_versions_read", DatasetVersionOutput, tagged=True)
+    def get(self) -> DatasetVersion:
         """Read a version with its files and splits."""
-        version = selectors.version(selectors.dataset(slug), number)
-        return etags.respond(request, dict(DatasetVersionOutput(version).data))
+        return selectors.version(selectors.dataset(self.kwargs["slug"]), self.kwargs["number"])
 
 
 class DatasetFileDetail(APIView):

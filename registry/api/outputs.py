@@ -165,7 +165,7 @@ def _annotated(owner: Any, name: str) -> Any:
 
 
 def answers_of(
-    output: type[serializers.Serializer[Any]], rows: Any, context: dict[str, Any] | None = None
+    output: type[serializers.Serializer[Any]], rows: Any, context: Mapping[str, Any] | None = None
 ) -> list[Any]:
     """Rows as a list of answers."""
     many: Any = output

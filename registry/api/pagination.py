@@ -16,6 +16,8 @@ from hub.protocol import problems
 from registry.api.outputs import answers_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from django.db.models import QuerySet
     from rest_framework.request import Request
 
@@ -33,6 +35,11 @@ def paged(
         **more,
     }
     return type(f"{output.__name__.removesuffix('Output')}Page", (serializers.Serializer,), fields)
+
+
+def whole(rows: Sequence[Any]) -> dict[str, Any]:
+    """Rows as the only page."""
+    return {"items": rows, "next": None}
 
 
 def limit_of(request: Request) -> int:
@@ -96,10 +103,15 @@ def lowest_first(
 
 
 def highest_first(
-    request: Request, output: type[serializers.Serializer[Any]], rows: QuerySet[Any], column: str
+    request: Request,
+    output: type[serializers.Serializer[Any]],
+    rows: QuerySet[Any],
+    column: str,
+    context: dict[str, Any],
 ) -> Response:
     """The page of ``rows`` that a request asks for, from the highest ``column`` down."""
-    return respond(request, output, *by_number(request, rows, column, limit_of(request)))
+    page, cursor = by_number(request, rows, column, limit_of(request))
+    return answer(request, answers_of(output, page, context), cursor)
 
 
 def by_time(

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from registry.api.inputs import FilesParser, Input, Items, parse
+from registry.api.inputs import FilesParser, Input, Items
+from registry.api.operations import View, operation
 from registry.api.outputs import Column, Columns, Output
 from registry.people import selectors as people_selectors
 from registry.versions.services import preflight
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 
 class AnnouncedFileInput(Input):
@@ -52,24 +47,24 @@ class PreflightOutput(Output[preflight.Preflight]):
     )
 
 
-class PreflightDetail(APIView):
+class PreflightDetail(View):
     """A push that is not made."""
 
     parser_classes = [FilesParser]
 
-    @extend_schema(
-        operation_id="models_preflight", request=PreflightInput, responses=PreflightOutput
+    @operation(
+        "models_preflight",
+        PreflightOutput,
+        reads=PreflightInput,
+        headers={"Cache-Control": "no-store"},
     )
-    def post(self, request: Request, namespace: str, name: str) -> Response:
+    def post(self, files: list[dict[str, Any]], card: str | None, label: str) -> Any:
         """Check the names, permissions, card and quota of a push. Nothing is stored."""
-        body = parse(PreflightInput, request.data)
-        checked = preflight.check(
-            request.user,
-            namespace=people_selectors.namespace(namespace),
-            name=name,
-            files=[preflight.AnnouncedFile(**row) for row in body["files"]],
-            card=body["card"],
-            label=body["label"],
+        return preflight.check(
+            self.request.user,
+            namespace=people_selectors.namespace(self.kwargs["namespace"]),
+            name=self.kwargs["name"],
+            files=[preflight.AnnouncedFile(**row) for row in files],
+            card=card,
+            label=label,
         )
-        headers = {"Cache-Control": "no-store"}
-        return Response(PreflightOutput(checked).data, headers=headers)

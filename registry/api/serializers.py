@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import Prefetch
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -333,6 +334,17 @@ class VersionOutput(VersionSummaryOutput):
     variants = VariantOutput(many=True)
     checks = CheckOutput(many=True)
     jobs = JobSummaryOutput(many=True)
+
+    def to_representation(self, instance: Version) -> Any:
+        related = Version.objects.select_related(
+            "model__namespace", "created_by", "parent", "mirrored_from"
+        ).prefetch_related(
+            Prefetch("files", File.objects.select_related("blob")),
+            Prefetch("variants", Variant.objects.select_related("entry", "derived_from")),
+            "checks",
+            "jobs",
+        )
+        return super().to_representation(related.get(pk=instance.pk))
 
     @extend_schema_field(origins.MirroredFromOutput(allow_null=True))
     def get_mirrored_from(self, version: Version) -> dict[str, Any] | None:

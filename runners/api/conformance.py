@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from registry.api import pagination
 from registry.api.addresses import file_url, page_url
-from registry.api.inputs import Input, parse
+from registry.api.inputs import Input
+from registry.api.operations import VersionView, listing, operation
 from registry.api.outputs import Column, Columns, Output
-from registry.api.parameters import asks
+from registry.api.pagination import paged, whole
 from registry.api.serializers import Digest
-from registry.versions import selectors
-from runners.api.responses import jobs_response
 from runners.api.serializers import JobOutput
 from runners.models import ConformanceResult
 from runners.proofs import selectors as proof_selectors
 from runners.proofs import verification
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 
 class ConformanceOutput(Output[ConformanceResult]):
@@ -96,54 +89,43 @@ class ConformanceInput(Input):
     runtime = serializers.CharField(required=False, default="", allow_blank=True)
 
 
-class ConformanceList(APIView):
+class ConformanceList(VersionView):
     """The conformance of a version."""
 
-    @extend_schema(
-        operation_id="conformance_list",
-        responses=pagination.paged(ConformanceOutput),
-    )
-    @asks(
+    @listing(
+        "conformance_list",
+        ConformanceOutput,
         OpenApiParameter("history", bool, description="include older results"),
         OpenApiParameter("variant", str),
         OpenApiParameter("runtime", str),
     )
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def get(self) -> list[ConformanceResult]:
         """List conformance results: the newest of each check on each runtime."""
-        version = selectors.version(request.user, namespace, name, number)
-        with_history = request.query_params.get("history", "") in ("1", "true")
-        rows = proof_selectors.results_of(version, with_history=with_history)
-        variant, runtime = (request.query_params.get(key) for key in ("variant", "runtime"))
+        query = self.request.query_params
+        with_history = query.get("history", "") in ("1", "true")
+        rows = proof_selectors.results_of(self.version, with_history=with_history)
+        variant, runtime = query.get("variant"), query.get("runtime")
         rows = [
             row
             for row in rows
             if variant in (None, row.variant.name) and runtime in (None, row.runtime)
         ]
         for row in rows:
-            row.variant.version = version
-        return pagination.respond(request, ConformanceOutput, rows, None)
+            row.variant.version = self.version
+        return rows
 
-    @extend_schema(
-        operation_id="conformance_run",
-        request=ConformanceInput,
-        responses={202: pagination.paged(JobOutput)},
-    )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("conformance_run", paged(JobOutput), reads=ConformanceInput, status=202)
+    def post(self, **checks: str) -> dict[str, Any]:
         """Run the conformance checks again. Returns the jobs."""
-        version = selectors.version(request.user, namespace, name, number)
-        jobs = verification.again(
-            request.user, version=version, **parse(ConformanceInput, request.data)
-        )
-        return jobs_response(request, list(jobs))
+        return whole(verification.again(self.request.user, version=self.version, **checks))
 
 
-class ConformanceDetail(APIView):
+class ConformanceDetail(VersionView):
     """One result."""
 
-    @extend_schema(operation_id="conformance_read", responses=ConformanceDetailOutput)
-    def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
+    @operation("conformance_read", ConformanceDetailOutput)
+    def get(self) -> ConformanceResult:
         """Read a conformance result with its figures."""
-        version = selectors.version(request.user, namespace, name, number)
-        result = proof_selectors.result(version, pk)
-        result.variant.version = version
-        return Response(ConformanceDetailOutput(result).data)
+        result = proof_selectors.result(self.version, self.kwargs["pk"])
+        result.variant.version = self.version
+        return result

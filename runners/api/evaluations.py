@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.views import APIView
 
-from registry.api import pagination
-from registry.api.inputs import Input, parse
+from registry.api.inputs import Input
+from registry.api.operations import VersionView, listing, operation
 from registry.api.outputs import Column, Columns, Output
-from registry.api.parameters import asks
 from registry.api.serializers import Digest
-from registry.versions import selectors
-from runners.api.serializers import JobOutput
-from runners.api.variants import accepted
+from runners.api.serializers import JobOutput, job_url
 from runners.engine.evaluation import rules
 from runners.evaluations import scheduling
 from runners.evaluations import selectors as evaluations
 from runners.evaluations.selectors import Measured
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
-    from rest_framework.response import Response
+    from runners.models import Job
 
 
 class EvaluationOutput(Output[Measured]):
@@ -96,23 +91,15 @@ class EvaluationInput(Input):
     )
 
 
-class EvaluationList(APIView):
+class EvaluationList(VersionView):
     """The evaluations of a version."""
 
-    @extend_schema(operation_id="evaluations_list", responses=pagination.paged(EvaluationOutput))
-    @asks()
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @listing("evaluations_list", EvaluationOutput)
+    def get(self) -> list[Measured]:
         """List measured accuracies: the newest of each variant, split and metric."""
-        version = selectors.version(request.user, namespace, name, number)
-        rows = evaluations.measured(version)
-        return pagination.respond(request, EvaluationOutput, rows, None)
+        return evaluations.measured(self.version)
 
-    @extend_schema(
-        operation_id="evaluations_create", request=EvaluationInput, responses={202: JobOutput}
-    )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("evaluations_create", JobOutput, reads=EvaluationInput, status=202, location=job_url)
+    def post(self, version: int | None, **fields: str) -> Job:
         """Evaluate a variant on a split of a data set; returns the job."""
-        version = selectors.version(request.user, namespace, name, number)
-        fields = parse(EvaluationInput, request.data)
-        fields["number"] = fields.pop("version")
-        return accepted(scheduling.request(request.user, version=version, **fields))
+        return scheduling.request(self.request.user, version=self.version, number=version, **fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -14,9 +14,6 @@ from runners.benchmarks import rankings
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.typed_record import Process
 from runners.models import Challenge, Comparison, EnrolledWorker, Environment, Measurement
-
-if TYPE_CHECKING:
-    from registry.models import Version
 
 
 class MeasurementOutput(Output[Measurement]):
@@ -108,10 +105,10 @@ class MeasurementOutput(Output[Measurement]):
         return None if row.p50_low_ms is None else [row.p50_low_ms, row.p50_high_ms]
 
     def get_record(self, row: Measurement) -> str:
-        return f"{_place(row.variant.version)}/benchmarks/{row.pk}/record.json"
+        return f"{result_url(row)}/record.json"
 
     def get_samples_csv(self, row: Measurement) -> str:
-        return f"{_place(row.variant.version)}/benchmarks/{row.pk}/samples.csv"
+        return f"{result_url(row)}/samples.csv"
 
     def get_url(self, row: Measurement) -> str:
         version = row.variant.version
@@ -246,7 +243,7 @@ class ComparisonOutput(Output[Comparison]):
         return None if row.ratio_low is None else [row.ratio_low, row.ratio_high]
 
 
-def _place(version: Version) -> str:
-    model = version.model
-    where = ("models", model.namespace.slug, model.name, "versions", str(version.number))
-    return api_url(*where)
+def result_url(row: Measurement) -> str:
+    """The address of a result in the API."""
+    version = row.variant.version
+    return api_url("models", f"{version.model.ref}/versions/{version.number}/benchmarks/{row.pk}")

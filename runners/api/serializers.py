@@ -8,6 +8,7 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from registry.api.addresses import api_url
 from registry.api.outputs import Column, Columns, Output
 from runners.engine.benchmark.causes import CODES
 from runners.graphs import differences
@@ -46,6 +47,11 @@ class RequiresField(serializers.JSONField):
 def _sees_names(context: Mapping[str, Any]) -> bool:
     request = context.get("request")
     return request is not None and aliases.sees_names(request.user)
+
+
+def job_url(job: Job) -> str:
+    """The address of a job in the API."""
+    return api_url("jobs", str(job.pk))
 
 
 class SourceOutput(serializers.Serializer[Job]):
