@@ -103,7 +103,7 @@ class CommentOutput(Output[Comment]):
 
     @extend_schema_field(serializers.CharField(allow_null=True))
     def get_body(self, row: Comment) -> str | None:
-        if row.hidden_at is not None and not self.context["may_moderate"]:
+        if row.hidden_at is not None and not self.context["view"].may_moderate:
             return None
         return row.body
 
@@ -209,9 +209,10 @@ def parse_evidence(text: str) -> tuple[str, int]:
 class DiscussionsView(ModelView):
     """At or below the address of the discussions of a model."""
 
-    def context(self) -> dict[str, Any]:
-        may_moderate = selectors.may_moderate(self.request.user, self.model)
-        return super().context() | {"may_moderate": may_moderate}
+    @cached_property
+    def may_moderate(self) -> bool:
+        """Whether the caller may read hidden comments."""
+        return selectors.may_moderate(self.request.user, self.model)
 
 
 class DiscussionList(DiscussionsView):

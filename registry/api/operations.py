@@ -50,8 +50,8 @@ class View(APIView):
         return getattr(self, self.target) if self.target else None
 
     def context(self) -> dict[str, Any]:
-        """What the serializers of answers may ask for."""
-        return {"request": self.request}
+        """What the serializers of answers may ask."""
+        return {"request": self.request, "view": self}
 
     def data(self, output: _Shape, row: Any) -> Any:
         """What an answer says of a row."""

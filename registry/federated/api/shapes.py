@@ -237,10 +237,10 @@ class AggregateOutput(Output[Aggregate]):
         return len(row.inputs)
 
     def get_examples(self, row: Aggregate) -> int | None:
-        return row.examples if self.context["may_manage"] else history.open_examples(row)
+        return row.examples if self.context["view"].may_manage else history.open_examples(row)
 
     def get_figures(self, row: Aggregate) -> dict[str, Any]:
-        return row.figures if self.context["may_manage"] else history.open_figures(row)
+        return row.figures if self.context["view"].may_manage else history.open_figures(row)
 
     def get_seed_commitment(self, row: Aggregate) -> str | None:
         return f"sha256:{selection.commitment(row.seed)}" if row.seed else None

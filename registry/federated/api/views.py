@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import extend_schema
@@ -303,9 +304,10 @@ class RoundScore(OneRoundView):
 class AggregateDetail(OneRoundView):
     """What a round's contributions became."""
 
-    def context(self) -> dict[str, Any]:
-        may_manage = can(self.request.user, "training.manage", self.training.model)
-        return super().context() | {"may_manage": may_manage}
+    @cached_property
+    def may_manage(self) -> bool:
+        """Whether the caller may read every figure."""
+        return can(self.request.user, "training.manage", self.training.model)
 
     @operation("aggregates_read", shapes.AggregateOutput, tagged=True)
     def get(self) -> Aggregate:
