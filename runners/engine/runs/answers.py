@@ -416,7 +416,7 @@ def _figure(value: Any) -> float | str | None:
 _READER = strict.Reader(
     {
         int: strict.count,
-        float: lambda value, place: max(0.0, strict.check(value, float, place)),
+        float: lambda value, place: max(0.0, strict.number(value, place)),
         Number: strict.number,
         Name: _name,
         Row: _row,
