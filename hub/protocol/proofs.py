@@ -7,18 +7,12 @@ worker's report or a stored row enters.
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal, get_args
 
 from hub import counting
+from hub.protocol import strict
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from _typeshed import DataclassInstance
-
-_Part = TypeVar("_Part", bound="DataclassInstance")
 METHOD = 2
 _MOST_ROWS = 200
 _WORD_CHARACTERS = 300
@@ -130,8 +124,8 @@ class HiddenDifference:
     node: str
     op: str
     worst: float | None = None
-    is_gap: Literal[True] = True
-    unchanged: Literal[False] = False
+    is_gap: ClassVar[bool] = True
+    unchanged: ClassVar[bool] = False
 
     @property
     def sentence(self) -> str:
@@ -243,91 +237,33 @@ class Proof:
             "outputs": [asdict(one) for one in self.outputs[:_MOST_ROWS]],
             "branches": [asdict(one) for one in self.branches[:_MOST_ROWS]],
             "judges": list(self.judges),
-            "hidden": None
-            if self.hidden is None
-            else {"node": self.hidden.node, "op": self.hidden.op, "worst": self.hidden.worst},
         }
 
     @classmethod
     def from_json(cls, data: Any) -> Proof:
         """Read a proof from a report or a row. Raises InvalidProofError."""
-        row = _mapping(data, "proof")
-        hidden = row.get("hidden")
-        return _read(
-            cls,
-            {"tolerance": "", **row},
-            judges=tuple(_text(one, "judge") for one in _list(row, "judges")),
-            outputs=tuple(_read(Output, one) for one in _list(row, "outputs")),
-            branches=tuple(_read(Branch, one) for one in _list(row, "branches")),
-            hidden=None if hidden is None else _read(HiddenDifference, hidden),
-        )
+        try:
+            return _READER.read(cls, _ABSENT | strict.check(data, dict, "proof"))
+        except strict.UnreadableError as error:
+            raise InvalidProofError(str(error)) from error
 
 
-def _read(kind: type[_Part], data: Any, **values: Any) -> _Part:
-    """An object of a proof: ``values``, and its fields of types that JSON has."""
-    row = _mapping(data, kind.__name__)
-    for one in fields(kind):
-        reader = _READERS.get(str(one.type))
-        if reader is not None and one.name not in values:
-            values[one.name] = reader(row.get(one.name), one.name)
-    return kind(**values)
+def _limited(_: Any, rows: list[Any], place: str) -> list[Any]:
+    if len(rows) > _MOST_ROWS:
+        raise strict.UnreadableError(f"{place} has more than {_MOST_ROWS} rows")
+    return rows
 
 
-def _mapping(data: Any, noun: str) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise InvalidProofError(f"{noun} must be an object")
-    return data
-
-
-def _list(row: dict[str, Any], key: str) -> list[Any]:
-    value = row.get(key)
-    if not isinstance(value, list) or len(value) > _MOST_ROWS:
-        raise InvalidProofError(f"{key} must be a list of at most {_MOST_ROWS}")
-    return value
-
-
-def _text(value: Any, key: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidProofError(f"{key} must be text")
-    return value[:_WORD_CHARACTERS]
-
-
-def _state(value: Any, key: str) -> str:
-    if value not in get_args(State):
-        raise InvalidProofError(f"{key} must be one of {', '.join(get_args(State))}")
-    return str(value)
-
-
-def _truth(value: Any, key: str) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidProofError(f"{key} must be true or false")
-    return value
-
-
-def _count(value: Any, key: str) -> int | None:
-    if value is not None and (type(value) is not int or value < 0):
-        raise InvalidProofError(f"{key} must be a whole number of at least 0")
-    return value
-
-
-def _number(value: Any, key: str) -> float | None:
-    if value is None:
-        return None
-    if type(value) not in (int, float) or not math.isfinite(value):
-        raise InvalidProofError(f"{key} must be a finite number")
-    return float(value)
-
-
-# By the type of a field, what reads it.
-_READERS: dict[str, Callable[[Any, str], Any]] = {
-    "str": _text,
-    "State": _state,
-    "bool": _truth,
-    "bool | None": lambda value, key: None if value is None else _truth(value, key),
-    "int": lambda value, key: _count(value, key) or 0,
-    "int | None": _count,
-    "float | None": _number,
-}
+# What a proof of an earlier version lacks.
+_ABSENT = {"bundled": 0, "declared": 0, "generated": 0, "method": 0, "tolerance": ""}
+_READER = strict.Reader(
+    {
+        str: lambda value, place: strict.check(value, str, place)[:_WORD_CHARACTERS],
+        int: strict.count,
+    },
+    limit=_limited,
+    is_complete=True,
+)
 
 
 def _figure(value: float) -> str:

@@ -1,9 +1,21 @@
-"""Readers of untrusted JSON: each gives the expected shape, else an empty one."""
+"""The lenient reader of stored documents: what is absent or has another shape is empty.
+
+A document was checked when it was stored, perhaps by an earlier version; nothing of it is refused.
+`hub.protocol.strict` reads what nobody has checked.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from _typeshed import DataclassInstance
+
+_Section = TypeVar("_Section", bound="DataclassInstance")
 
 
 def mapping(value: object) -> dict[str, Any]:
@@ -41,3 +53,43 @@ def wholes(value: object) -> list[int]:
 def count(value: object) -> int:
     """A whole number; 0 for anything else."""
     return whole(value) or 0
+
+
+def amount(value: object) -> float | None:
+    """A number from nought up; None for anything else, also for true and false."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
+        return None
+    return value
+
+
+def amounts(value: object) -> dict[str, float]:
+    """The numbers of an object by name, without its other members."""
+    rows_ = ((name, amount(item)) for name, item in mapping(value).items())
+    return {name: number for name, number in rows_ if number is not None}
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """The members of a list as texts."""
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "int": count, "int | None": whole, "float | None": amount, "str": text,
+    "bool": lambda value: value is True, "tuple[str, ...]": texts, "tuple[int, ...]": tuple,
+    "Mapping[str, float]": amounts, "Mapping[str, Any]": mapping,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads sections of documents as dataclasses; `readers` are those of types of their own."""
+
+    readers: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+    def read(self, kind: type[_Section], value: object, **values: Any) -> _Section:
+        """A section: `values`, and the fields of the same names as the section has."""
+        row, readers = mapping(value), _READERS | dict(self.readers)
+        for item in fields(kind):
+            if item.name in row and item.name not in values:
+                values[item.name] = readers[str(item.type)](row[item.name])
+        return kind(**values)

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import problems
 from metadata.exports import annotated_files
 from registry.api.addresses import api_url
+from registry.api.operations import VersionView
 from registry.api.serializers import Digest
 from registry.versions import selectors
-from runners.api.serializers import JobOutput
-from runners.api.variants import accepted
+from runners.api.serializers import JobOutput, job_url
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -33,18 +32,16 @@ class CopyOutput(serializers.Serializer[Any]):
     job = serializers.UUIDField(source="job.pk")
 
 
-class CopyDetail(APIView):
+class CopyDetail(VersionView):
     """The copy of one variant."""
 
     @extend_schema(operation_id="variants_with_metadata_read", responses=CopyOutput)
-    def get(
-        self, request: Request, namespace: str, name: str, number: int, variant: str
-    ) -> Response:
+    def get(self, _: Request, **address: Any) -> Response:
         """Read the address of the variant's copy with current embedded metadata.
 
         Returns 404 if none exists.
         """
-        copy = self._find(request, namespace, name, number, variant)
+        copy = self._find()
         if copy is None or copy.file is None:
             raise problems.NotFound(
                 "This copy does not exist yet. Sign in and POST to this address to create it."
@@ -56,24 +53,21 @@ class CopyDetail(APIView):
         request=None,
         responses={200: CopyOutput, 202: JobOutput},
     )
-    def post(
-        self, request: Request, namespace: str, name: str, number: int, variant: str
-    ) -> Response:
+    def post(self, request: Request, variant: str, **address: Any) -> Response:
         """Create a copy with current embedded metadata.
 
         Returns the job, or the copy if it is up to date.
         """
-        version = selectors.version(request.user, namespace, name, number)
-        job = annotated_files.request(request.user, version, variant)
-        copy = self._find(request, namespace, name, number, variant)
-        return accepted(job) if copy is None or copy.file is None else _ready(copy)
+        job = annotated_files.request(request.user, self.version, variant)
+        copy = self._find()
+        if copy is not None and copy.file is not None:
+            return _ready(copy)
+        headers = {"Location": job_url(job)}
+        return Response(self.data(JobOutput, job), status=202, headers=headers)
 
-    def _find(
-        self, request: Request, namespace: str, name: str, number: int, variant: str
-    ) -> Copy | None:
-        version = selectors.version(request.user, namespace, name, number)
-        row = selectors.variant(version, variant, None, None)
-        return annotated_files.of_variants(version, [row]).get(row.entry.path)
+    def _find(self) -> Copy | None:
+        row = selectors.variant(self.version, self.kwargs["variant"], None, None)
+        return annotated_files.of_variants(self.version, [row]).get(row.entry.path)
 
 
 def _ready(copy: Copy) -> Response:

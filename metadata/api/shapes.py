@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import problems
 from metadata.models import ShapeReport
 from metadata.validation import reports
+from registry.api.operations import VersionView, operation
+from registry.api.outputs import Column, Columns, Output
 from registry.api.serializers import Digest
-from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 
 class ShapeFinding(serializers.Serializer[object]):
@@ -33,33 +26,38 @@ class ShapeFinding(serializers.Serializer[object]):
     )
 
 
-class ShapeReportOutput(serializers.Serializer[ShapeReport]):
+class ShapeReportOutput(Output[ShapeReport]):
     """The findings of a profile's shapes on a version's graph; never a reason not to publish it."""
 
-    profile = serializers.CharField()
-    shapes = serializers.CharField(source="shapes_title", help_text="name of the shapes")
-    shapes_sha256 = Digest()
-    official = serializers.BooleanField(help_text="whether these are the profile's official shapes")
-    graph_sha256 = Digest(
-        help_text="the graph, together with the graphs of its model and of the hub"
+    columns = Columns(
+        "profile",
+        Column("shapes", "shapes_title", help_text="name of the shapes"),
+        Column("shapes_sha256", field=Digest),
+        Column("official", help_text="whether these are the profile's official shapes"),
+        Column(
+            "graph_sha256",
+            field=Digest,
+            help_text="the graph, together with the graphs of its model and of the hub",
+        ),
+        "conforms",
+        "count",
+        "findings",
+        "at",
     )
-    conforms = serializers.BooleanField()
-    count = serializers.IntegerField()
+
     findings = ShapeFinding(many=True)
-    at = serializers.DateTimeField()
 
 
-class ShapeReportDetail(APIView):
+class ShapeReportDetail(VersionView):
     """The report of MLDCAT-AP's shapes on a version."""
 
-    @extend_schema(operation_id="shape_report_read", responses=ShapeReportOutput)
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("shape_report_read", ShapeReportOutput)
+    def get(self) -> ShapeReport:
         """Read the validation of a published version's graph against the MLDCAT-AP shapes."""
-        version = selectors.version(request.user, namespace, name, number)
-        report = reports.of_version(version)
+        report = reports.of_version(self.version)
         if report is None:
             raise problems.NotFound(
-                f"There is no report on {version.ref}: reports are created in the background "
+                f"There is no report on {self.version.ref}: reports are created in the background "
                 "after a version of a public model is published."
             )
-        return Response(ShapeReportOutput(report).data)
+        return report

@@ -6,23 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry.api import etags, pagination
+from registry.api import etags
 from registry.api import serializers as shapes
 from registry.api.addresses import api_url
 from registry.api.inputs import Input, parse
 from registry.api.models import fresh_model_data
-from registry.api.parameters import PAGED, asks
+from registry.api.operations import ModelView, listing, operation
+from registry.api.outputs import Column, Columns, Output
 from registry.models import AccessRequest, RegisteredModel
 from registry.people import selectors as people_selectors
 from registry.versions import selectors
 from registry.versions.services import access, registered_models
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from rest_framework.request import Request
+    from rest_framework.response import Response
 
 
 class MoveInput(Input):
@@ -50,16 +52,18 @@ class DecisionInput(Input):
     )
 
 
-class AccessRequestOutput(serializers.Serializer[AccessRequest]):
+class AccessRequestOutput(Output[AccessRequest]):
     """A request for access to a model's files, and its status."""
 
-    user = serializers.CharField(source="user.username")
-    status = serializers.ChoiceField(AccessRequest.Status.choices)
-    message = serializers.CharField()
-    reason = serializers.CharField()
-    asked_at = serializers.DateTimeField()
-    decided_at = serializers.DateTimeField(allow_null=True)
-    decided_by = serializers.CharField(source="decided_by.username", allow_null=True, default=None)
+    columns = Columns(
+        Column("user", "user.username"),
+        "status",
+        "message",
+        "reason",
+        "asked_at",
+        "decided_at",
+        Column("decided_by", "decided_by.username"),
+    )
 
 
 class OwnAccessOutput(serializers.Serializer[Any]):
@@ -87,74 +91,60 @@ class ModelMove(APIView):
         return response
 
 
-class OwnAccess(APIView):
+class OwnAccess(ModelView):
     """The caller's access to a model's files."""
 
-    @extend_schema(operation_id="access_read", responses=OwnAccessOutput)
-    def get(self, request: Request, namespace: str, name: str) -> Response:
+    def own(self) -> dict[str, Any]:
+        return {
+            "gate": self.model.gate,
+            "may_download": selectors.may_have_files(self.request.user, self.model),
+            "request": selectors.own_access_request(self.request.user, self.model),
+        }
+
+    @operation("access_read", OwnAccessOutput)
+    def get(self) -> dict[str, Any]:
         """Read whether you can download files, and the status of your access request."""
-        model = selectors.model(request.user, namespace, name)
-        return Response(_own(request, model))
+        return self.own()
 
-    @extend_schema(operation_id="access_ask", request=AccessInput, responses=OwnAccessOutput)
-    def post(self, request: Request, namespace: str, name: str) -> Response:
+    @operation("access_ask", OwnAccessOutput, reads=AccessInput, body_optional=True)
+    def post(self, message: str) -> dict[str, Any]:
         """Request access to the files of a gated model."""
-        model = selectors.model(request.user, namespace, name)
-        access.ask(request.user, model=model, **parse(AccessInput, request.data or {}))
-        return Response(_own(request, model))
+        access.ask(self.request.user, model=self.model, message=message)
+        return self.own()
 
-    @extend_schema(operation_id="access_withdraw", responses={204: None})
-    def delete(self, request: Request, namespace: str, name: str) -> Response:
+    @operation("access_withdraw")
+    def delete(self) -> None:
         """Withdraw your access request and any access granted by it."""
-        access.withdraw(request.user, model=selectors.model(request.user, namespace, name))
-        return Response(status=204)
+        access.withdraw(self.request.user, model=self.model)
 
 
-class AccessList(APIView):
+class AccessList(ModelView):
     """Everyone who requested access to a model's files."""
 
-    @extend_schema(
-        operation_id="access_requests_list",
-        responses=pagination.paged(AccessRequestOutput),
+    @listing(
+        "access_requests_list",
+        AccessRequestOutput,
+        OpenApiParameter("status", str, enum=AccessRequest.Status.values),
+        by="id",
     )
-    @asks(OpenApiParameter("status", str, enum=AccessRequest.Status.values), *PAGED)
-    def get(self, request: Request, namespace: str, name: str) -> Response:
+    def get(self) -> QuerySet[AccessRequest]:
         """List access requests, newest first; for maintainers."""
-        model = selectors.model(request.user, namespace, name)
-        status = request.query_params.get("status", "")
+        status = self.request.query_params.get("status", "")
         if status and status not in AccessRequest.Status.values:
             statuses = ", ".join(AccessRequest.Status.values)
             raise problems.InvalidRequest.at("/status", f"status must be one of {statuses}.")
-        rows = selectors.access_requests(request.user, model, status)
-        return pagination.highest_first(request, AccessRequestOutput, rows, "id")
+        return selectors.access_requests(self.request.user, self.model, status)
 
 
-class AccessDetail(APIView):
+class AccessDetail(ModelView):
     """One person's access to a model's files."""
 
-    @extend_schema(
-        operation_id="access_requests_decide",
-        request=DecisionInput,
-        responses=AccessRequestOutput,
-    )
-    def put(self, request: Request, namespace: str, name: str, username: str) -> Response:
+    @operation("access_requests_decide", AccessRequestOutput, reads=DecisionInput)
+    def put(self, **decision: str) -> AccessRequest:
         """Accept or reject a request; accepting a user without a request also grants access."""
-        model = selectors.model(request.user, namespace, name)
-        data = parse(DecisionInput, request.data)
-        requests = selectors.access_requests(request.user, model).filter(
-            user__username__iexact=username
-        )
-        if data["status"] == AccessRequest.Status.ACCEPTED and not requests.exists():
-            row = access.grant(request.user, model=model, username=username)
-        else:
-            row = access.decide(request.user, model=model, username=username, **data)
-        return Response(AccessRequestOutput(row).data)
-
-
-def _own(request: Request, model: RegisteredModel) -> dict[str, Any]:
-    own = selectors.own_access_request(request.user, model)
-    return {
-        "gate": model.gate,
-        "may_download": selectors.may_have_files(request.user, model),
-        "request": AccessRequestOutput(own).data if own else None,
-    }
+        actor, username = self.request.user, self.kwargs["username"]
+        requests = selectors.access_requests(actor, self.model)
+        is_asked = requests.filter(user__username__iexact=username).exists()
+        if decision["status"] == AccessRequest.Status.ACCEPTED and not is_asked:
+            return access.grant(actor, model=self.model, username=username)
+        return access.decide(actor, model=self.model, username=username, **decision)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from registry.api import pagination
-from registry.api.inputs import Input, Items, parse
-from registry.api.parameters import PAGED, asks
+from registry.api.inputs import Input, Items
+from registry.api.operations import View, listing, operation
+from registry.api.outputs import Column, Columns, Output
 from registry.api.people import MembershipOutput
 from registry.core.permissions import SCOPES, require_user
 from registry.models import AccessToken
@@ -20,7 +17,7 @@ from registry.people.services import tokens
 from registry.versions import selectors
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
+    from django.db.models import QuerySet
 
 
 class WhoamiOutput(serializers.Serializer[Any]):
@@ -40,17 +37,21 @@ class TokenInput(Input):
     expires_days = serializers.IntegerField(default=90)
 
 
-class TokenOutput(serializers.Serializer[AccessToken]):
+class TokenOutput(Output[AccessToken]):
     """A token, without its secret."""
 
-    id = serializers.IntegerField()
-    name = serializers.CharField()
-    prefix = serializers.CharField()
+    columns = Columns(
+        "id",
+        "name",
+        "prefix",
+        "scopes",
+        Column("namespace", "namespace.slug"),
+        "created_at",
+        "expires_at",
+        "last_used_at",
+    )
+
     scopes = serializers.ListField(child=serializers.CharField())
-    namespace = serializers.CharField(source="namespace.slug", default=None, allow_null=True)
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField()
-    last_used_at = serializers.DateTimeField(allow_null=True)
 
 
 class IssuedTokenOutput(TokenOutput):
@@ -59,14 +60,14 @@ class IssuedTokenOutput(TokenOutput):
     token = serializers.CharField()
 
 
-class Whoami(APIView):
+class Whoami(View):
     """Who the caller is."""
 
-    @extend_schema(operation_id="whoami", responses=WhoamiOutput)
-    def get(self, request: Request) -> Response:
+    @operation("whoami", WhoamiOutput)
+    def get(self) -> dict[str, Any]:
         """Read your name, namespaces and scopes. Returns 401 without a login."""
-        user = require_user(request.user, any_namespace=True)
-        data = {
+        user = require_user(self.request.user, any_namespace=True)
+        return {
             "username": user.username,
             "namespaces": [
                 {"slug": namespace.slug, "role": role}
@@ -74,35 +75,28 @@ class Whoami(APIView):
             ],
             "scopes": user.access_token.scopes if user.access_token else SCOPES,
         }
-        return Response(WhoamiOutput(data).data)
 
 
-class TokenList(APIView):
+class TokenList(View):
     """The caller's tokens."""
 
-    @extend_schema(operation_id="tokens_list", responses=pagination.paged(TokenOutput))
-    @asks(*PAGED)
-    def get(self, request: Request) -> Response:
+    @listing("tokens_list", TokenOutput, by="id")
+    def get(self) -> QuerySet[AccessToken]:
         """List tokens, without their secrets."""
-        rows = selectors.tokens(request.user)
-        return pagination.highest_first(request, TokenOutput, rows, "id")
+        return selectors.tokens(self.request.user)
 
-    @extend_schema(
-        operation_id="tokens_create",
-        request=TokenInput,
-        responses={201: IssuedTokenOutput},
-    )
-    def post(self, request: Request) -> Response:
+    @operation("tokens_create", IssuedTokenOutput, reads=TokenInput, status=201)
+    def post(self, **fields: Any) -> Any:
         """Create a token; only this response contains its secret."""
-        row, secret = tokens.create(request.user, **parse(TokenInput, request.data))
-        return Response({**TokenOutput(row).data, "token": secret}, status=201)
+        row: Any
+        row, row.token = tokens.create(self.request.user, **fields)
+        return row
 
 
-class TokenDetail(APIView):
+class TokenDetail(View):
     """One token."""
 
-    @extend_schema(operation_id="tokens_revoke", responses={204: None})
-    def delete(self, request: Request, token_id: int) -> Response:
+    @operation("tokens_revoke")
+    def delete(self) -> None:
         """Revoke a token immediately."""
-        tokens.revoke(request.user, token_id=token_id)
-        return Response(status=204)
+        tokens.revoke(self.request.user, token_id=self.kwargs["token_id"])

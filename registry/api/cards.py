@@ -14,7 +14,9 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry.api import etags
 from registry.api.inputs import Input, parse
+from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.cards import cards, edits, imports, licences, merges
+from registry.cards.findings import Finding
 from registry.core.permissions import require
 from registry.versions import selectors
 from registry.versions.services import files
@@ -24,22 +26,22 @@ if TYPE_CHECKING:
 
     from rest_framework.request import Request
 
-    from registry.cards.findings import Finding
 
-
-class CardFindingOutput(serializers.Serializer[Any]):
+class CardFindingOutput(Output[Finding]):
     """One problem of a card."""
 
-    severity = serializers.ChoiceField(["error", "warning"])
-    line = serializers.IntegerField(
-        allow_null=True, help_text="line number in README.md, starting at 1"
+    columns = Columns(
+        "severity",
+        Column("line", help_text="line number in README.md, starting at 1"),
+        Column(
+            "field",
+            help_text="for example training_data[1].personal_data; empty if the problem is with a "
+            "line",
+        ),
+        Column("pointer", help_text="JSON pointer into the front matter, or /line/N"),
+        "message",
+        "cure",
     )
-    field = serializers.CharField(
-        help_text="for example training_data[1].personal_data; empty if the problem is with a line"
-    )
-    pointer = serializers.CharField(help_text="JSON pointer into the front matter, or /line/N")
-    message = serializers.CharField()
-    cure = serializers.CharField()
 
 
 class CardSummaryOutput(serializers.Serializer[Any]):
@@ -101,8 +103,7 @@ class BoundedParser(BaseParser):
 
 def findings_data(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Findings as the API returns them."""
-    output: Any = CardFindingOutput
-    return list(output(list(findings), many=True).data)
+    return answers_of(CardFindingOutput, list(findings))
 
 
 class CardCheck(APIView):

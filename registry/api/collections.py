@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import problems, refs
-from registry.api import etags, pagination
 from registry.api.addresses import api_url
-from registry.api.inputs import Input, Items, parse
-from registry.api.parameters import PAGED, asks
+from registry.api.inputs import Input, Items
+from registry.api.operations import View, listing, operation
+from registry.api.outputs import Column, Columns, Output
 from registry.collections import selectors, services
 from registry.models import Collection, CollectionEntry
 from registry.models.collections import (
@@ -28,7 +26,7 @@ from registry.versions import moves
 from registry.versions import selectors as model_selectors
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
+    from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
     from registry.models import RegisteredModel
@@ -36,30 +34,33 @@ if TYPE_CHECKING:
 _MODEL = "namespace/name of a model"
 
 
-class CollectionOutput(serializers.Serializer[Collection]):
+class CollectionOutput(Output[Collection]):
     """A collection in a list."""
 
-    namespace = serializers.CharField(source="namespace.slug")
-    slug = serializers.CharField()
-    title = serializers.CharField()
-    description = serializers.CharField(help_text="plain text")
-    visibility = serializers.ChoiceField(Collection.Visibility.choices)
+    columns = Columns(
+        Column("namespace", "namespace.slug"),
+        "slug",
+        "title",
+        Column("description", help_text="plain text"),
+        "visibility",
+        "model_count",
+        "created_at",
+        "updated_at",
+        "url",
+    )
+
     model_count = serializers.IntegerField(help_text="number of models in it that you can see")
-    created_at = serializers.DateTimeField()
-    updated_at = serializers.DateTimeField()
-    url = serializers.SerializerMethodField()
 
     def get_url(self, row: Collection) -> str:
         return f"{settings.HUB_PUBLIC_URL}/collections/{row.ref}"
 
 
-class CollectionEntryOutput(serializers.Serializer[CollectionEntry]):
+class CollectionEntryOutput(Output[CollectionEntry]):
     """A model in a collection."""
 
-    model = serializers.CharField(source="model.ref")
-    note = serializers.CharField()
-    summary = serializers.CharField(source="model.summary")
-    added_at = serializers.DateTimeField()
+    columns = Columns(
+        Column("model", "model.ref"), "note", Column("summary", "model.summary"), "added_at"
+    )
 
 
 class CollectionDetailOutput(CollectionOutput):
@@ -70,6 +71,13 @@ class CollectionDetailOutput(CollectionOutput):
         allow_null=True,
         help_text="number of models in it that you cannot see; null unless you can change it",
     )
+
+    def to_representation(self, instance: Any) -> Any:
+        actor = self.context["request"].user
+        row: Any = selectors.collections(actor).get(pk=instance.pk)
+        row.visible_entries = selectors.entries(actor, row)
+        row.unavailable = selectors.unavailable(actor, row)
+        return super().to_representation(row)
 
 
 class CollectionEdit(Input):
@@ -135,16 +143,6 @@ class CollectionsQuery(serializers.Serializer[Any]):
     )
 
 
-def detail(request: Request, of: Collection) -> dict[str, Any]:
-    """A collection as the API returns it to the caller."""
-    row = selectors.collections(request.user).get(pk=of.pk)
-    data = dict(CollectionOutput(row).data)
-    entries = selectors.entries(request.user, row)
-    data["entries"] = [CollectionEntryOutput(entry).data for entry in entries]
-    data["unavailable"] = selectors.unavailable(request.user, row)
-    return data
-
-
 def _model(actor: Actor, ref: str, pointer: str = "/model") -> RegisteredModel:
     """A model by `namespace/name`, also by a former one; raises InvalidRequest, NotFound."""
     try:
@@ -165,134 +163,113 @@ def _named_model(actor: Actor, namespace: str, name: str) -> RegisteredModel:
         return model_selectors.model(actor, *moved.new.split("/"))
 
 
-class CollectionList(APIView):
+class CollectionList(View):
     """Every collection that the caller may see."""
 
-    @extend_schema(operation_id="collections_list", responses=pagination.paged(CollectionOutput))
-    @asks(CollectionsQuery, *PAGED)
-    def get(self, request: Request) -> Response:
+    @listing("collections_list", CollectionOutput, CollectionsQuery, by="id")
+    def get(self, namespace: str = "", model: str = "") -> QuerySet[Collection]:
         """List collections, newest first; narrow with `namespace` and `model`."""
-        query = parse(CollectionsQuery, request.query_params.dict())
-        model = query.get("model")
-        rows = selectors.collections(
-            request.user,
-            namespace=query.get("namespace", ""),
-            model=_model(request.user, model) if model else None,
-        )
-        return pagination.highest_first(request, CollectionOutput, rows, "id")
+        actor = self.request.user
+        holder = _model(actor, model) if model else None
+        return selectors.collections(actor, namespace=namespace, model=holder)
 
-    @extend_schema(
-        operation_id="collections_create",
-        request=CollectionInput,
-        responses={201: CollectionDetailOutput},
+    @operation(
+        "collections_create",
+        CollectionDetailOutput,
+        reads=CollectionInput,
+        status=201,
+        tagged=True,
+        location=lambda row: api_url("collections", row.ref),
     )
-    def post(self, request: Request) -> Response:
+    def post(self, namespace: str, **fields: Any) -> Collection:
         """Create an empty collection. Without a title, its name is the title."""
-        data = parse(CollectionInput, request.data)
-        namespace = people_selectors.namespace(data.pop("namespace"))
-        collection = services.create(request.user, namespace=namespace, **data)
-        response = etags.respond(request, detail(request, collection), status=201)
-        response["Location"] = api_url("collections", collection.ref)
-        return response
+        space = people_selectors.namespace(namespace)
+        return services.create(self.request.user, namespace=space, **fields)
 
 
-class CollectionDetail(APIView):
+class CollectionView(View):
+    """At or below the address of a collection that the caller sees."""
+
+    target = "collection"
+
+    @cached_property
+    def collection(self) -> Collection:
+        """The collection of the address; raises NotFound."""
+        return selectors.collection(
+            self.request.user, self.kwargs["namespace"], self.kwargs["slug"]
+        )
+
+
+class CollectionDetail(CollectionView):
     """One collection."""
 
-    @extend_schema(operation_id="collections_read", responses=CollectionDetailOutput)
-    def get(self, request: Request, namespace: str, slug: str) -> Response:
+    @operation("collections_read", CollectionDetailOutput, tagged=True)
+    def get(self) -> Collection:
         """Read a collection with the models in it that you can see."""
-        collection = selectors.collection(request.user, namespace, slug)
-        return etags.respond(request, detail(request, collection))
+        return self.collection
 
-    @extend_schema(
-        operation_id="collections_edit", request=CollectionEdit, responses=CollectionDetailOutput
+    @operation(
+        "collections_edit", CollectionDetailOutput, reads=CollectionEdit, tagged=True, guarded=True
     )
-    def patch(self, request: Request, namespace: str, slug: str) -> Response:
+    def patch(self, **changes: Any) -> Collection:
         """Change title, description or visibility of a collection; needs If-Match."""
-        collection = selectors.collection(request.user, namespace, slug)
-        etags.require(request, etags.of(detail(request, collection)))
-        data = parse(CollectionEdit, request.data)
-        collection = services.edit(request.user, collection=collection, **data)
-        return etags.respond(request, detail(request, collection))
+        return services.edit(self.request.user, collection=self.collection, **changes)
 
-    @extend_schema(operation_id="collections_delete", responses={204: None})
-    def delete(self, request: Request, namespace: str, slug: str) -> Response:
+    @operation("collections_delete")
+    def delete(self) -> None:
         """Delete a collection; its models stay. For maintainers."""
-        collection = selectors.collection(request.user, namespace, slug)
-        services.delete(request.user, collection=collection)
-        return Response(status=204)
+        services.delete(self.request.user, collection=self.collection)
 
 
-class CollectionModelList(APIView):
+class CollectionModelList(CollectionView):
     """The models of a collection."""
 
-    @extend_schema(
-        operation_id="collections_add",
-        request=CollectionEntryInput,
-        responses={201: CollectionEntryOutput},
-    )
-    def post(self, request: Request, namespace: str, slug: str) -> Response:
+    @operation("collections_add", CollectionEntryOutput, reads=CollectionEntryInput, status=201)
+    def post(self, model: str, **fields: Any) -> CollectionEntry:
         """Add a model at the end of a collection."""
-        collection = selectors.collection(request.user, namespace, slug)
-        data = parse(CollectionEntryInput, request.data)
-        model = _model(request.user, data.pop("model"))
-        entry = services.add(request.user, collection=collection, model=model, **data)
-        return Response(CollectionEntryOutput(entry).data, status=201)
+        actor = self.request.user
+        return services.add(actor, collection=self.collection, model=_model(actor, model), **fields)
 
 
-class CollectionModelDetail(APIView):
+class CollectionModelDetail(CollectionView):
     """A model in a collection."""
 
-    @extend_schema(
-        operation_id="collections_annotate",
-        request=CollectionNoteInput,
-        responses=CollectionEntryOutput,
-    )
-    def patch(
-        self, request: Request, namespace: str, slug: str, model_namespace: str, model_name: str
-    ) -> Response:
+    def resource(self) -> tuple[Collection, RegisteredModel]:
+        """The collection, and the model of the address."""
+        names = (self.kwargs["model_namespace"], self.kwargs["model_name"])
+        return self.collection, _named_model(self.request.user, *names)
+
+    @operation("collections_annotate", CollectionEntryOutput, reads=CollectionNoteInput)
+    def patch(self, note: str) -> CollectionEntry:
         """Change the note of a model in a collection."""
-        collection = selectors.collection(request.user, namespace, slug)
-        model = _named_model(request.user, model_namespace, model_name)
-        data = parse(CollectionNoteInput, request.data)
-        entry = services.annotate(request.user, collection=collection, model=model, **data)
-        return Response(CollectionEntryOutput(entry).data)
+        collection, model = self.resource()
+        return services.annotate(self.request.user, collection=collection, model=model, note=note)
 
-    @extend_schema(operation_id="collections_remove", responses={204: None})
-    def delete(
-        self, request: Request, namespace: str, slug: str, model_namespace: str, model_name: str
-    ) -> Response:
+    @operation("collections_remove")
+    def delete(self) -> None:
         """Remove a model from a collection; the model itself stays."""
-        collection = selectors.collection(request.user, namespace, slug)
-        model = _named_model(request.user, model_namespace, model_name)
-        services.remove(request.user, collection=collection, model=model)
-        return Response(status=204)
+        collection, model = self.resource()
+        services.remove(self.request.user, collection=collection, model=model)
 
 
-class CollectionOrder(APIView):
+class CollectionOrder(CollectionView):
     """The order of a collection."""
 
-    @extend_schema(
-        operation_id="collections_reorder",
-        request=CollectionOrderInput,
-        responses=CollectionDetailOutput,
+    @operation(
+        "collections_reorder", CollectionDetailOutput, reads=CollectionOrderInput, tagged=True
     )
-    def put(self, request: Request, namespace: str, slug: str) -> Response:
+    def put(self, models: list[str]) -> Collection:
         """Put models first in a collection; those that are not named follow in their order."""
-        collection = selectors.collection(request.user, namespace, slug)
-        names = parse(CollectionOrderInput, request.data)["models"]
-        first = [_model(request.user, name, f"/models/{place}") for place, name in enumerate(names)]
-        services.reorder(request.user, collection=collection, first=first)
-        return etags.respond(request, detail(request, collection))
+        actor = self.request.user
+        first = [_model(actor, name, f"/models/{place}") for place, name in enumerate(models)]
+        services.reorder(actor, collection=self.collection, first=first)
+        return self.collection
 
 
-class CollectionUnavailable(APIView):
+class CollectionUnavailable(CollectionView):
     """The models of a collection that the caller cannot see."""
 
-    @extend_schema(operation_id="collections_remove_unavailable", responses={204: None})
-    def delete(self, request: Request, namespace: str, slug: str) -> Response:
+    @operation("collections_remove_unavailable")
+    def delete(self) -> None:
         """Remove the models that you cannot see from a collection that you can change."""
-        collection = selectors.collection(request.user, namespace, slug)
-        services.remove_unavailable(request.user, collection=collection)
-        return Response(status=204)
+        services.remove_unavailable(self.request.user, collection=self.collection)

@@ -7,20 +7,21 @@ from urllib.parse import quote
 
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import splits
 from hub.protocol.inputs import POLARITIES
-from registry.api import downloads, etags, pagination
+from registry.api import downloads
 from registry.api.addresses import api_url
-from registry.api.inputs import FilesParser, Input, parse
-from registry.api.parameters import PAGED, asks
+from registry.api.inputs import FilesParser, Input
+from registry.api.operations import Made, View, listing, operation
+from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.api.serializers import Digest
 from registry.datasets import preflight, selectors, services
 from registry.models import DatasetFile, DatasetVersion
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from django.http import HttpResponseBase
     from rest_framework.request import Request
 
@@ -63,29 +64,40 @@ class SplitOutput(serializers.Serializer[Any]):
     target = TargetOutput()
 
 
-class DatasetFileOutput(serializers.Serializer[DatasetFile]):
+class DatasetFileOutput(Output[DatasetFile]):
     """A file of a version of a data set."""
 
-    path = serializers.CharField()
-    size = serializers.IntegerField(source="blob.size")
-    sha256 = Digest(source="blob_id")
-    url = serializers.SerializerMethodField()
+    columns = Columns(
+        "path",
+        Column("size", "blob.size"),
+        Column("sha256", "blob_id", field=Digest),
+        "url",
+    )
 
     def get_url(self, file: DatasetFile) -> str:
         return f"{version_url(file.version)}/files/{quote(file.path)}"
 
 
-class DatasetVersionSummaryOutput(serializers.Serializer[DatasetVersion]):
+class DatasetVersionSummaryOutput(Output[DatasetVersion]):
     """A version of a data set, as shown in lists."""
 
-    number = serializers.IntegerField()
-    sha256 = Digest(help_text="digest of its manifest: files and splits as canonical JSON")
-    message = serializers.CharField()
+    columns = Columns(
+        "number",
+        Column(
+            "sha256",
+            field=Digest,
+            help_text="digest of its manifest: files and splits as canonical JSON",
+        ),
+        "message",
+        "file_count",
+        "size_bytes",
+        Column("created_by", "created_by.username"),
+        "created_at",
+        "url",
+    )
+
     file_count = serializers.IntegerField()
     size_bytes = serializers.IntegerField()
-    created_by = serializers.CharField(source="created_by.username")
-    created_at = serializers.DateTimeField()
-    url = serializers.SerializerMethodField()
 
     def get_url(self, version: DatasetVersion) -> str:
         return version_url(version)
@@ -94,16 +106,14 @@ class DatasetVersionSummaryOutput(serializers.Serializer[DatasetVersion]):
 class DatasetVersionOutput(DatasetVersionSummaryOutput):
     """A version of a data set with its files and splits."""
 
-    files = serializers.SerializerMethodField()
-    splits = serializers.SerializerMethodField()
+    columns = Columns("files", "splits")
 
     @extend_schema_field(DatasetFileOutput(many=True))
     def get_files(self, version: DatasetVersion) -> Any:
         files = list(version.files.all())
         for file in files:
             file.version = version
-        many: Any = DatasetFileOutput
-        return many(files, many=True).data
+        return answers_of(DatasetFileOutput, files)
 
     @extend_schema_field(SplitOutput(many=True))
     def get_splits(self, version: DatasetVersion) -> list[dict[str, Any]]:
@@ -144,84 +154,69 @@ def version_url(version: DatasetVersion) -> str:
     return api_url("datasets", version.dataset.slug, "versions", str(version.number))
 
 
-def version_data(version: DatasetVersion) -> dict[str, Any]:
-    """A version as the API returns it."""
-    row = selectors.version(version.dataset, version.number)
-    return dict(DatasetVersionOutput(row).data)
-
-
-class DatasetVersionList(APIView):
+class DatasetVersionList(View):
     """The versions of a data set."""
 
     parser_classes = [FilesParser]
 
-    @extend_schema(
-        operation_id="dataset_versions_list",
-        responses=pagination.paged(DatasetVersionSummaryOutput),
-    )
-    @asks(*PAGED)
-    def get(self, request: Request, slug: str) -> Response:
+    @listing("dataset_versions_list", DatasetVersionSummaryOutput, by="number")
+    def get(self) -> QuerySet[DatasetVersion]:
         """List versions, newest first."""
-        rows = selectors.versions(selectors.dataset(slug))
-        return pagination.highest_first(request, DatasetVersionSummaryOutput, rows, "number")
+        return selectors.versions(selectors.dataset(self.kwargs["slug"]))
 
-    @extend_schema(
-        operation_id="dataset_versions_create",
-        request=DatasetVersionInput,
+    @operation(
+        "dataset_versions_create",
+        DatasetVersionOutput,
+        reads=DatasetVersionInput,
+        tagged=True,
+        location=version_url,
         responses={200: DatasetVersionOutput, 201: DatasetVersionOutput},
     )
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, **content: Any) -> Made:
         """Publish a version from uploaded files. Returns 200 if an equal version exists."""
-        version, is_new = services.publish(
-            request.user, slug=slug, **parse(DatasetVersionInput, request.data)
-        )
-        response = etags.respond(request, version_data(version), status=201 if is_new else 200)
-        response["Location"] = version_url(version)
-        return response
+        version, is_new = services.publish(self.request.user, slug=self.kwargs["slug"], **content)
+        return Made(selectors.version(version.dataset, version.number), is_new=is_new)
 
 
-class DatasetPreflightOutput(serializers.Serializer[Any]):
+class DatasetPreflightOutput(Output[preflight.Preflight]):
     """The effects of publishing a version."""
 
-    creates = serializers.BooleanField(help_text="whether the data set does not exist yet")
-    missing = serializers.ListField(
-        child=serializers.CharField(), help_text="paths whose content the hub needs"
-    )
-    missing_bytes = serializers.IntegerField(help_text="size of that content; equal files once")
-    identical_to = serializers.IntegerField(
-        allow_null=True, help_text="number of the version that has the same files and splits"
+    columns = Columns(
+        Column("creates", help_text="whether the data set does not exist yet"),
+        Column("missing", help_text="paths whose content the hub needs"),
+        Column("missing_bytes", help_text="size of that content; equal files once"),
+        Column(
+            "identical_to", help_text="number of the version that has the same files and splits"
+        ),
     )
 
 
-class DatasetPreflight(APIView):
+class DatasetPreflight(View):
     """A version that is not published."""
 
     parser_classes = [FilesParser]
 
-    @extend_schema(
-        operation_id="datasets_preflight",
-        request=DatasetVersionInput,
-        responses=DatasetPreflightOutput,
+    @operation(
+        "datasets_preflight",
+        DatasetPreflightOutput,
+        reads=DatasetVersionInput,
+        headers={"Cache-Control": "no-store"},
     )
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, **content: Any) -> preflight.Preflight:
         """Check names, permissions, files, splits and quota of a version. Nothing is stored.
 
         A refusal is the first problem; its `errors` are those of all problems.
         """
-        body = parse(DatasetVersionInput, request.data)
-        checked = preflight.check(request.user, slug=slug, **body)
-        headers = {"Cache-Control": "no-store"}
-        return Response(DatasetPreflightOutput(checked).data, headers=headers)
+        return preflight.check(self.request.user, slug=self.kwargs["slug"], **content)
 
 
-class DatasetVersionDetail(APIView):
+class DatasetVersionDetail(View):
     """One version of a data set."""
 
-    @extend_schema(operation_id="dataset_versions_read", responses=DatasetVersionOutput)
-    def get(self, request: Request, slug: str, number: int) -> Response:
+    @operation("dataset_versions_read", DatasetVersionOutput, tagged=True)
+    def get(self) -> DatasetVersion:
         """Read a version with its files and splits."""
-        version = selectors.version(selectors.dataset(slug), number)
-        return etags.respond(request, dict(DatasetVersionOutput(version).data))
+        return selectors.version(selectors.dataset(self.kwargs["slug"]), self.kwargs["number"])
 
 
 class DatasetFileDetail(APIView):

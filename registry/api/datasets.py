@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.views import APIView
 
-from registry.api import etags, pagination
+from registry.api import pagination
 from registry.api.addresses import api_url
 from registry.api.inputs import Input, Items, parse
+from registry.api.operations import View, operation
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import PAGED, asks
 from registry.api.serializers import ReasonInput
 from registry.cards import licences
 from registry.cards.personal_data import CATEGORIES, LEGAL_BASES
 from registry.datasets import selectors, services
-from registry.models import Dataset
+from registry.models import Dataset, Version
 from registry.people import selectors as people_selectors
 
 if TYPE_CHECKING:
@@ -25,30 +27,32 @@ if TYPE_CHECKING:
     from rest_framework.response import Response
 
 
-class DatasetOutput(serializers.Serializer[Dataset]):
+class DatasetOutput(Output[Dataset]):
     """The description of a data set."""
 
-    slug = serializers.CharField()
-    namespace = serializers.CharField(source="namespace.slug")
-    title = serializers.CharField()
-    description = serializers.CharField()
-    iri = serializers.CharField()
-    license = serializers.CharField()
-    licenses = serializers.SerializerMethodField(
-        help_text="each licence of a list or choice by itself"
+    columns = Columns(
+        "slug",
+        Column("namespace", "namespace.slug"),
+        "title",
+        "description",
+        "iri",
+        "license",
+        Column("licenses", help_text="each licence of a list or choice by itself"),
+        "personal_data",
+        "categories",
+        "legal_basis",
+        "source",
+        "rows",
+        "size_bytes",
+        "collected_on",
+        "created_at",
+        "updated_at",
+        "withdrawn_at",
+        "reason",
+        "url",
     )
-    personal_data = serializers.ChoiceField(Dataset.PersonalData.choices)
+
     categories = serializers.ListField(child=serializers.CharField())
-    legal_basis = serializers.CharField()
-    source = serializers.CharField()
-    rows = serializers.IntegerField(allow_null=True)
-    size_bytes = serializers.IntegerField(allow_null=True)
-    collected_on = serializers.DateField(allow_null=True)
-    created_at = serializers.DateTimeField()
-    updated_at = serializers.DateTimeField()
-    withdrawn_at = serializers.DateTimeField(allow_null=True)
-    reason = serializers.CharField()
-    url = serializers.SerializerMethodField()
 
     def get_licenses(self, row: Dataset) -> list[str]:
         return list(licences.named(row.license))
@@ -57,17 +61,20 @@ class DatasetOutput(serializers.Serializer[Dataset]):
         return f"{settings.HUB_PUBLIC_URL}/datasets/{row.slug}"
 
 
-class DatasetUseOutput(serializers.Serializer[Any]):
+class DatasetUseOutput(Output[Version]):
     """A version whose card names a data set."""
 
-    ref = serializers.CharField()
-    number = serializers.IntegerField()
+    columns = Columns("ref", "number")
 
 
 class DatasetDetailOutput(DatasetOutput):
     """A data set with the newest version of each model that names it."""
 
     used_by = DatasetUseOutput(many=True, source="shown_uses")
+
+    def to_representation(self, instance: Any) -> Any:
+        instance.shown_uses = selectors.uses(self.context["request"].user, instance)
+        return super().to_representation(instance)
 
 
 class DatasetEdit(Input):
@@ -108,15 +115,7 @@ class DatasetsQuery(serializers.Serializer[Any]):
     cursor = serializers.SlugField(required=False, allow_blank=True, default="")
 
 
-def detail(request: Request, dataset: Dataset) -> dict[str, Any]:
-    """A data set as the API returns it to the caller."""
-    data = dict(DatasetOutput(dataset).data)
-    uses = selectors.uses(request.user, dataset)
-    data["used_by"] = [{"ref": one.ref, "number": one.number} for one in uses]
-    return data
-
-
-class DatasetList(APIView):
+class DatasetList(View):
     """Every data set that is described here."""
 
     @extend_schema(
@@ -132,56 +131,58 @@ class DatasetList(APIView):
         cursor = rows[limit - 1].slug if len(rows) > limit else None
         return pagination.respond(request, DatasetOutput, rows[:limit], cursor)
 
-    @extend_schema(
-        operation_id="datasets_create", request=DatasetInput, responses={201: DatasetDetailOutput}
+    @operation(
+        "datasets_create",
+        DatasetDetailOutput,
+        reads=DatasetInput,
+        status=201,
+        tagged=True,
+        location=lambda row: api_url("datasets", row.slug),
     )
-    def post(self, request: Request) -> Response:
+    def post(self, namespace: str, **fields: Any) -> Dataset:
         """Describe a data set."""
-        data = parse(DatasetInput, request.data)
-        namespace = people_selectors.namespace(data.pop("namespace"))
-        dataset = services.create(request.user, namespace=namespace, **data)
-        response = etags.respond(request, detail(request, dataset), status=201)
-        response["Location"] = api_url("datasets", dataset.slug)
-        return response
+        space = people_selectors.namespace(namespace)
+        return services.create(self.request.user, namespace=space, **fields)
 
 
-class DatasetDetail(APIView):
+class DatasetView(View):
+    """At or below the address of a data set."""
+
+    target = "dataset"
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The data set of the address; raises NotFound."""
+        return selectors.dataset(self.kwargs["slug"])
+
+
+class DatasetDetail(DatasetView):
     """One data set."""
 
-    @extend_schema(operation_id="datasets_read", responses=DatasetDetailOutput)
-    def get(self, request: Request, slug: str) -> Response:
+    @operation("datasets_read", DatasetDetailOutput, tagged=True)
+    def get(self) -> Dataset:
         """Read a data set, with the models that name it and that you can see."""
-        return etags.respond(request, detail(request, selectors.dataset(slug)))
+        return self.dataset
 
-    @extend_schema(operation_id="datasets_edit", request=DatasetEdit, responses=DatasetDetailOutput)
-    def patch(self, request: Request, slug: str) -> Response:
+    @operation("datasets_edit", DatasetDetailOutput, reads=DatasetEdit, tagged=True, guarded=True)
+    def patch(self, **changes: Any) -> Dataset:
         """Change a data set; needs If-Match."""
-        dataset = selectors.dataset(slug)
-        etags.require(request, etags.of(detail(request, dataset)))
-        data = parse(DatasetEdit, request.data)
-        dataset = services.edit(request.user, dataset=dataset, **data)
-        return etags.respond(request, detail(request, dataset))
+        return services.edit(self.request.user, dataset=self.dataset, **changes)
 
 
-class DatasetWithdraw(APIView):
+class DatasetWithdraw(DatasetView):
     """Takes a data set out of lists and graphs."""
 
-    @extend_schema(
-        operation_id="datasets_withdraw", request=ReasonInput, responses=DatasetDetailOutput
-    )
-    def post(self, request: Request, slug: str) -> Response:
+    @operation("datasets_withdraw", DatasetDetailOutput, reads=ReasonInput, tagged=True)
+    def post(self, reason: str) -> Dataset:
         """Withdraw a data set; its page remains and shows the reason."""
-        dataset = services.withdraw(
-            request.user, dataset=selectors.dataset(slug), **parse(ReasonInput, request.data)
-        )
-        return etags.respond(request, detail(request, dataset))
+        return services.withdraw(self.request.user, dataset=self.dataset, reason=reason)
 
 
-class DatasetRestore(APIView):
+class DatasetRestore(DatasetView):
     """Brings a withdrawn data set back."""
 
-    @extend_schema(operation_id="datasets_restore", request=Input, responses=DatasetDetailOutput)
-    def post(self, request: Request, slug: str) -> Response:
+    @operation("datasets_restore", DatasetDetailOutput, tagged=True, request=Input)
+    def post(self) -> Dataset:
         """Undo a withdrawal."""
-        dataset = services.restore(request.user, dataset=selectors.dataset(slug))
-        return etags.respond(request, detail(request, dataset))
+        return services.restore(self.request.user, dataset=self.dataset)

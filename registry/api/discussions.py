@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry.api import etags, pagination
 from registry.api.addresses import api_url
-from registry.api.inputs import Input, parse
-from registry.api.parameters import PAGED, asks
+from registry.api.inputs import Input
+from registry.api.operations import ModelView, listing, operation
+from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.discussions import selectors, services
 from registry.models import Comment, Discussion
 from registry.models.discussions import (
@@ -28,50 +27,50 @@ from registry.models.discussions import (
 from registry.versions import selectors as version_selectors
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.core.permissions import Actor
-    from registry.models import RegisteredModel
+    from django.db.models import QuerySet
 
 # How many comments the answer about one discussion has; the others come in pages.
 FIRST_COMMENTS = 50
 _EVIDENCE = re.compile(r"([a-z]{1,11})/([1-9][0-9]{0,17})")
 
 
-class DiscussionEvidenceOutput(serializers.Serializer[Discussion]):
+class DiscussionEvidenceOutput(Output[Discussion]):
     """The result that a discussion is about."""
 
-    kind = serializers.ChoiceField(Discussion.Evidence.choices, source="evidence_kind")
+    columns = Columns(
+        Column("kind", "evidence_kind"), "id", Column("url", help_text="page of the result")
+    )
+
     id = serializers.IntegerField(source="evidence_id")
-    url = serializers.SerializerMethodField(help_text="page of the result")
 
     def get_url(self, row: Discussion) -> str:
         return f"{settings.HUB_PUBLIC_URL}{selectors.evidence_path(row)}"
 
 
-class DiscussionOutput(serializers.Serializer[Discussion]):
+class DiscussionOutput(Output[Discussion]):
     """A discussion in a list."""
 
-    number = serializers.IntegerField()
-    title = serializers.CharField()
-    status = serializers.ChoiceField(Discussion.Status.choices)
-    author = serializers.CharField(source="author.username")
+    columns = Columns(
+        "number",
+        "title",
+        "status",
+        Column("author", "author.username"),
+        "version",
+        Column("evidence", help_text="the result it is about"),
+        Column("node", help_text="name of the node it is about; empty without one"),
+        "comment_count",
+        "created_at",
+        Column("edited_at", help_text="when the title was last changed"),
+        Column("updated_at", help_text="when the last comment or change of status was"),
+        "closed_at",
+        "closed_by",
+        "url",
+    )
+
     version = serializers.IntegerField(
         source="version.number", allow_null=True, help_text="the version it is about"
     )
-    evidence = serializers.SerializerMethodField(help_text="the result it is about")
-    node = serializers.CharField(help_text="name of the node it is about; empty without one")
-    comment_count = serializers.IntegerField()
-    created_at = serializers.DateTimeField()
-    edited_at = serializers.DateTimeField(
-        allow_null=True, help_text="when the title was last changed"
-    )
-    updated_at = serializers.DateTimeField(
-        help_text="when the last comment or change of status was"
-    )
-    closed_at = serializers.DateTimeField(allow_null=True)
     closed_by = serializers.CharField(source="closed_by.username", allow_null=True)
-    url = serializers.SerializerMethodField()
 
     @extend_schema_field(DiscussionEvidenceOutput(allow_null=True))
     def get_evidence(self, row: Discussion) -> Any:
@@ -81,23 +80,25 @@ class DiscussionOutput(serializers.Serializer[Discussion]):
         return f"{settings.HUB_PUBLIC_URL}/models/{row.model.ref}/discussions/{row.number}"
 
 
-class CommentOutput(serializers.Serializer[Comment]):
+class CommentOutput(Output[Comment]):
     """A comment in a discussion."""
 
-    number = serializers.IntegerField()
-    author = serializers.CharField(source="author.username")
-    body = serializers.SerializerMethodField(
-        help_text="Markdown; null if it is hidden, unless you can show it again"
+    columns = Columns(
+        "number",
+        Column("author", "author.username"),
+        Column("body", help_text="Markdown; null if it is hidden, unless you can show it again"),
+        "created_at",
+        "edited_at",
+        "hidden_at",
+        "hidden_by",
+        "hidden_reason",
     )
-    created_at = serializers.DateTimeField()
-    edited_at = serializers.DateTimeField(allow_null=True)
-    hidden_at = serializers.DateTimeField(allow_null=True)
+
     hidden_by = serializers.CharField(source="hidden_by.username", allow_null=True)
-    hidden_reason = serializers.CharField()
 
     @extend_schema_field(serializers.CharField(allow_null=True))
     def get_body(self, row: Comment) -> str | None:
-        if row.hidden_at is not None and not self.context["may_moderate"]:
+        if row.hidden_at is not None and not self.context["view"].may_moderate:
             return None
         return row.body
 
@@ -109,6 +110,13 @@ class DiscussionDetailOutput(DiscussionOutput):
         help_text="the result it is about, in a few words; empty if it is gone"
     )
     comments = CommentOutput(many=True)
+
+    def to_representation(self, instance: Discussion) -> Any:
+        data = DiscussionOutput(instance).data | {
+            "evidence_title": selectors.evidence_title(instance)
+        }
+        comments = selectors.comments(instance)[:FIRST_COMMENTS]
+        return data | {"comments": answers_of(CommentOutput, comments, self.context)}
 
 
 class DiscussionInput(Input):
@@ -187,163 +195,115 @@ def parse_evidence(text: str) -> tuple[str, int]:
     return match[1], int(match[2])
 
 
-def detail(actor: Actor, of: Discussion) -> dict[str, Any]:
-    """A discussion as the API returns it to the caller."""
-    data = dict(DiscussionOutput(of).data)
-    data["evidence_title"] = selectors.evidence_title(of)
-    context = {"may_moderate": selectors.may_moderate(actor, of.model)}
-    rows = selectors.comments(of)[:FIRST_COMMENTS]
-    data["comments"] = [CommentOutput(row, context=context).data for row in rows]
-    return data
+class DiscussionsView(ModelView):
+    """At or below the address of the discussions of a model."""
+
+    @cached_property
+    def may_moderate(self) -> bool:
+        """Whether the caller may read hidden comments."""
+        return selectors.may_moderate(self.request.user, self.model)
 
 
-def _comment(request: Request, row: Comment, of: RegisteredModel, *, status: int = 200) -> Response:
-    context = {"may_moderate": selectors.may_moderate(request.user, of)}
-    return Response(CommentOutput(row, context=context).data, status=status)
-
-
-class DiscussionList(APIView):
+class DiscussionList(DiscussionsView):
     """The discussions of a model."""
 
-    @extend_schema(operation_id="discussions_list", responses=pagination.paged(DiscussionOutput))
-    @asks(DiscussionsQuery, *PAGED)
-    def get(self, request: Request, namespace: str, name: str) -> Response:
+    @listing("discussions_list", DiscussionOutput, DiscussionsQuery, by="number")
+    def get(self, **query: Any) -> QuerySet[Discussion]:
         """List the discussions of a model, newest first; narrow with `status` and `version`."""
-        model = version_selectors.model(request.user, namespace, name)
-        query = parse(DiscussionsQuery, request.query_params.dict())
-        rows = selectors.discussions(
-            request.user,
-            model,
-            status=query.get("status", ""),
-            version=query.get("version"),
-            author=query.get("author", ""),
-        )
-        return pagination.highest_first(request, DiscussionOutput, rows, "number")
+        return selectors.discussions(self.request.user, self.model, **query)
 
-    @extend_schema(
-        operation_id="discussions_open",
-        request=DiscussionInput,
-        responses={201: DiscussionDetailOutput},
+    @operation(
+        "discussions_open",
+        DiscussionDetailOutput,
+        reads=DiscussionInput,
+        status=201,
+        location=lambda row: api_url("models", f"{row.model.ref}/discussions/{row.number}"),
     )
-    def post(self, request: Request, namespace: str, name: str) -> Response:
+    def post(self, version: int | None = None, evidence: str = "", **fields: Any) -> Discussion:
         """Open a discussion with its first comment, perhaps about a version, result or node."""
-        model = version_selectors.model(request.user, namespace, name)
-        data = parse(DiscussionInput, request.data)
-        number, result = data.pop("version", None), data.pop("evidence", "")
-        version = None
-        if number is not None:
-            version = version_selectors.version(request.user, namespace, name, number)
+        actor, place = self.request.user, (self.kwargs["namespace"], self.kwargs["name"])
         discussion = services.open_discussion(
-            request.user,
-            model=model,
-            version=version,
-            result=parse_evidence(result) if result else None,
-            **data,
+            actor,
+            model=self.model,
+            version=version_selectors.version(actor, *place, version) if version else None,
+            result=parse_evidence(evidence) if evidence else None,
+            **fields,
         )
-        row = selectors.discussion(request.user, model, discussion.number)
-        response = Response(detail(request.user, row), status=201)
-        response["Location"] = api_url("models", f"{model.ref}/discussions/{row.number}")
-        return response
+        return selectors.discussion(actor, self.model, discussion.number)
 
 
-class _OneDiscussion(APIView):
-    """What needs a discussion that the caller sees."""
+class DiscussionView(DiscussionsView):
+    """At or below the address of a discussion that the caller sees."""
 
-    def discussion(self, request: Request, namespace: str, name: str, number: int) -> Discussion:
-        model = version_selectors.model(request.user, namespace, name)
-        return selectors.discussion(request.user, model, number)
+    target = "discussion"
+
+    @cached_property
+    def discussion(self) -> Discussion:
+        """The discussion of the address; raises NotFound."""
+        return selectors.discussion(self.request.user, self.model, self.kwargs["discussion"])
+
+    @property
+    def comment(self) -> Comment:
+        """The comment of the address; raises NotFound."""
+        return selectors.comment(self.discussion, self.kwargs["comment"])
 
 
-class DiscussionDetail(_OneDiscussion):
+class DiscussionDetail(DiscussionView):
     """One discussion."""
 
-    @extend_schema(operation_id="discussions_read", responses=DiscussionDetailOutput)
-    def get(self, request: Request, namespace: str, name: str, discussion: int) -> Response:
+    @operation("discussions_read", DiscussionDetailOutput, tagged=True)
+    def get(self) -> Discussion:
         """Read a discussion with its first 50 comments."""
-        row = self.discussion(request, namespace, name, discussion)
-        return etags.respond(request, detail(request.user, row))
+        return self.discussion
 
-    @extend_schema(
-        operation_id="discussions_edit", request=DiscussionEdit, responses=DiscussionDetailOutput
-    )
-    def patch(self, request: Request, namespace: str, name: str, discussion: int) -> Response:
+    @operation("discussions_edit", DiscussionDetailOutput, reads=DiscussionEdit)
+    def patch(self, **changes: str) -> Discussion:
         """Change the title of your discussion, or close or reopen it as its author or a writer."""
-        row = self.discussion(request, namespace, name, discussion)
-        data = parse(DiscussionEdit, request.data)
+        actor, row = self.request.user, self.discussion
         with transaction.atomic():  # both changes, or none
-            if "title" in data:
-                services.rename(request.user, discussion=row, title=data["title"])
-            if "status" in data:
-                services.set_status(request.user, discussion=row, status=data["status"])
-        row = selectors.discussion(request.user, row.model, row.number)
-        return Response(detail(request.user, row))
+            if "title" in changes:
+                services.rename(actor, discussion=row, title=changes["title"])
+            if "status" in changes:
+                services.set_status(actor, discussion=row, status=changes["status"])
+        return selectors.discussion(actor, row.model, row.number)
 
 
-class CommentList(_OneDiscussion):
+class CommentList(DiscussionView):
     """The comments of a discussion."""
 
-    @extend_schema(operation_id="discussions_comments", responses=pagination.paged(CommentOutput))
-    @asks(*PAGED)
-    def get(self, request: Request, namespace: str, name: str, discussion: int) -> Response:
+    @listing("discussions_comments", CommentOutput, by="number", rising=True)
+    def get(self) -> QuerySet[Comment]:
         """List the comments of a discussion, oldest first."""
-        row = self.discussion(request, namespace, name, discussion)
-        context = {"may_moderate": selectors.may_moderate(request.user, row.model)}
-        rows = selectors.comments(row)
-        return pagination.lowest_first(request, CommentOutput, rows, "number", context)
+        return selectors.comments(self.discussion)
 
-    @extend_schema(
-        operation_id="discussions_comment", request=CommentInput, responses={201: CommentOutput}
-    )
-    def post(self, request: Request, namespace: str, name: str, discussion: int) -> Response:
+    @operation("discussions_comment", CommentOutput, reads=CommentInput, status=201)
+    def post(self, body: str) -> Comment:
         """Comment in a discussion, open or closed."""
-        row = self.discussion(request, namespace, name, discussion)
-        data = parse(CommentInput, request.data)
-        comment = services.comment(request.user, discussion=row, **data)
-        return _comment(request, comment, row.model, status=201)
+        return services.comment(self.request.user, discussion=self.discussion, body=body)
 
 
-class CommentDetail(_OneDiscussion):
+class CommentDetail(DiscussionView):
     """One comment."""
 
-    @extend_schema(
-        operation_id="discussions_edit_comment", request=CommentInput, responses=CommentOutput
-    )
-    def patch(
-        self, request: Request, namespace: str, name: str, discussion: int, comment: int
-    ) -> Response:
+    @operation("discussions_edit_comment", CommentOutput, reads=CommentInput)
+    def patch(self, body: str) -> Comment:
         """Change your comment."""
-        row = self.discussion(request, namespace, name, discussion)
-        data = parse(CommentInput, request.data)
-        changed = services.edit_comment(
-            request.user, comment=selectors.comment(row, comment), **data
-        )
-        return _comment(request, changed, row.model)
+        return services.edit_comment(self.request.user, comment=self.comment, body=body)
 
 
-class CommentHide(_OneDiscussion):
+class CommentHide(DiscussionView):
     """Hiding a comment."""
 
-    @extend_schema(
-        operation_id="discussions_hide_comment", request=CommentHideInput, responses=CommentOutput
-    )
-    def post(
-        self, request: Request, namespace: str, name: str, discussion: int, comment: int
-    ) -> Response:
+    @operation("discussions_hide_comment", CommentOutput, reads=CommentHideInput)
+    def post(self, **reason: str) -> Comment:
         """Hide the text of a comment from everyone who cannot write the model. For writers."""
-        row = self.discussion(request, namespace, name, discussion)
-        data = parse(CommentHideInput, request.data)
-        hidden = services.hide(request.user, comment=selectors.comment(row, comment), **data)
-        return _comment(request, hidden, row.model)
+        return services.hide(self.request.user, comment=self.comment, **reason)
 
 
-class CommentUnhide(_OneDiscussion):
+class CommentUnhide(DiscussionView):
     """Showing a hidden comment again."""
 
-    @extend_schema(operation_id="discussions_unhide_comment", request=None, responses=CommentOutput)
-    def post(
-        self, request: Request, namespace: str, name: str, discussion: int, comment: int
-    ) -> Response:
+    @operation("discussions_unhide_comment", CommentOutput)
+    def post(self) -> Comment:
         """Show the text of a hidden comment again. For writers."""
-        row = self.discussion(request, namespace, name, discussion)
-        visible = services.unhide(request.user, comment=selectors.comment(row, comment))
-        return _comment(request, visible, row.model)
+        return services.unhide(self.request.user, comment=self.comment)

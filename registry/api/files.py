@@ -15,44 +15,40 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry.api import downloads, etags
 from registry.api import serializers as shapes
-from registry.api.inputs import FilesParser, parse
-from registry.api.versions import version_data
+from registry.api.inputs import FilesParser
+from registry.api.operations import Made, VersionView, operation
 from registry.cards import cards
 from registry.catalogue import summaries
 from registry.core import usage
 from registry.versions import selectors
-from registry.versions.services import files
+from registry.versions.services import files as file_services
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
 
-class FileList(APIView):
+class FileList(VersionView):
     """The files of a draft, many at once."""
 
     parser_classes = [FilesParser]
 
-    @extend_schema(
-        operation_id="files_put_all", request=shapes.FilesInput, responses=shapes.FilesOutput
-    )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("files_put_all", shapes.FilesOutput, reads=shapes.FilesInput)
+    def post(self, files: list[dict[str, str]]) -> dict[str, Any]:
         """Set many files of a draft at once: all or none. Small files can be sent inline."""
-        version = selectors.version(request.user, namespace, name, number)
-        rows = parse(shapes.FilesInput, request.data)["files"]
-        named = {row["path"]: row["blob"] for row in rows}
-        if len(named) != len(rows):
+        actor, version = self.request.user, self.version
+        named = {row["path"]: row["blob"] for row in files}
+        if len(named) != len(files):
             raise problems.InvalidRequest.at("/files", "Name each path only once.")
-        for at, row in enumerate(rows):
+        for at, row in enumerate(files):
             if "content" in row:
-                files.store_content(
-                    request.user,
+                file_services.store_content(
+                    actor,
                     version=version,
                     path=row["path"],
                     content=_decoded(row["content"], f"/files/{at}/content"),
                     digest=row["blob"],
                 )
-        missing = files.put_all(request.user, version=version, digests_of=named)
-        return Response({"missing": missing})
+        return {"missing": file_services.put_all(actor, version=version, digests_of=named)}
 
 
 def _decoded(text: str, pointer: str) -> bytes:
@@ -62,7 +58,7 @@ def _decoded(text: str, pointer: str) -> bytes:
         raise problems.InvalidRequest.at(pointer, "The content is not valid base64.") from error
 
 
-class FileDetail(APIView):
+class FileDetail(VersionView):
     """One file of a version."""
 
     @extend_schema(operation_id="files_read", responses={(200, "application/octet-stream"): bytes})
@@ -87,25 +83,20 @@ class FileDetail(APIView):
 
     head = get
 
-    @extend_schema(
-        operation_id="files_put", request=shapes.FileInput, responses={201: shapes.FileOutput}
-    )
-    def put(self, request: Request, namespace: str, name: str, number: int, path: str) -> Response:
+    @operation("files_put", shapes.FileOutput, reads=shapes.FileInput, status=201)
+    def put(self, blob: str) -> Made:
         """Set a file of a draft to an uploaded blob."""
-        version = selectors.version(request.user, namespace, name, number)
-        data = parse(shapes.FileInput, request.data)
-        file, created = files.put(request.user, version=version, path=path, digest=data["blob"])
-        file.version = version
-        return Response(shapes.FileOutput(file).data, status=201 if created else 200)
+        path = self.kwargs["path"]
+        file, is_new = file_services.put(
+            self.request.user, version=self.version, path=path, digest=blob
+        )
+        file.version = self.version
+        return Made(file, is_new=is_new)
 
-    @extend_schema(operation_id="files_delete", responses={204: None})
-    def delete(
-        self, request: Request, namespace: str, name: str, number: int, path: str
-    ) -> Response:
+    @operation("files_delete")
+    def delete(self) -> None:
         """Remove a file from a draft."""
-        version = selectors.version(request.user, namespace, name, number)
-        files.remove(request.user, version=version, path=path)
-        return Response(status=204)
+        file_services.remove(self.request.user, version=self.version, path=self.kwargs["path"])
 
 
 class MarkdownParser(BaseParser):
@@ -146,8 +137,8 @@ class CardDetail(APIView):
         if version.readme:
             etags.require(request, etags.of(version.readme))
         content = cast("bytes", request.data or b"")
-        version = files.write_card(request.user, version=version, text=content)
-        response = Response(version_data(version))
+        version = file_services.write_card(request.user, version=version, text=content)
+        response = Response(shapes.VersionOutput(version).data)
         response["ETag"] = etags.of(version.readme)
         return response
 

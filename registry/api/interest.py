@@ -4,85 +4,68 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
-
-from registry.api import pagination
-from registry.api.parameters import PAGED, asks
+from registry.api.operations import ModelView, View, listing, operation
+from registry.api.outputs import Column, Columns, Output
 from registry.models import Watch
-from registry.versions import selectors
 from registry.versions.services import interest
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.models import RegisteredModel
+    from django.db.models import QuerySet
 
 
-class LikesOutput(serializers.Serializer[interest.Interest]):
+class LikesOutput(Output[interest.Interest]):
     """The likes of a model."""
 
-    likes = serializers.IntegerField(help_text="number of users who like the model")
-    liked = serializers.BooleanField(help_text="whether you are one of them")
+    columns = Columns(
+        Column("likes", help_text="number of users who like the model"),
+        Column("liked", help_text="whether you are one of them"),
+    )
 
 
-class WatchOutput(serializers.Serializer[Watch]):
+class WatchOutput(Output[Watch]):
     """A model that you watch."""
 
-    model = serializers.CharField(source="model.ref")
-    created_at = serializers.DateTimeField()
+    columns = Columns(Column("model", "model.ref"), "created_at")
 
 
-class LikeDetail(APIView):
+class LikeDetail(ModelView):
     """The likes of a model; one for each user."""
 
-    @extend_schema(operation_id="likes_read", responses=LikesOutput)
-    def get(self, request: Request, namespace: str, name: str) -> Response:
+    @operation("likes_read", LikesOutput)
+    def get(self) -> interest.Interest:
         """Read the number of likes of a model."""
-        return _likes(request, selectors.model(request.user, namespace, name))
+        return interest.of_model(self.request.user, self.model)
 
-    @extend_schema(operation_id="likes_put", request=None, responses=LikesOutput)
-    def put(self, request: Request, namespace: str, name: str) -> Response:
+    @operation("likes_put", LikesOutput)
+    def put(self) -> interest.Interest:
         """Like a model. Liking it again changes nothing."""
-        model = selectors.model(request.user, namespace, name)
-        interest.like(request.user, model=model)
-        return _likes(request, model)
+        interest.like(self.request.user, model=self.model)
+        return interest.of_model(self.request.user, self.model)
 
-    @extend_schema(operation_id="likes_delete", responses={204: None})
-    def delete(self, request: Request, namespace: str, name: str) -> Response:
+    @operation("likes_delete")
+    def delete(self) -> None:
         """Remove your like of a model."""
-        interest.unlike(request.user, model=selectors.model(request.user, namespace, name))
-        return Response(status=204)
+        interest.unlike(self.request.user, model=self.model)
 
 
-class WatchDetail(APIView):
+class WatchDetail(ModelView):
     """Your watch of a model."""
 
-    @extend_schema(operation_id="watches_put", request=None, responses={204: None})
-    def put(self, request: Request, namespace: str, name: str) -> Response:
+    @operation("watches_put")
+    def put(self) -> None:
         """Watch a model. Its new versions and evidence appear on your page of watched models."""
-        interest.watch(request.user, model=selectors.model(request.user, namespace, name))
-        return Response(status=204)
+        interest.watch(self.request.user, model=self.model)
 
-    @extend_schema(operation_id="watches_delete", responses={204: None})
-    def delete(self, request: Request, namespace: str, name: str) -> Response:
+    @operation("watches_delete")
+    def delete(self) -> None:
         """Stop watching a model."""
-        interest.unwatch(request.user, model=selectors.model(request.user, namespace, name))
-        return Response(status=204)
+        interest.unwatch(self.request.user, model=self.model)
 
 
-class WatchList(APIView):
+class WatchList(View):
     """The models that you watch."""
 
-    @extend_schema(operation_id="watches_list", responses=pagination.paged(WatchOutput))
-    @asks(*PAGED)
-    def get(self, request: Request) -> Response:
+    @listing("watches_list", WatchOutput, by="id")
+    def get(self) -> QuerySet[Watch]:
         """List the models that you watch, the latest first."""
-        rows = interest.watches(request.user)
-        return pagination.highest_first(request, WatchOutput, rows, "id")
-
-
-def _likes(request: Request, model: RegisteredModel) -> Response:
-    return Response(LikesOutput(interest.of_model(request.user, model)).data)
+        return interest.watches(self.request.user)

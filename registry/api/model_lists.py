@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers as fields
 
-from hub.protocol.filters import Basis
 from registry.api import serializers
 from registry.api.addresses import api_url
+from registry.api.outputs import Column, Columns, Output
 from registry.catalogue import accuracies, fits, predictions, speeds
 from registry.models import DocumentSpeed, PredictedSpeed
 
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 PREDICTED = "predicted"
 
 
-class SetupOutput(fields.Serializer[Any]):
+class SetupOutput(Output[speeds.Setup]):
     """The setups in which models are measured."""
 
-    device = fields.CharField()
-    runtime = fields.CharField()
-    provider = fields.CharField()
+    columns = Columns("device", "runtime", "provider")
 
 
 class SpeedOutput(fields.Serializer[Any]):
@@ -57,26 +55,33 @@ class NumberOrText(fields.Field[Any, Any, Any, Any]):
     """A number in the unit beside it, or words."""
 
 
-class EvaluatedOutput(fields.Serializer[Any]):
+class EvaluatedOutput(Output[fits.Evaluated]):
     """What was evaluated; see `GET …/evaluations` of the version for details."""
 
-    metric = fields.CharField()
-    dataset = fields.CharField()
-    version = fields.IntegerField(help_text="version of the data set")
-    split = fields.CharField()
-    rows = fields.IntegerField(help_text="number of evaluated rows")
+    columns = Columns(
+        "metric",
+        "dataset",
+        Column("version", help_text="version of the data set"),
+        "split",
+        Column("rows", help_text="number of evaluated rows"),
+    )
 
 
-class FitOutput(fields.Serializer[Any]):
+class FitOutput(Output[fits.Fit]):
     """A constraint of the request, and the model's value for it."""
 
-    constraint = fields.CharField(help_text="name of the parameter")
+    columns = Columns(
+        Column("constraint", help_text="name of the parameter"),
+        "limit",
+        "value",
+        Column("unit", help_text="`ms`, `B`, `MAC`, or empty"),
+        "basis",
+        "low",
+        "high",
+    )
+
     limit = NumberOrText()
     value = NumberOrText()
-    unit = fields.CharField(help_text="`ms`, `B`, `MAC`, or empty")
-    basis = fields.ChoiceField(list(Basis))
-    low = fields.FloatField(allow_null=True)
-    high = fields.FloatField(allow_null=True)
     evaluated = EvaluatedOutput(allow_null=True, help_text="only with `min` and `max`")
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rest_framework import serializers
 
-from hub.protocol import digests
-
-if TYPE_CHECKING:
-    from registry.models import MirroredVersion
+from registry.api.outputs import Column, Columns, Output
+from registry.models import MirroredVersion
 
 
 class StatementOutput(serializers.Serializer[Any]):
@@ -20,16 +18,20 @@ class StatementOutput(serializers.Serializer[Any]):
     outcome = serializers.CharField()
 
 
-class MirroredFromOutput(serializers.Serializer[Any]):
+class MirroredFromOutput(Output[MirroredVersion]):
     """Where a version was mirrored from, as its source states it."""
 
-    url = serializers.CharField(help_text="address of the server")
-    ref = serializers.CharField(help_text="the model there")
-    commit_id = serializers.CharField(help_text="commit there; empty if it was not stated")
+    columns = Columns(
+        Column("url", help_text="address of the server"),
+        Column("ref", help_text="the model there"),
+        Column("commit_id", help_text="commit there; empty if it was not stated"),
+        "manifest_sha256",
+        "author",
+        "published_at",
+        "fetched_at",
+    )
+
     manifest_sha256 = serializers.CharField(allow_null=True)
-    author = serializers.CharField()
-    published_at = serializers.CharField()
-    fetched_at = serializers.DateTimeField()
     statements = StatementOutput(
         many=True, help_text="evidence that the source states; this hub did not measure it"
     )
@@ -37,13 +39,4 @@ class MirroredFromOutput(serializers.Serializer[Any]):
 
 def mirrored_from(row: MirroredVersion) -> dict[str, Any]:
     """What ``MirroredFromOutput`` says."""
-    manifest = row.manifest_sha256
-    fields = {
-        name: getattr(row, name)
-        for name in ("url", "ref", "commit_id", "author", "published_at", "fetched_at")
-    }
-    fields |= {
-        "manifest_sha256": digests.format(manifest) if manifest else None,
-        "statements": row.statements,
-    }
-    return dict(MirroredFromOutput(fields).data)
+    return dict(MirroredFromOutput(row).data)

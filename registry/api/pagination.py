@@ -13,8 +13,11 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from hub.protocol import problems
+from registry.api.outputs import answers_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from django.db.models import QuerySet
     from rest_framework.request import Request
 
@@ -34,6 +37,11 @@ def paged(
     return type(f"{output.__name__.removesuffix('Output')}Page", (serializers.Serializer,), fields)
 
 
+def whole(rows: Sequence[Any]) -> dict[str, Any]:
+    """Rows as the only page."""
+    return {"items": rows, "next": None}
+
+
 def limit_of(request: Request) -> int:
     """The page length that a request asks for, 1 to 100."""
     text = request.query_params.get("limit", "20")
@@ -50,8 +58,7 @@ def respond(
     **more: Any,
 ) -> Response:
     """A page of ``rows`` as an answer."""
-    many: Any = output
-    return answer(request, many(rows, many=True, context={"request": request}).data, cursor, **more)
+    return answer(request, answers_of(output, rows, {"request": request}), cursor, **more)
 
 
 def answer(request: Request, items: list[Any], cursor: str | None, **more: Any) -> Response:
@@ -92,15 +99,19 @@ def lowest_first(
         rows = rows.filter(**{f"{column}__gt": after})
     page = list(rows.order_by(column)[: limit + 1])
     cursor = str(getattr(page[limit - 1], column)) if len(page) > limit else None
-    many: Any = output
-    return answer(request, many(page[:limit], many=True, context=context).data, cursor)
+    return answer(request, answers_of(output, page[:limit], context), cursor)
 
 
 def highest_first(
-    request: Request, output: type[serializers.Serializer[Any]], rows: QuerySet[Any], column: str
+    request: Request,
+    output: type[serializers.Serializer[Any]],
+    rows: QuerySet[Any],
+    column: str,
+    context: dict[str, Any],
 ) -> Response:
     """The page of ``rows`` that a request asks for, from the highest ``column`` down."""
-    return respond(request, output, *by_number(request, rows, column, limit_of(request)))
+    page, cursor = by_number(request, rows, column, limit_of(request))
+    return answer(request, answers_of(output, page, context), cursor)
 
 
 def by_time(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from registry.api import pagination
-from registry.api.inputs import Input, parse
-from registry.api.parameters import PAGED, asks
+from registry.api.inputs import Input
+from registry.api.operations import View, listing, operation
+from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.core.permissions import require_admin, require_user
 from registry.models import Membership, Namespace, User
 from registry.people import selectors as people_selectors
@@ -19,6 +19,7 @@ from registry.people.services import namespaces, users
 from registry.storage.services import quotas
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from rest_framework.request import Request
 
 
@@ -36,12 +37,10 @@ class NamespaceInput(Input):
     display_name = serializers.CharField(max_length=200, allow_blank=True, default="")
 
 
-class NamespaceOutput(serializers.Serializer[Any]):
+class NamespaceOutput(Output[Namespace]):
     """A namespace."""
 
-    slug = serializers.CharField()
-    kind = serializers.ChoiceField(Namespace.Kind.choices)
-    display_name = serializers.CharField()
+    columns = Columns("slug", "kind", "display_name")
 
 
 class NamespaceDetailOutput(NamespaceOutput):
@@ -54,10 +53,9 @@ class NamespaceDetailOutput(NamespaceOutput):
     )
     most_bytes = serializers.IntegerField(source="room.quota")
 
-
-def _detail(namespace: Namespace) -> Response:
-    fields = NamespaceOutput(namespace).data | {"room": quotas.of_namespace(namespace)}
-    return Response(NamespaceDetailOutput(fields).data)
+    def to_representation(self, instance: Any) -> Any:
+        instance.room = quotas.of_namespace(instance)
+        return super().to_representation(instance)
 
 
 class NamespaceChange(Input):
@@ -75,11 +73,10 @@ class RoleInput(Input):
     role = serializers.ChoiceField(Membership.Role.choices)
 
 
-class MemberOutput(serializers.Serializer[Membership]):
+class MemberOutput(Output[Membership]):
     """A member of a namespace."""
 
-    username = serializers.CharField(source="user.username")
-    role = serializers.ChoiceField(Membership.Role.choices)
+    columns = Columns(Column("username", "user.username"), "role")
 
 
 class UserInput(Input):
@@ -95,15 +92,17 @@ class UserChange(Input):
     is_active = serializers.BooleanField()
 
 
-class UserOutput(serializers.Serializer[User]):
+class UserOutput(Output[User]):
     """An account, as shown to administrators."""
 
-    username = serializers.CharField()
-    email = serializers.CharField()
-    is_active = serializers.BooleanField()
-    is_admin = serializers.BooleanField(source="is_superuser")
-    created_at = serializers.DateTimeField(source="date_joined")
-    signed_in_at = serializers.DateTimeField(source="last_login", allow_null=True)
+    columns = Columns(
+        "username",
+        "email",
+        "is_active",
+        Column("is_admin", "is_superuser"),
+        Column("created_at", "date_joined"),
+        Column("signed_in_at", "last_login"),
+    )
 
 
 class NewPasswordOutput(serializers.Serializer[Any]):
@@ -113,7 +112,7 @@ class NewPasswordOutput(serializers.Serializer[Any]):
     password = serializers.CharField()
 
 
-class NamespaceList(APIView):
+class NamespaceList(View):
     """The caller's namespaces."""
 
     @extend_schema(operation_id="namespaces_list", responses=MembershipOutput(many=True))
@@ -123,111 +122,109 @@ class NamespaceList(APIView):
         rows = [{"slug": namespace.slug, "role": role} for namespace, role in mine]
         return Response(MembershipOutput(rows, many=True).data)
 
-    @extend_schema(
-        operation_id="namespaces_create", request=NamespaceInput, responses={201: NamespaceOutput}
-    )
-    def post(self, request: Request) -> Response:
+    @operation("namespaces_create", NamespaceOutput, reads=NamespaceInput, status=201)
+    def post(self, **fields: Any) -> Namespace:
         """Create an organisation that you own."""
-        namespace = namespaces.create(request.user, **parse(NamespaceInput, request.data))
-        return Response(NamespaceOutput(namespace).data, status=201)
+        return namespaces.create(self.request.user, **fields)
 
 
-class NamespaceDetail(APIView):
+class NamespaceView(View):
+    """At or below the address of a namespace, for its members."""
+
+    target = "namespace"
+
+    @cached_property
+    def namespace(self) -> Namespace:
+        """The namespace of the address; raises NotFound."""
+        return people_selectors.own_namespace(self.request.user, self.kwargs["slug"])
+
+
+class NamespaceDetail(NamespaceView):
     """One namespace, for its members."""
 
-    @extend_schema(operation_id="namespaces_read", responses=NamespaceDetailOutput)
-    def get(self, request: Request, slug: str) -> Response:
+    @operation("namespaces_read", NamespaceDetailOutput)
+    def get(self) -> Namespace:
         """Read the name and quota of a namespace; 404 for non-members."""
-        return _detail(people_selectors.own_namespace(request.user, slug))
+        return self.namespace
 
-    @extend_schema(
-        operation_id="namespaces_edit", request=NamespaceChange, responses=NamespaceDetailOutput
-    )
-    def patch(self, request: Request, slug: str) -> Response:
+    @operation("namespaces_edit", NamespaceDetailOutput, reads=NamespaceChange)
+    def patch(self, **changes: Any) -> Namespace:
         """Rename a namespace (owners) or change its quota (administrators)."""
-        row = people_selectors.own_namespace(request.user, slug)
-        changed = namespaces.edit(
-            request.user, namespace=row, **parse(NamespaceChange, request.data)
-        )
-        return _detail(changed)
+        return namespaces.edit(self.request.user, namespace=self.namespace, **changes)
 
 
-class MemberList(APIView):
+class MemberList(NamespaceView):
     """A member of a namespace."""
 
     @extend_schema(operation_id="members_list", responses=MemberOutput(many=True))
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, _: Request, **address: Any) -> Response:
         """List members by name; for members."""
-        space = people_selectors.own_namespace(request.user, slug)
-        return Response([MemberOutput(row).data for row in people_selectors.members(space)])
+        return Response(answers_of(MemberOutput, people_selectors.members(self.namespace)))
 
 
-class MemberDetail(APIView):
+class MemberDetail(NamespaceView):
     """One member."""
 
-    @extend_schema(operation_id="members_set", request=RoleInput, responses=MemberOutput)
-    def put(self, request: Request, slug: str, username: str) -> Response:
+    def resource(self) -> tuple[Namespace, User]:
+        """The namespace and the user of the address."""
+        return self.namespace, people_selectors.user(self.kwargs["username"])
+
+    @operation("members_set", MemberOutput, reads=RoleInput)
+    def put(self, role: str) -> dict[str, Any]:
         """Set the role of a member; for owners."""
-        row, user = (
-            people_selectors.own_namespace(request.user, slug),
-            people_selectors.user(username),
-        )
-        role = parse(RoleInput, request.data)["role"]
-        namespaces.set_member(request.user, namespace=row, user=user, role=role)
-        return Response({"username": user.username, "role": role})
+        namespace, user = self.resource()
+        namespaces.set_member(self.request.user, namespace=namespace, user=user, role=role)
+        return {"user": user, "role": role}
 
-    @extend_schema(operation_id="members_remove", responses={204: None})
-    def delete(self, request: Request, slug: str, username: str) -> Response:
+    @operation("members_remove")
+    def delete(self) -> None:
         """Remove a member; for owners. The last owner cannot be removed."""
-        row, user = (
-            people_selectors.own_namespace(request.user, slug),
-            people_selectors.user(username),
-        )
-        namespaces.set_member(request.user, namespace=row, user=user, role=None)
-        return Response(status=204)
+        namespace, user = self.resource()
+        namespaces.set_member(self.request.user, namespace=namespace, user=user, role=None)
 
 
-class UserList(APIView):
+class UserList(View):
     """Accounts."""
 
-    @extend_schema(operation_id="users_list", responses=pagination.paged(UserOutput))
-    @asks(*PAGED)
-    def get(self, request: Request) -> Response:
+    @listing("users_list", UserOutput, by="pk")
+    def get(self) -> QuerySet[User]:
         """List accounts, newest first; for administrators."""
-        rows = people_selectors.users(request.user)
-        return pagination.highest_first(request, UserOutput, rows, "pk")
+        return people_selectors.users(self.request.user)
 
-    @extend_schema(
-        operation_id="users_create", request=UserInput, responses={201: NewPasswordOutput}
-    )
-    def post(self, request: Request) -> Response:
+    @operation("users_create", NewPasswordOutput, reads=UserInput, status=201)
+    def post(self, **fields: Any) -> dict[str, str]:
         """Create an account and its namespace. Only this response contains the first password."""
-        user, password = users.invite(request.user, **parse(UserInput, request.data))
-        return Response({"username": user.username, "password": password}, status=201)
+        user, password = users.invite(self.request.user, **fields)
+        return {"username": user.username, "password": password}
 
 
-class UserDetail(APIView):
+class UserView(View):
+    """At or below the address of an account, for administrators."""
+
+    def resource(self) -> None:
+        """Raise NotAllowed for anybody else."""
+        require_admin(self.request.user)
+
+
+class UserDetail(UserView):
     """One account."""
 
-    @extend_schema(operation_id="users_edit", request=UserChange, responses=UserOutput)
-    def patch(self, request: Request, username: str) -> Response:
+    @operation("users_edit", UserOutput, reads=UserChange)
+    def patch(self, is_active: bool) -> User:  # noqa: FBT001 - a field of the body
         """Close or reopen an account. Published models remain."""
-        require_admin(request.user)
-        active = parse(UserChange, request.data)["is_active"]
-        user = users.set_active(request.user, user=people_selectors.user(username), active=active)
-        return Response(UserOutput(user).data)
+        user = people_selectors.user(self.kwargs["username"])
+        return users.set_active(self.request.user, user=user, active=is_active)
 
 
-class UserPassword(APIView):
+class UserPassword(UserView):
     """The password of an account."""
 
-    @extend_schema(operation_id="users_password", request=None, responses=NewPasswordOutput)
-    def post(self, request: Request, username: str) -> Response:
+    @operation("users_password", NewPasswordOutput)
+    def post(self) -> dict[str, str]:
         """Reset a password. Only this response contains the new one.
 
         All sessions of the account end and its tokens are revoked.
         """
-        require_admin(request.user)
-        user = people_selectors.user(username)
-        password = users.renew_password(request.user, user=user)
-        return Response({"username": user.username, "password": password})
+        user = people_selectors.user(self.kwargs["username"])
+        password = users.renew_password(self.request.user, user=user)
+        return {"username": user.username, "password": password}

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from registry.api.inputs import FilesParser, Input, Items, parse
+from registry.api.inputs import FilesParser, Input, Items
+from registry.api.operations import View, operation
+from registry.api.outputs import Column, Columns, Output
 from registry.people import selectors as people_selectors
 from registry.versions.services import preflight
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 
 class AnnouncedFileInput(Input):
@@ -37,38 +33,38 @@ class PreflightInput(Input):
     )
 
 
-class PreflightOutput(serializers.Serializer[Any]):
+class PreflightOutput(Output[preflight.Preflight]):
     """The effects of a push."""
 
-    creates = serializers.BooleanField(help_text="whether the model does not exist yet")
-    missing = serializers.ListField(
-        child=serializers.CharField(), help_text="paths whose content the hub needs"
-    )
-    missing_bytes = serializers.IntegerField(help_text="size of that content; equal files once")
-    identical_to = serializers.IntegerField(
-        allow_null=True,
-        help_text="number of the newest version, if it has the same files, card and label",
+    columns = Columns(
+        Column("creates", help_text="whether the model does not exist yet"),
+        Column("missing", help_text="paths whose content the hub needs"),
+        Column("missing_bytes", help_text="size of that content; equal files once"),
+        Column(
+            "identical_to",
+            help_text="number of the newest version, if it has the same files, card and label",
+        ),
     )
 
 
-class PreflightDetail(APIView):
+class PreflightDetail(View):
     """A push that is not made."""
 
     parser_classes = [FilesParser]
 
-    @extend_schema(
-        operation_id="models_preflight", request=PreflightInput, responses=PreflightOutput
+    @operation(
+        "models_preflight",
+        PreflightOutput,
+        reads=PreflightInput,
+        headers={"Cache-Control": "no-store"},
     )
-    def post(self, request: Request, namespace: str, name: str) -> Response:
+    def post(self, files: list[dict[str, Any]], card: str | None, label: str) -> Any:
         """Check the names, permissions, card and quota of a push. Nothing is stored."""
-        body = parse(PreflightInput, request.data)
-        checked = preflight.check(
-            request.user,
-            namespace=people_selectors.namespace(namespace),
-            name=name,
-            files=[preflight.AnnouncedFile(**row) for row in body["files"]],
-            card=body["card"],
-            label=body["label"],
+        return preflight.check(
+            self.request.user,
+            namespace=people_selectors.namespace(self.kwargs["namespace"]),
+            name=self.kwargs["name"],
+            files=[preflight.AnnouncedFile(**row) for row in files],
+            card=card,
+            label=label,
         )
-        headers = {"Cache-Control": "no-store"}
-        return Response(PreflightOutput(checked).data, headers=headers)

@@ -6,20 +6,20 @@ from typing import Any
 
 from rest_framework import serializers as fields
 
+from registry.api.outputs import Column, Columns, Output
+from registry.catalogue import wording
 
-class UnderstoodPartOutput(fields.Serializer[Any]):
+
+class UnderstoodPartOutput(Output[wording.Part]):
     """Words of a question and the parameter of the list that they mean."""
 
-    words = fields.CharField()
-    parameter = fields.CharField(help_text="parameter of `GET /models`")
-    value = fields.CharField()
+    columns = Columns("words", Column("parameter", help_text="parameter of `GET /models`"), "value")
 
 
-class UnusedWordsOutput(fields.Serializer[Any]):
+class UnusedWordsOutput(Output[wording.Unused]):
     """Words that name a filter that cannot be applied."""
 
-    words = fields.CharField()
-    reason = fields.CharField()
+    columns = Columns("words", "reason")
 
 
 class UnderstoodOutput(fields.Serializer[Any]):

@@ -5,40 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from drf_spectacular.utils import extend_schema
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hub.protocol import refs
 from registry.api import etags, queries
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
+from registry.api.operations import Made, ModelView, operation
 from registry.api.parameters import asks
 from registry.versions import current, finders, selectors
 from registry.versions.services import refs as ref_services
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
+    from rest_framework.response import Response
 
 
-class RefDetail(APIView):
+class RefDetail(ModelView):
     """A tag or an alias of a model."""
 
-    @extend_schema(operation_id="refs_put", request=shapes.RefInput, responses=shapes.RefOutput)
-    def put(self, request: Request, namespace: str, name: str, ref: str) -> Response:
+    @operation("refs_put", shapes.RefOutput, reads=shapes.RefInput)
+    def put(self, kind: str, version: int) -> Made:
         """Create a tag or alias, or move an alias."""
-        model = selectors.model(request.user, namespace, name)
-        data = parse(shapes.RefInput, request.data)
-        row, created = ref_services.put(
-            request.user, model=model, name=ref, kind=data["kind"], number=data["version"]
+        row, is_new = ref_services.put(
+            self.request.user, model=self.model, name=self.kwargs["ref"], kind=kind, number=version
         )
-        return Response(shapes.RefOutput(row).data, status=201 if created else 200)
+        return Made(row, is_new=is_new)
 
-    @extend_schema(operation_id="refs_delete", responses={204: None})
-    def delete(self, request: Request, namespace: str, name: str, ref: str) -> Response:
+    @operation("refs_delete")
+    def delete(self) -> None:
         """Delete a tag or alias."""
-        model = selectors.model(request.user, namespace, name)
-        ref_services.delete(request.user, model=model, name=ref)
-        return Response(status=204)
+        ref_services.delete(self.request.user, model=self.model, name=self.kwargs["ref"])
 
 
 class Resolve(APIView):

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from registry.api.cards import CardFindingOutput, findings_data
+from registry.api.cards import CardFindingOutput
+from registry.api.names import PRIVATE
+from registry.api.operations import ModelView, operation
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import asks
 from registry.cards import refused_cards
 from registry.models import RefusedCard
-from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 
-class RefusedCardOutput(serializers.Serializer[RefusedCard]):
+class RefusedCardOutput(Output[RefusedCard]):
     """A card that was refused."""
 
-    id = serializers.IntegerField()
-    author = serializers.CharField(source="author.username")
-    number = serializers.IntegerField(
-        source="version.number", allow_null=True, default=None, help_text="number of the draft"
+    columns = Columns(
+        "id",
+        Column("author", "author.username"),
+        Column("number", "version.number", help_text="number of the draft"),
+        Column("size", help_text="bytes"),
+        "sha256",
+        Column("detail", help_text="why the card was rejected"),
+        "sent_at",
     )
-    size = serializers.IntegerField(help_text="bytes")
-    sha256 = serializers.CharField()
-    detail = serializers.CharField(help_text="why the card was rejected")
-    sent_at = serializers.DateTimeField()
 
 
 class RefusedCardDetailOutput(RefusedCardOutput):
@@ -39,6 +35,11 @@ class RefusedCardDetailOutput(RefusedCardOutput):
     text = serializers.CharField()
     findings = CardFindingOutput(many=True)
 
+    def to_representation(self, instance: Any) -> Any:
+        instance.text = refused_cards.text(instance)
+        instance.findings = refused_cards.check(instance).findings
+        return super().to_representation(instance)
+
 
 class RefusedCardsOutput(serializers.Serializer[Any]):
     """The refused cards of a model, newest first."""
@@ -46,39 +47,25 @@ class RefusedCardsOutput(serializers.Serializer[Any]):
     items = RefusedCardOutput(many=True)
 
 
-class RefusedCardList(APIView):
+class RefusedCardList(ModelView):
     """The refused cards of a model: the caller's own; maintainers see all."""
 
     @asks()
-    @extend_schema(operation_id="refused_cards_list", responses=RefusedCardsOutput)
-    def get(self, request: Request, namespace: str, name: str) -> Response:
+    @operation("refused_cards_list", RefusedCardsOutput, headers=PRIVATE)
+    def get(self) -> dict[str, Any]:
         """List refused cards, newest first."""
-        model = selectors.model(request.user, namespace, name)
-        rows = refused_cards.of_model(request.user, model)
-        return _private(Response({"items": [RefusedCardOutput(row).data for row in rows]}))
+        return {"items": refused_cards.of_model(self.request.user, self.model)}
 
 
-class RefusedCardDetail(APIView):
+class RefusedCardDetail(ModelView):
     """One refused card."""
 
-    @extend_schema(operation_id="refused_cards_read", responses=RefusedCardDetailOutput)
-    def get(self, request: Request, namespace: str, name: str, card_id: int) -> Response:
+    @operation("refused_cards_read", RefusedCardDetailOutput, headers=PRIVATE)
+    def get(self) -> RefusedCard:
         """Read a refused card with its findings."""
-        model = selectors.model(request.user, namespace, name)
-        row = refused_cards.one(request.user, model, card_id)
-        data = dict(RefusedCardOutput(row).data)
-        data["text"] = refused_cards.text(row)
-        data["findings"] = findings_data(refused_cards.check(row).findings)
-        return _private(Response(data))
+        return refused_cards.one(self.request.user, self.model, self.kwargs["card_id"])
 
-    @extend_schema(operation_id="refused_cards_delete", responses={204: None})
-    def delete(self, request: Request, namespace: str, name: str, card_id: int) -> Response:
+    @operation("refused_cards_delete")
+    def delete(self) -> None:
         """Delete a refused card."""
-        model = selectors.model(request.user, namespace, name)
-        refused_cards.one(request.user, model, card_id).delete()
-        return Response(status=204)
-
-
-def _private(response: Response) -> Response:
-    response["Cache-Control"] = "private, no-store"
-    return response
+        refused_cards.one(self.request.user, self.model, self.kwargs["card_id"]).delete()

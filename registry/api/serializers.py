@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import Prefetch
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from registry.api import origins
 from registry.api.addresses import file_url, page_url
 from registry.api.inputs import Input, Items
+from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.cards import licences
 from registry.models import (
     Check,
@@ -60,34 +62,32 @@ class LatestOutput(serializers.Serializer[Any]):
     )
 
 
-class ModelSummaryOutput(serializers.Serializer[SearchDocument]):
+class ModelSummaryOutput(Output[SearchDocument]):
     """A model as lists show it."""
 
-    ref = serializers.CharField(source="title")
-    namespace = serializers.CharField(source="namespace_slug")
-    name = serializers.CharField(source="model.name")
-    visibility = serializers.ChoiceField(
-        RegisteredModel.Visibility.choices, source="model.visibility"
+    columns = Columns(
+        Column("ref", "title"),
+        Column("namespace", "namespace_slug"),
+        Column("name", "model.name"),
+        Column("visibility", "model.visibility"),
+        Column(
+            "gate",
+            "model.gate",
+            help_text="who can download the files: everyone, everyone who requests access, or "
+            "approved users",
+        ),
+        Column("summary", "model.summary"),
+        Column("license", "model.license", help_text="as declared; of a long list, the first"),
+        Column("licenses", help_text="each licence of a list or choice by itself"),
+        "task",
+        "keywords",
+        "downloads",
+        Column("created_at", "model.created_at"),
+        "updated_at",
+        "url",
     )
-    gate = serializers.ChoiceField(
-        RegisteredModel.Gate.choices,
-        source="model.gate",
-        help_text="who can download the files: everyone, everyone who requests access, or "
-        "approved users",
-    )
-    summary = serializers.CharField(source="model.summary")
-    license = serializers.CharField(
-        source="model.license", help_text="as declared; of a long list, the first"
-    )
-    licenses = serializers.SerializerMethodField(
-        help_text="each licence of a list or choice by itself"
-    )
-    task = serializers.CharField()
+
     keywords = serializers.ListField(child=serializers.CharField())
-    downloads = serializers.IntegerField()
-    created_at = serializers.DateTimeField(source="model.created_at")
-    updated_at = serializers.DateTimeField()
-    url = serializers.SerializerMethodField()
     latest = LatestOutput(allow_null=True)
 
     def get_licenses(self, row: SearchDocument) -> list[str]:
@@ -129,11 +129,11 @@ def _licenses(column: str, latest: dict[str, Any] | None) -> list[str]:
     return list(licences.of_column(column, (latest or {}).get("licenses", ())))
 
 
-class RefOutput(serializers.Serializer[Ref]):
+class RefOutput(Output[Ref]):
     """A name for a version."""
 
-    name = serializers.CharField()
-    kind = serializers.ChoiceField(Ref.Kind.choices)
+    columns = Columns("name", "kind")
+
     number = serializers.IntegerField(source="version.number")
 
 
@@ -185,14 +185,16 @@ class ModelEdit(Input):
     keywords = Items(child=serializers.CharField(max_length=64), max_length=50, required=False)
 
 
-class FileOutput(serializers.Serializer[File]):
+class FileOutput(Output[File]):
     """A file of a version."""
 
-    path = serializers.CharField()
-    size = serializers.IntegerField(source="blob.size")
-    sha256 = Digest(source="blob_id")
-    derived = serializers.BooleanField()
-    url = serializers.SerializerMethodField()
+    columns = Columns(
+        "path",
+        Column("size", "blob.size"),
+        Column("sha256", "blob_id", field=Digest),
+        "derived",
+        "url",
+    )
 
     def get_url(self, file: File) -> str:
         return file_url(file.version, file.path)
@@ -232,14 +234,19 @@ class FilesOutput(serializers.Serializer[Any]):
     )
 
 
-class ProofOutput(serializers.Serializer[Variant]):
+class ProofOutput(Output[Variant]):
     """The proof that an upgraded variant equals its original."""
 
-    strength = serializers.ChoiceField(Variant.Strength.choices, source="proof_strength")
-    sentence = serializers.CharField(source="proof_sentence", help_text="the proof as one sentence")
-    chosen = serializers.BooleanField(
-        source="is_chosen", help_text="whether this variant is loaded when its opset is requested"
+    columns = Columns(
+        Column("strength", "proof_strength"),
+        Column("sentence", "proof_sentence", help_text="the proof as one sentence"),
+        Column(
+            "chosen",
+            "is_chosen",
+            help_text="whether this variant is loaded when its opset is requested",
+        ),
     )
+
     evidence = serializers.DictField(
         allow_null=True,
         source="proof",
@@ -252,53 +259,60 @@ class ProofOutput(serializers.Serializer[Variant]):
         return super().to_representation(instance) if is_upgraded else None
 
 
-class VariantOutput(serializers.Serializer[Variant]):
+class VariantOutput(Output[Variant]):
     """One loadable model inside a version, with its facts."""
 
-    name = serializers.CharField()
-    entry = serializers.CharField(source="entry.path")
-    opset = serializers.IntegerField(allow_null=True)
-    ir_version = serializers.IntegerField(allow_null=True)
-    precision = serializers.CharField()
-    parameters = serializers.IntegerField(allow_null=True, help_text=PARAMETERS)
+    columns = Columns(
+        "name",
+        Column("entry", "entry.path"),
+        "opset",
+        "ir_version",
+        "precision",
+        Column("parameters", help_text=PARAMETERS),
+        "macs",
+        "memory_bytes",
+        "origin",
+        "proof",
+        Column("derived_from", "derived_from.name"),
+        "facts",
+    )
+
     macs = serializers.IntegerField(allow_null=True, default=None, help_text=MACS)
     memory_bytes = serializers.IntegerField(allow_null=True, default=None, help_text=MEMORY)
-    origin = serializers.ChoiceField(Variant.Origin.choices)
     proof = ProofOutput(source="*", read_only=True, allow_null=True)
-    derived_from = serializers.CharField(source="derived_from.name", default=None, allow_null=True)
-    facts = serializers.JSONField()
 
 
-class CheckOutput(serializers.Serializer[Check]):
+class CheckOutput(Output[Check]):
     """A check before publication, with its findings."""
 
-    kind = serializers.CharField()
-    required = serializers.BooleanField()
-    outcome = serializers.ChoiceField(Check.Outcome.choices)
-    report = serializers.JSONField(allow_null=True)
+    columns = Columns("kind", "required", "outcome", "report")
 
 
-class VersionSummaryOutput(serializers.Serializer[Version]):
+class VersionSummaryOutput(Output[Version]):
     """A version, as shown in lists."""
 
-    ref = serializers.CharField()
-    number = serializers.IntegerField()
-    state = serializers.ChoiceField(Version.State.choices)
-    label = serializers.CharField()
-    message = serializers.CharField()
-    branch = serializers.CharField()
-    commit_id = serializers.CharField(allow_null=True)
-    parent = serializers.CharField(source="parent.commit_id", default=None, allow_null=True)
-    manifest_sha256 = Digest(allow_null=True, help_text="null while it is a draft")
-    publish_requested = serializers.BooleanField()
-    reason = serializers.CharField()
-    notes = serializers.CharField()
-    created_by = serializers.CharField(source="created_by.username")
-    created_at = serializers.DateTimeField()
-    submitted_at = serializers.DateTimeField(allow_null=True)
-    published_at = serializers.DateTimeField(allow_null=True)
-    ended_at = serializers.DateTimeField(allow_null=True)
-    url = serializers.SerializerMethodField()
+    columns = Columns(
+        "ref",
+        "number",
+        "state",
+        "label",
+        "message",
+        "branch",
+        "commit_id",
+        Column("parent", "parent.commit_id"),
+        Column(
+            "manifest_sha256", field=Digest, allow_null=True, help_text="null while it is a draft"
+        ),
+        "publish_requested",
+        "reason",
+        "notes",
+        Column("created_by", "created_by.username"),
+        "created_at",
+        "submitted_at",
+        "published_at",
+        "ended_at",
+        "url",
+    )
 
     def get_url(self, version: Version) -> str:
         return page_url(version.model.ref, "v", str(version.number))
@@ -315,16 +329,32 @@ class JobSummaryOutput(serializers.Serializer[Any]):
 class VersionOutput(VersionSummaryOutput):
     """A version with files, variants, checks and jobs."""
 
-    files = serializers.SerializerMethodField()
-    variants = VariantOutput(many=True)
-    inputs = serializers.SerializerMethodField(
-        help_text="what the card declares about each input; see docs/cards.md"
+    columns = Columns(
+        "files",
+        "variants",
+        Column("inputs", help_text="what the card declares about each input; see docs/cards.md"),
+        "checks",
+        "jobs",
+        Column(
+            "mirrored_from",
+            help_text="where the version was mirrored from; null if it was made here",
+        ),
     )
+
+    variants = VariantOutput(many=True)
     checks = CheckOutput(many=True)
     jobs = JobSummaryOutput(many=True)
-    mirrored_from = serializers.SerializerMethodField(
-        help_text="where the version was mirrored from; null if it was made here"
-    )
+
+    def to_representation(self, instance: Version) -> Any:
+        related = Version.objects.select_related(
+            "model__namespace", "created_by", "parent", "mirrored_from"
+        ).prefetch_related(
+            Prefetch("files", File.objects.select_related("blob")),
+            Prefetch("variants", Variant.objects.select_related("entry", "derived_from")),
+            "checks",
+            "jobs",
+        )
+        return super().to_representation(related.get(pk=instance.pk))
 
     @extend_schema_field(origins.MirroredFromOutput(allow_null=True))
     def get_mirrored_from(self, version: Version) -> dict[str, Any] | None:
@@ -340,8 +370,7 @@ class VersionOutput(VersionSummaryOutput):
         files = list(version.files.all())
         for file in files:
             file.version = version
-        many: Any = FileOutput
-        return many(files, many=True).data
+        return answers_of(FileOutput, files)
 
 
 class VersionInput(Input):
@@ -370,13 +399,11 @@ class RefInput(Input):
     version = serializers.IntegerField(min_value=1)
 
 
-class ResolvedVariantOutput(serializers.Serializer[Variant]):
+class ResolvedVariantOutput(Output[Variant]):
     """The variant that was chosen."""
 
-    name = serializers.CharField()
-    entry = serializers.CharField(source="entry.path")
-    opset = serializers.IntegerField(allow_null=True)
-    precision = serializers.CharField()
+    columns = Columns("name", Column("entry", "entry.path"), "opset", "precision")
+
     proof = ProofOutput(source="*", read_only=True, allow_null=True)
 
 

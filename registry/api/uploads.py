@@ -17,7 +17,9 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry.api.addresses import api_url
 from registry.api.inputs import IDEMPOTENCY_KEY, idempotency_key
+from registry.api.outputs import Column, Columns, Output
 from registry.api.serializers import Digest
+from registry.models import Upload
 from registry.storage.services import uploads
 from registry.versions import selectors
 
@@ -26,20 +28,21 @@ if TYPE_CHECKING:
 
     from rest_framework.request import Request
 
-    from registry.models import Upload
 
 TUS = "1.0.0"
 BODY = "application/offset+octet-stream"
 
 
-class UploadOutput(serializers.Serializer[Any]):
+class UploadOutput(Output[Upload]):
     """Read the progress of an upload."""
 
-    uuid = serializers.UUIDField()
-    offset = serializers.IntegerField()
-    length = serializers.IntegerField()
-    state = serializers.CharField()
-    blob = Digest(source="blob_id", allow_null=True)
+    columns = Columns(
+        "uuid",
+        "offset",
+        "length",
+        Column("state", field=serializers.CharField),
+        Column("blob", "blob_id", field=Digest, allow_null=True),
+    )
 
 
 class RawParser(BaseParser):

@@ -4,122 +4,76 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Prefetch
-from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework.response import Response
-from rest_framework.views import APIView
-
-from registry.api import etags, pagination
 from registry.api import serializers as shapes
 from registry.api.addresses import api_url
-from registry.api.inputs import IDEMPOTENCY_KEY, Input, idempotency_key, parse
-from registry.api.parameters import PAGED, asks
-from registry.models import File, Variant, Version
+from registry.api.inputs import IDEMPOTENCY_KEY, Input, idempotency_key
+from registry.api.operations import ModelView, VersionView, listing, operation
 from registry.versions import selectors
 from registry.versions.services import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from django.db.models import QuerySet
     from rest_framework import serializers as fields
-    from rest_framework.request import Request
+
+    from registry.models import Version
 
 
-def version_data(version: Version) -> dict[str, Any]:
-    """A version as the API gives it, in a fixed number of queries."""
-    full = (
-        Version.objects.select_related("model__namespace", "created_by", "parent", "mirrored_from")
-        .prefetch_related(
-            Prefetch("files", File.objects.select_related("blob")),
-            Prefetch("variants", Variant.objects.select_related("entry", "derived_from")),
-            "checks",
-            "jobs",
-        )
-        .get(pk=version.pk)
-    )
-    return dict(shapes.VersionOutput(full).data)
-
-
-class VersionList(APIView):
+class VersionList(ModelView):
     """The versions of a model."""
 
-    @extend_schema(
-        operation_id="versions_list", responses=pagination.paged(shapes.VersionSummaryOutput)
-    )
-    @asks(*PAGED)
-    def get(self, request: Request, namespace: str, name: str) -> Response:
+    @listing("versions_list", shapes.VersionSummaryOutput, by="number")
+    def get(self) -> QuerySet[Version]:
         """List versions, newest first."""
-        model = selectors.model(request.user, namespace, name)
-        rows = selectors.versions(request.user, model)
-        return pagination.highest_first(request, shapes.VersionSummaryOutput, rows, "number")
+        return selectors.versions(self.request.user, self.model)
 
-    @extend_schema(
-        operation_id="versions_create",
-        request=shapes.VersionInput,
+    @operation(
+        "versions_create",
+        shapes.VersionOutput,
+        reads=shapes.VersionInput,
+        status=201,
+        tagged=True,
+        location=lambda row: api_url("models", row.model.ref, "versions", str(row.number)),
         parameters=[IDEMPOTENCY_KEY],
-        responses={201: shapes.VersionOutput},
     )
-    def post(self, request: Request, namespace: str, name: str) -> Response:
+    def post(self, **fields: str) -> Version:
         """Create a draft with the next version number."""
-        model = selectors.model(request.user, namespace, name)
-        version = versions.draft(
-            request.user,
-            model=model,
-            key=idempotency_key(request),
-            **parse(shapes.VersionInput, request.data),
-        )
-        response = etags.respond(request, version_data(version), status=201)
-        response["Location"] = api_url("models", model.ref, "versions", str(version.number))
-        return response
+        key = idempotency_key(self.request)
+        return versions.draft(self.request.user, model=self.model, key=key, **fields)
 
 
-class VersionDetail(APIView):
+class VersionDetail(VersionView):
     """One version."""
 
-    @extend_schema(operation_id="versions_read", responses=shapes.VersionOutput)
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("versions_read", shapes.VersionOutput, tagged=True)
+    def get(self) -> Version:
         """Read a version with its files, variants, checks and jobs."""
-        version = selectors.version(request.user, namespace, name, number)
-        return etags.respond(request, version_data(version))
+        return self.version
 
-    @extend_schema(operation_id="versions_delete", responses={204: None})
-    def delete(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("versions_delete")
+    def delete(self) -> None:
         """Delete a draft."""
-        version = selectors.version(request.user, namespace, name, number)
-        versions.delete_draft(request.user, version=version)
-        return Response(status=204)
-
-
-class VersionAction(APIView):
-    """Moves a version to another state."""
-
-    shape: type[fields.Serializer[Any]] = Input
-    service: Callable[..., Version]
-
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """Do it; the answer is the version in its new state."""
-        version = selectors.version(request.user, namespace, name, number)
-        data = parse(self.shape, request.data or {})
-        version = type(self).service(request.user, version=version, **data)
-        return etags.respond(request, version_data(version))
+        versions.delete_draft(self.request.user, version=self.version)
 
 
 def action(
     name: str, shape: type[fields.Serializer[Any]], service: Callable[..., Version]
-) -> type[VersionAction]:
-    """A view of one verb."""
-    view = type(
-        f"Version{name.title()}",
-        (VersionAction,),
-        {"shape": shape, "service": staticmethod(service)},
-    )
-    describe = extend_schema(
-        operation_id=f"versions_{name}",
-        request=shape,
-        responses=shapes.VersionOutput,
+) -> type[VersionView]:
+    """A view of one verb, which moves a version to another state."""
+
+    @operation(
+        f"versions_{name}",
+        shapes.VersionOutput,
+        reads=shape,
+        body_optional=True,
+        tagged=True,
         description=service.__doc__,
     )
-    return extend_schema_view(post=describe)(view)
+    def post(self: VersionView, **reason: Any) -> Version:
+        return service(self.request.user, version=self.version, **reason)
+
+    return type(f"Version{name.title()}", (VersionView,), {"post": post})
 
 
 ACTIONS = {

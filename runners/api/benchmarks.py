@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.http import FileResponse, StreamingHttpResponse
@@ -9,21 +10,19 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.parsers import BaseParser
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry.api import pagination
-from registry.api.inputs import Input, Items, parse
-from registry.api.parameters import asks
+from registry.api.inputs import Input, Items
+from registry.api.operations import VersionView, listing, operation
+from registry.api.pagination import paged, whole
 from registry.versions import selectors
 from runners.api.measurements import (
     ChallengeOutput,
     MeasurementDetailOutput,
     MeasurementOutput,
     SamplesOutput,
+    result_url,
 )
-from runners.api.responses import jobs_response
 from runners.api.serializers import JobOutput
 from runners.benchmarks import (
     challenges,
@@ -38,8 +37,7 @@ from runners.benchmarks import (
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
-    from registry.models import Version
-    from runners.models import Measurement
+    from runners.models import Challenge, Measurement
 
 SIGNATURE = "Hub-Signature"
 FILTERS = ("variant", "precision", "device", "runtime", "provider", "scenario")
@@ -117,34 +115,32 @@ class RunInput(Input):
     )
 
 
-class BenchmarkList(APIView):
+class BenchmarkList(VersionView):
     """The benchmark results of a version."""
 
     parser_classes = [RecordParser]
 
-    @extend_schema(
-        operation_id="benchmarks_of_version",
-        responses=pagination.paged(MeasurementOutput),
-    )
-    @asks(
+    @listing(
+        "benchmarks_of_version",
+        MeasurementOutput,
         *(OpenApiParameter(name, str) for name in FILTERS),
         OpenApiParameter("batch", int),
         OpenApiParameter("history", bool, description="include older results"),
     )
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def get(self) -> list[Measurement]:
         """List the newest result of each variant and comparability key."""
-        version = selectors.version(request.user, namespace, name, number)
-        query = request.query_params
+        query = self.request.query_params
         filters = benchmark_selectors.Filters(
-            **{key: query.get(key, "") for key in FILTERS}, batch=whole(query, "batch")
+            **{key: query.get(key, "") for key in FILTERS}, batch=whole_number(query, "batch")
         )
-        rows = benchmark_selectors.of_version(
-            version, filters, with_history=query.get("history", "") in ("1", "true")
-        )
-        return pagination.respond(request, MeasurementOutput, rows, None)
+        with_history = query.get("history", "") in ("1", "true")
+        return benchmark_selectors.of_version(self.version, filters, with_history=with_history)
 
-    @extend_schema(
-        operation_id="benchmarks_contribute",
+    @operation(
+        "benchmarks_contribute",
+        paged(MeasurementOutput),
+        status=201,
+        location=lambda page: result_url(page["items"][0]),
         parameters=[
             OpenApiParameter("variant", str, description="default: determined by the file"),
             OpenApiParameter(
@@ -155,143 +151,112 @@ class BenchmarkList(APIView):
             ),
         ],
         request=OpenApiTypes.OBJECT,
-        responses={201: pagination.paged(MeasurementOutput)},
     )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def post(self) -> dict[str, Any]:
         """Contribute a benchmark record of your own machine, as `hub bench --contribute` does.
 
         The record contains a challenge from `/benchmarks/challenges`. Without the
         signature of an enrolled worker, it is listed as unverified under your name and
         never ranked.
         """
-        version = selectors.version(request.user, namespace, name, number)
-        variant = request.query_params.get("variant", "")
         rows = contributions.contribute(
-            request.user,
-            version=version,
-            text=str(request.data or ""),
-            variant=variant,
-            signature=_signature(request),
+            self.request.user,
+            version=self.version,
+            text=str(self.request.data or ""),
+            variant=self.request.query_params.get("variant", ""),
+            signature=_signature(self.request),
         )
         for row in rows:
-            row.variant.version = version
-        response = pagination.respond(request, MeasurementOutput, rows, None)
-        response.status_code = 201
-        response["Location"] = response.data["items"][0]["record"].removesuffix("/record.json")
-        return response
+            row.variant.version = self.version
+        return whole(rows)
 
 
-class BenchmarkChallenges(APIView):
+class BenchmarkChallenges(VersionView):
     """Challenges for records that are to be contributed."""
 
-    @extend_schema(
-        operation_id="benchmarks_challenge", request=None, responses={201: ChallengeOutput}
-    )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("benchmarks_challenge", ChallengeOutput, status=201)
+    def post(self) -> Challenge:
         """Create a challenge for one record of this version.
 
         It can be used once before it expires.
         """
-        version = selectors.version(request.user, namespace, name, number)
-        return Response(
-            ChallengeOutput(challenges.issue(request.user, version=version)).data, status=201
-        )
+        return challenges.issue(self.request.user, version=self.version)
 
 
-class BenchmarkRuns(APIView):
+class BenchmarkRuns(VersionView):
     """Having benchmarks run."""
 
-    @extend_schema(
-        operation_id="benchmarks_run",
-        request=RunInput,
-        responses={202: pagination.paged(JobOutput)},
-    )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("benchmarks_run", paged(JobOutput), reads=RunInput, status=202)
+    def post(self, **options: Any) -> dict[str, Any]:
         """Run benchmarks again; for maintainers. Returns the jobs."""
-        version = selectors.version(request.user, namespace, name, number)
-        jobs = scheduling.ask(request.user, version=version, **parse(RunInput, request.data))
-        return jobs_response(request, jobs)
+        return whole(scheduling.ask(self.request.user, version=self.version, **options))
 
 
-class BenchmarkDetail(APIView):
+class BenchmarkView(VersionView):
+    """At or below the address of a result."""
+
+    @cached_property
+    def result(self) -> Measurement:
+        """The result of the address; raises NotFound."""
+        return benchmark_selectors.one(self.version, self.kwargs["pk"])
+
+    def whole(self) -> Measurement:
+        """The result, for its record or samples: they are files of the version, gated as such."""
+        result = self.result
+        selectors.require_files(self.request.user, result.variant.version.model)
+        return result
+
+
+class BenchmarkDetail(BenchmarkView):
     """One result."""
 
-    @extend_schema(operation_id="benchmarks_read", responses=MeasurementDetailOutput)
-    def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
+    @operation("benchmarks_read", MeasurementDetailOutput)
+    def get(self) -> Measurement:
         """Read a benchmark result with its record, without the samples."""
-        row = _one(request, namespace, name, number, pk)
-        return Response(MeasurementDetailOutput(row).data)
+        return self.result
 
-    @extend_schema(operation_id="benchmarks_remove", responses={204: None})
-    def delete(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
+    @operation("benchmarks_remove")
+    def delete(self) -> None:
         """Delete a contributed result; for its contributor and maintainers."""
-        row = _one(request, namespace, name, number, pk)
-        contributions.remove(request.user, version=row.variant.version, row=row)
-        return Response(status=204)
+        version = self.result.variant.version
+        contributions.remove(self.request.user, version=version, row=self.result)
 
 
-class BenchmarkRecord(APIView):
+class BenchmarkRecord(BenchmarkView):
     """The whole record of a result."""
 
     @extend_schema(
         operation_id="benchmarks_record", responses={(200, "application/json"): OpenApiTypes.OBJECT}
     )
-    def get(
-        self, request: Request, namespace: str, name: str, number: int, pk: int
-    ) -> FileResponse:
+    def get(self, _: Request, pk: int, **address: Any) -> FileResponse:
         """Download the original record with every sample. `hub bench verify` checks its figures."""
-        row = _whole(request, namespace, name, number, pk)
-        file = samples.open_record(row)
+        file = samples.open_record(self.whole())
         return FileResponse(file, content_type="application/json", filename=f"benchmark-{pk}.json")
 
 
-class BenchmarkSamples(APIView):
+class BenchmarkSamples(BenchmarkView):
     """The samples of a result, in order."""
 
-    @extend_schema(operation_id="benchmarks_samples", responses=SamplesOutput)
-    def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
+    @operation("benchmarks_samples", SamplesOutput)
+    def get(self) -> dict[str, Any]:
         """Download the samples of each process, in nanoseconds."""
-        row = _whole(request, namespace, name, number, pk)
-        processes = [
-            {
-                "ordinal": one.ordinal,
-                "rejected": one.rejected,
-                "reasons": one.reasons,
-                "kept_every": one.kept_every,
-                "samples_ns": one.samples_ns,
-            }
-            for one in samples.of(row)
-        ]
-        return Response({"benchmark": row.pk, "processes": processes})
+        row = self.whole()
+        return {"benchmark": row.pk, "processes": samples.of(row)}
 
 
-class BenchmarkTable(APIView):
+class BenchmarkTable(BenchmarkView):
     """The samples of a result as a table."""
 
     @extend_schema(
         operation_id="benchmarks_samples_csv", responses={(200, "text/csv"): OpenApiTypes.STR}
     )
-    def get(
-        self, request: Request, namespace: str, name: str, number: int, pk: int
-    ) -> StreamingHttpResponse:
+    def get(self, _: Request, pk: int, **address: Any) -> StreamingHttpResponse:
         """Download the samples as CSV: process, sample, kept_every, rejected, nanoseconds."""
-        row = _whole(request, namespace, name, number, pk)
+        row = self.whole()
         samples.of(row)
         response = StreamingHttpResponse(samples.csv(row), content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="benchmark-{pk}.csv"'
         return response
-
-
-def _one(request: Request, namespace: str, name: str, number: int, pk: int) -> Measurement:
-    version: Version = selectors.version(request.user, namespace, name, number)
-    return benchmark_selectors.one(version, pk)
-
-
-def _whole(request: Request, namespace: str, name: str, number: int, pk: int) -> Measurement:
-    """A result whose record or samples are sent: they are files of the version, gated as such."""
-    row = _one(request, namespace, name, number, pk)
-    selectors.require_files(request.user, row.variant.version.model)
-    return row
 
 
 def _signature(request: Request) -> contributions.Signature | None:
@@ -307,7 +272,7 @@ def _signature(request: Request) -> contributions.Signature | None:
     return contributions.Signature(worker, value.strip())
 
 
-def whole(query: Any, name: str) -> int | None:
+def whole_number(query: Any, name: str) -> int | None:
     """A whole number that an address gives, or None; raises InvalidRequest for anything else."""
     text = query.get(name, "")
     if not text:

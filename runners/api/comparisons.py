@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from registry.api import pagination
-from registry.api.inputs import Input, parse
-from registry.api.parameters import asks
+from registry.api.inputs import Input
+from registry.api.operations import VersionView, listing, operation
+from registry.api.pagination import paged, whole
 from registry.versions import selectors
 from runners.api.measurements import ComparisonOutput
-from runners.api.responses import jobs_response
 from runners.api.serializers import JobOutput
 from runners.benchmarks import comparisons
 from runners.benchmarks import selectors as benchmarks
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
+    from runners.models import Comparison
 
 
 class ComparisonInput(Input):
@@ -33,42 +29,35 @@ class ComparisonInput(Input):
     provider = serializers.CharField(required=False, default="", allow_blank=True)
 
 
-class ComparisonList(APIView):
+class ComparisonList(VersionView):
     """Comparisons of a version with earlier ones."""
 
-    @extend_schema(operation_id="comparisons_list", responses=pagination.paged(ComparisonOutput))
-    @asks()
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @listing("comparisons_list", ComparisonOutput)
+    def get(self) -> list[Comparison]:
         """List comparisons: the newest with each earlier variant on each runtime."""
-        version = selectors.version(request.user, namespace, name, number)
-        rows = benchmarks.comparisons_of(version)
-        return pagination.respond(request, ComparisonOutput, rows, None)
+        return benchmarks.comparisons_of(self.version)
 
-    @extend_schema(
-        operation_id="comparisons_run",
-        request=ComparisonInput,
-        responses={202: pagination.paged(JobOutput)},
-    )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("comparisons_run", paged(JobOutput), reads=ComparisonInput, status=202)
+    def post(
+        self, baseline: int, baseline_variant: str, variant: str, runtime: str, provider: str
+    ) -> dict[str, Any]:
         """Compare the speed of this version with another one; for maintainers."""
-        version = selectors.version(request.user, namespace, name, number)
-        data = parse(ComparisonInput, request.data)
-        before = selectors.version(request.user, namespace, name, data["baseline"])
+        actor, place = self.request.user, (self.kwargs["namespace"], self.kwargs["name"])
+        before = selectors.version(actor, *place, baseline)
         jobs = comparisons.ask(
-            request.user,
-            baseline=selectors.variant(before, data["baseline_variant"] or None, None, None),
-            candidate=selectors.variant(version, data["variant"] or None, None, None),
-            runtime=data["runtime"],
-            provider=data["provider"],
+            actor,
+            baseline=selectors.variant(before, baseline_variant or None, None, None),
+            candidate=selectors.variant(self.version, variant or None, None, None),
+            runtime=runtime,
+            provider=provider,
         )
-        return jobs_response(request, jobs)
+        return whole(jobs)
 
 
-class ComparisonDetail(APIView):
+class ComparisonDetail(VersionView):
     """One comparison."""
 
-    @extend_schema(operation_id="comparisons_read", responses=ComparisonOutput)
-    def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
+    @operation("comparisons_read", ComparisonOutput)
+    def get(self) -> Comparison:
         """Read a comparison."""
-        version = selectors.version(request.user, namespace, name, number)
-        return Response(ComparisonOutput(benchmarks.comparison(version, pk)).data)
+        return benchmarks.comparison(self.version, self.kwargs["pk"])

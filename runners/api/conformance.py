@@ -2,66 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from registry.api import pagination
 from registry.api.addresses import file_url, page_url
-from registry.api.inputs import Input, parse
-from registry.api.parameters import asks
+from registry.api.inputs import Input
+from registry.api.operations import VersionView, listing, operation
+from registry.api.outputs import Column, Columns, Output
+from registry.api.pagination import paged, whole
 from registry.api.serializers import Digest
-from registry.versions import selectors
-from runners.api.responses import jobs_response
 from runners.api.serializers import JobOutput
-from runners.models import ConformanceResult, ConformanceVerdict
+from runners.models import ConformanceResult
 from runners.proofs import selectors as proof_selectors
 from runners.proofs import verification
 
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
-
-class ConformanceOutput(serializers.Serializer[ConformanceResult]):
+class ConformanceOutput(Output[ConformanceResult]):
     """The result of one check of a variant on a version of a runtime; outcomes as in EARL 1.0."""
 
-    id = serializers.IntegerField(source="pk")
-    variant = serializers.CharField(source="variant.name")
-    entry_sha256 = Digest()
-    runtime = serializers.CharField()
-    runtime_version = serializers.CharField()
-    check = serializers.ChoiceField(ConformanceResult.Check.choices, source="check_kind")
-    outcome = serializers.ChoiceField(ConformanceResult.Outcome.choices)
+    columns = Columns(
+        "id",
+        Column("variant", "variant.name"),
+        Column("entry_sha256", field=Digest),
+        "runtime",
+        "runtime_version",
+        Column("check", "check_kind"),
+        "outcome",
+        "blames",
+        Column(
+            "verdict",
+            help_text="the outcome in one word; only `failed`, and `does-not-run` with the outcome "
+            "`failed`, count against the model or the runtime",
+        ),
+        Column(
+            "runs",
+            help_text="whether the runtime completed at least one input; null if it was not tried "
+            "or the result predates this field",
+        ),
+        "reason",
+        Column("profile", help_text="the tolerance profile"),
+        "datasets",
+        "seconds",
+        Column(
+            "node",
+            help_text="the first node that diverged: name, op, index in its graph, figures, alone, "
+            "and path: the bodies that it stands in from the outside, each with op, name, index, "
+            "body and iteration (from 0; null outside of loops)",
+        ),
+        "at",
+        Column("job", "job_id"),
+        Column("evidence", help_text="the extracted node, with its inputs"),
+        "url",
+    )
+
     blames = serializers.ChoiceField(
         [("", "nobody"), *ConformanceResult.Blame.choices], help_text="cause of the failure"
     )
-    verdict = serializers.ChoiceField(
-        ConformanceVerdict.choices,
-        help_text="the outcome in one word; only `failed`, and `does-not-run` with the outcome "
-        "`failed`, count against the model or the runtime",
-    )
-    runs = serializers.BooleanField(
-        allow_null=True,
-        help_text="whether the runtime completed at least one input; null if it was not tried or "
-        "the result predates this field",
-    )
-    reason = serializers.CharField()
-    profile = serializers.CharField(help_text="the tolerance profile")
-    datasets = serializers.IntegerField()
-    seconds = serializers.FloatField()
-    node = serializers.JSONField(
-        allow_null=True,
-        help_text="the first node that diverged: name, op, index in its graph, figures, alone, and "
-        "path: the bodies that it stands in from the outside, each with op, name, index, body and "
-        "iteration (from 0; null outside of loops)",
-    )
-    at = serializers.DateTimeField()
-    job = serializers.UUIDField(source="job_id")
-    evidence = serializers.SerializerMethodField(help_text="the extracted node, with its inputs")
-    url = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.URLField(allow_null=True))
     def get_evidence(self, result: ConformanceResult) -> str | None:
@@ -77,8 +75,7 @@ class ConformanceOutput(serializers.Serializer[ConformanceResult]):
 class ConformanceDetailOutput(ConformanceOutput):
     """A result with its figures for each data set and output."""
 
-    figures = serializers.JSONField()
-    versions = serializers.SerializerMethodField(help_text="versions of the tools used")
+    columns = Columns("figures", Column("versions", help_text="versions of the tools used"))
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
     def get_versions(self, result: ConformanceResult) -> Any:
@@ -92,54 +89,43 @@ class ConformanceInput(Input):
     runtime = serializers.CharField(required=False, default="", allow_blank=True)
 
 
-class ConformanceList(APIView):
+class ConformanceList(VersionView):
     """The conformance of a version."""
 
-    @extend_schema(
-        operation_id="conformance_list",
-        responses=pagination.paged(ConformanceOutput),
-    )
-    @asks(
+    @listing(
+        "conformance_list",
+        ConformanceOutput,
         OpenApiParameter("history", bool, description="include older results"),
         OpenApiParameter("variant", str),
         OpenApiParameter("runtime", str),
     )
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def get(self) -> list[ConformanceResult]:
         """List conformance results: the newest of each check on each runtime."""
-        version = selectors.version(request.user, namespace, name, number)
-        with_history = request.query_params.get("history", "") in ("1", "true")
-        rows = proof_selectors.results_of(version, with_history=with_history)
-        variant, runtime = (request.query_params.get(key) for key in ("variant", "runtime"))
+        query = self.request.query_params
+        with_history = query.get("history", "") in ("1", "true")
+        rows = proof_selectors.results_of(self.version, with_history=with_history)
+        variant, runtime = query.get("variant"), query.get("runtime")
         rows = [
             row
             for row in rows
             if variant in (None, row.variant.name) and runtime in (None, row.runtime)
         ]
         for row in rows:
-            row.variant.version = version
-        return pagination.respond(request, ConformanceOutput, rows, None)
+            row.variant.version = self.version
+        return rows
 
-    @extend_schema(
-        operation_id="conformance_run",
-        request=ConformanceInput,
-        responses={202: pagination.paged(JobOutput)},
-    )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("conformance_run", paged(JobOutput), reads=ConformanceInput, status=202)
+    def post(self, **checks: str) -> dict[str, Any]:
         """Run the conformance checks again. Returns the jobs."""
-        version = selectors.version(request.user, namespace, name, number)
-        jobs = verification.again(
-            request.user, version=version, **parse(ConformanceInput, request.data)
-        )
-        return jobs_response(request, list(jobs))
+        return whole(verification.again(self.request.user, version=self.version, **checks))
 
 
-class ConformanceDetail(APIView):
+class ConformanceDetail(VersionView):
     """One result."""
 
-    @extend_schema(operation_id="conformance_read", responses=ConformanceDetailOutput)
-    def get(self, request: Request, namespace: str, name: str, number: int, pk: int) -> Response:
+    @operation("conformance_read", ConformanceDetailOutput)
+    def get(self) -> ConformanceResult:
         """Read a conformance result with its figures."""
-        version = selectors.version(request.user, namespace, name, number)
-        result = proof_selectors.result(version, pk)
-        result.variant.version = version
-        return Response(ConformanceDetailOutput(result).data)
+        result = proof_selectors.result(self.version, self.kwargs["pk"])
+        result.variant.version = self.version
+        return result

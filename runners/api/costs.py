@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import problems
+from registry.api.operations import VersionView, operation
 from registry.api.parameters import asks
 from registry.versions import selectors
 from runners.graphs import networks
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
-
     from hub.protocol.costs import Costs, Function
 
 
@@ -60,10 +57,9 @@ class CostsOutput(serializers.Serializer[Any]):
     nodes = NodeCostOutput(many=True)
 
 
-class CostsDetail(APIView):
+class CostsDetail(VersionView):
     """The costs of a variant's graph."""
 
-    @extend_schema(operation_id="costs_read", responses=CostsOutput)
     @asks(
         OpenApiParameter("variant", description="name of the variant (default: the first)"),
         OpenApiParameter(
@@ -73,22 +69,23 @@ class CostsDetail(APIView):
             "repeat for several (default: usual sizes)",
         ),
     )
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("costs_read", CostsOutput)
+    def get(self) -> dict[str, Any]:
         """Read the multiply-accumulate operations, bytes and memory of a run for given sizes."""
-        version = selectors.version(request.user, namespace, name, number)
-        variant = selectors.variant(version, request.GET.get("variant") or None, None, None)
+        version, query = self.version, self.request.GET
+        variant = selectors.variant(version, query.get("variant") or None, None, None)
         costs = networks.costs(networks.of(version, variant))
         if costs is None:
             raise problems.NotFound(
                 f"The costs of {version.ref}:{variant.name} have not been counted. Prepare its "
                 "graph on its page."
             )
-        pairs = (pair.rpartition(":") for pair in request.GET.getlist("size"))
+        pairs = (pair.rpartition(":") for pair in query.getlist("size"))
         try:
             sizes = costs.sizes({symbol: size for symbol, _, size in pairs})
         except ValueError as error:
             raise problems.InvalidRequest.at("/size", str(error)) from error
-        return Response(CostsOutput(_content(variant.name, costs, sizes)).data)
+        return _content(variant.name, costs, sizes)
 
 
 def _content(variant: str, costs: Costs, sizes: dict[str, int]) -> dict[str, Any]:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from registry.api import pagination
-from registry.api.inputs import Input, parse
-from registry.api.parameters import asks
+from registry.api.inputs import Input
+from registry.api.operations import View, listing, operation
 from runners.api.measurements import EnrolledWorkerOutput
 from runners.benchmarks import enrolment
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
+    from runners.models import EnrolledWorker
 
 
 class EnrolmentInput(Input):
@@ -29,38 +25,27 @@ class EnrolmentInput(Input):
     public_key = serializers.CharField(max_length=43, help_text="Ed25519, base64url")
 
 
-class EnrolledWorkerList(APIView):
+class EnrolledWorkerList(View):
     """The enrolled workers."""
 
-    @extend_schema(
-        operation_id="enrolled_workers_list", responses=pagination.paged(EnrolledWorkerOutput)
-    )
-    @asks()
-    def get(self, request: Request) -> Response:
+    @listing("enrolled_workers_list", EnrolledWorkerOutput)
+    def get(self) -> list[EnrolledWorker]:
         """List the enrolled workers, revoked ones included; for administrators."""
-        rows = list(enrolment.every(request.user))
-        return pagination.respond(request, EnrolledWorkerOutput, rows, None)
+        return list(enrolment.every(self.request.user))
 
-    @extend_schema(
-        operation_id="enrolled_workers_enrol",
-        request=EnrolmentInput,
-        responses={201: EnrolledWorkerOutput},
-    )
-    def post(self, request: Request) -> Response:
+    @operation("enrolled_workers_enrol", EnrolledWorkerOutput, reads=EnrolmentInput, status=201)
+    def post(self, **fields: str) -> EnrolledWorker:
         """Enrol a machine by its public key; for administrators.
 
         Records that it signs are trusted.
         """
-        fields = parse(EnrolmentInput, request.data)
-        worker = enrolment.enrol(request.user, **fields)
-        return Response(EnrolledWorkerOutput(worker).data, status=201)
+        return enrolment.enrol(self.request.user, **fields)
 
 
-class EnrolledWorkerDetail(APIView):
+class EnrolledWorkerDetail(View):
     """One enrolled worker."""
 
-    @extend_schema(operation_id="enrolled_workers_revoke", responses={204: None})
-    def delete(self, request: Request, name: str) -> Response:
+    @operation("enrolled_workers_revoke")
+    def delete(self) -> None:
         """Revoke a worker; for administrators. Its earlier signatures become invalid."""
-        enrolment.revoke(request.user, name=name)
-        return Response(status=204)
+        enrolment.revoke(self.request.user, name=self.kwargs["name"])

@@ -4,64 +4,65 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.views import APIView
 
-from hub.protocol import accuracy
-from registry.api import pagination
-from registry.api.inputs import Input, parse
-from registry.api.parameters import asks
+from registry.api.inputs import Input
+from registry.api.operations import VersionView, listing, operation
+from registry.api.outputs import Column, Columns, Output
 from registry.api.serializers import Digest
-from registry.versions import selectors
-from runners.api.serializers import JobOutput
-from runners.api.variants import accepted
+from runners.api.serializers import JobOutput, job_url
 from runners.engine.evaluation import rules
 from runners.evaluations import scheduling
 from runners.evaluations import selectors as evaluations
+from runners.evaluations.selectors import Measured
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
-    from rest_framework.response import Response
-
-    from runners.evaluations.selectors import Measured
+    from runners.models import Job
 
 
-class EvaluationOutput(serializers.Serializer[Any]):
+class EvaluationOutput(Output[Measured]):
     """A metric of one variant on a split of a data set, measured by this hub."""
 
+    columns = Columns(
+        "id",
+        Column("variant", "row.variant.name"),
+        Column("entry_sha256", "row.entry_sha256", field=Digest),
+        Column("dataset", "row.dataset_version.dataset.slug"),
+        Column("dataset_version", "row.dataset_version.number"),
+        Column("split", "row.split"),
+        Column("metric", "row.metric"),
+        Column("value", "row.value"),
+        Column("low", "row.low", help_text="lower end of the 95 % interval"),
+        Column("high", "row.high", help_text="upper end of the 95 % interval"),
+        Column("rows", "row.rows", help_text="number of evaluated rows"),
+        Column("claimed", help_text="value on the card of the model; null if it claims none"),
+        Column(
+            "less_than_claimed",
+            "is_less",
+            help_text="whether the claim exceeds the interval by at least 0.01; for shares alone",
+        ),
+        Column(
+            "method",
+            help_text="version, bootstrap resamples, percentiles of the interval, and seed",
+        ),
+        Column(
+            "predictions_sha256",
+            "row.predictions_sha256",
+            field=Digest,
+            help_text="digest of the predictions, one line per row of the split; see docs",
+        ),
+        Column("runtime", "row.runtime"),
+        Column("runtime_version", "row.runtime_version"),
+        "environment",
+        Column("at", "row.at"),
+        Column("job", "row.job_id"),
+    )
+
     id = serializers.IntegerField(source="row.pk")
-    variant = serializers.CharField(source="row.variant.name")
-    entry_sha256 = Digest(source="row.entry_sha256")
-    dataset = serializers.CharField(source="row.dataset_version.dataset.slug")
-    dataset_version = serializers.IntegerField(source="row.dataset_version.number")
-    split = serializers.CharField(source="row.split")
-    metric = serializers.ChoiceField(accuracy.ALL, source="row.metric")
-    value = serializers.FloatField(source="row.value")
-    low = serializers.FloatField(source="row.low", help_text="lower end of the 95 % interval")
-    high = serializers.FloatField(source="row.high", help_text="upper end of the 95 % interval")
-    rows = serializers.IntegerField(source="row.rows", help_text="number of evaluated rows")
-    claimed = serializers.FloatField(
-        allow_null=True, help_text="value on the card of the model; null if it claims none"
-    )
-    less_than_claimed = serializers.BooleanField(
-        source="is_less",
-        help_text="whether the claim exceeds the interval by at least 0.01; for shares alone",
-    )
-    method = serializers.SerializerMethodField(
-        help_text="version, bootstrap resamples, percentiles of the interval, and seed"
-    )
-    predictions_sha256 = Digest(
-        source="row.predictions_sha256",
-        help_text="digest of the predictions, one line per row of the split; see docs",
-    )
-    runtime = serializers.CharField(source="row.runtime")
-    runtime_version = serializers.CharField(source="row.runtime_version")
     environment = serializers.DictField(
         source="row.environment", child=serializers.CharField(), help_text="versions of the tools"
     )
-    at = serializers.DateTimeField(source="row.at")
-    job = serializers.UUIDField(source="row.job_id")
 
     @extend_schema_field(serializers.DictField())
     def get_method(self, one: Measured) -> dict[str, Any]:
@@ -90,23 +91,15 @@ class EvaluationInput(Input):
     )
 
 
-class EvaluationList(APIView):
+class EvaluationList(VersionView):
     """The evaluations of a version."""
 
-    @extend_schema(operation_id="evaluations_list", responses=pagination.paged(EvaluationOutput))
-    @asks()
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @listing("evaluations_list", EvaluationOutput)
+    def get(self) -> list[Measured]:
         """List measured accuracies: the newest of each variant, split and metric."""
-        version = selectors.version(request.user, namespace, name, number)
-        rows = evaluations.measured(version)
-        return pagination.respond(request, EvaluationOutput, rows, None)
+        return evaluations.measured(self.version)
 
-    @extend_schema(
-        operation_id="evaluations_create", request=EvaluationInput, responses={202: JobOutput}
-    )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("evaluations_create", JobOutput, reads=EvaluationInput, status=202, location=job_url)
+    def post(self, version: int | None, **fields: str) -> Job:
         """Evaluate a variant on a split of a data set; returns the job."""
-        version = selectors.version(request.user, namespace, name, number)
-        fields = parse(EvaluationInput, request.data)
-        fields["number"] = fields.pop("version")
-        return accepted(scheduling.request(request.user, version=version, **fields))
+        return scheduling.request(self.request.user, version=self.version, number=version, **fields)

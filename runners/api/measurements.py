@@ -2,96 +2,98 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from registry.api.addresses import api_url, page_url
+from registry.api.outputs import Column, Columns, Output
 from registry.api.serializers import PARAMETERS, Digest
+from runners.benchmarks import rankings
 from runners.engine.benchmark import record as form
-from runners.models import Challenge, Comparison, EnrolledWorker, Measurement
-
-if TYPE_CHECKING:
-    from registry.models import Version
+from runners.engine.benchmark.typed_record import Process
+from runners.models import Challenge, Comparison, EnrolledWorker, Environment, Measurement
 
 
-class MeasurementOutput(serializers.Serializer[Measurement]):
+class MeasurementOutput(Output[Measurement]):
     """A benchmark result of one variant, configuration and environment."""
 
-    id = serializers.IntegerField(source="pk")
-    model = serializers.CharField(source="variant.version.model.ref")
-    number = serializers.IntegerField(source="variant.version.number")
-    variant = serializers.CharField(source="variant.name")
-    precision = serializers.CharField(source="variant.precision")
-    entry_sha256 = Digest()
-    origin = serializers.ChoiceField(
-        Measurement.Origin.choices, help_text="measured by this hub, or contributed by a user"
+    columns = Columns(
+        "id",
+        Column("model", "variant.version.model.ref"),
+        Column("number", "variant.version.number"),
+        Column("variant", "variant.name"),
+        Column("precision", "variant.precision"),
+        Column("entry_sha256", field=Digest),
+        Column("origin", help_text="measured by this hub, or contributed by a user"),
+        "contributor",
+        Column(
+            "trust",
+            help_text="hub: a worker of this hub; enrolled: signed by an enrolled worker; "
+            "unverified: from any user, listed separately and never ranked",
+        ),
+        "enrolled_worker",
+        Column("status", help_text="only accepted results are ranked"),
+        "reasons",
+        Column("comparability_key", help_text="results may be compared only if this is the same"),
+        Column("environment", "environment_id", help_text="its digest"),
+        "device",
+        "device_title",
+        "runtime",
+        "runtime_version",
+        Column("provider", help_text="the execution provider"),
+        Column("partial", help_text="whether other providers ran part of the model"),
+        Column(
+            "scenario", field=serializers.CharField, help_text="a load pattern of MLPerf Inference"
+        ),
+        Column("call_style", field=serializers.CharField),
+        "batch",
+        "threads",
+        Column("concurrency", help_text="queries in flight at once, in the server scenario"),
+        Column(
+            "latency_bound_ms",
+            help_text="bound of a latency percentile; such results are ranked by throughput",
+        ),
+        "samples",
+        Column("processes", help_text="number of fresh processes used"),
+        Column("p50_ms", help_text="geometric mean of the processes' medians"),
+        Column("p50_ci95_ms", help_text="from the processes' medians"),
+        Column("p90_ms", help_text="null if there are too few samples"),
+        "p95_ms",
+        "p99_ms",
+        "between_process_cv",
+        Column(
+            "throughput_per_s", help_text="samples of all processes divided by their timed seconds"
+        ),
+        Column("cpu_ms", help_text="CPU time per inference, geometric mean over the processes"),
+        "peak_rss_bytes",
+        Column("energy_j", help_text="per inference, over all processes"),
+        Column(
+            "energy_provenance",
+            field=serializers.CharField,
+            help_text="measured, estimated, declared or none",
+        ),
+        Column("carbon_g", help_text="CO2e per inference"),
+        Column(
+            "carbon_provenance",
+            field=serializers.CharField,
+            help_text="estimated, declared or none",
+        ),
+        "at",
+        Column("job", "job_id"),
+        Column("record", help_text="URL of the complete record"),
+        "samples_csv",
+        "url",
     )
+
     contributor = serializers.CharField(source="contributor.username", default="")
-    trust = serializers.SerializerMethodField(
-        help_text="hub: a worker of this hub; enrolled: signed by an enrolled worker; "
-        "unverified: from any user, listed separately and never ranked"
-    )
     enrolled_worker = serializers.CharField(
         source="enrolled_worker.name",
         default="",
         help_text="enrolled worker that signed the record",
     )
-    status = serializers.ChoiceField(
-        Measurement.Status.choices, help_text="only accepted results are ranked"
-    )
     reasons = serializers.ListField(child=serializers.CharField())
-    comparability_key = serializers.CharField(
-        help_text="results may be compared only if this is the same"
-    )
-    environment = serializers.CharField(source="environment_id", help_text="its digest")
-    device = serializers.CharField()
-    device_title = serializers.CharField()
-    runtime = serializers.CharField()
-    runtime_version = serializers.CharField()
-    provider = serializers.CharField(help_text="the execution provider")
-    partial = serializers.BooleanField(help_text="whether other providers ran part of the model")
-    scenario = serializers.CharField(help_text="a load pattern of MLPerf Inference")
-    call_style = serializers.CharField()
-    batch = serializers.IntegerField()
-    threads = serializers.IntegerField()
-    concurrency = serializers.IntegerField(
-        help_text="queries in flight at once, in the server scenario"
-    )
-    latency_bound_ms = serializers.FloatField(
-        allow_null=True,
-        help_text="bound of a latency percentile; such results are ranked by throughput",
-    )
-    samples = serializers.IntegerField()
-    processes = serializers.IntegerField(help_text="number of fresh processes used")
-    p50_ms = serializers.FloatField(
-        allow_null=True, help_text="geometric mean of the processes' medians"
-    )
-    p50_ci95_ms = serializers.SerializerMethodField(help_text="from the processes' medians")
-    p90_ms = serializers.FloatField(allow_null=True, help_text="null if there are too few samples")
-    p95_ms = serializers.FloatField(allow_null=True)
-    p99_ms = serializers.FloatField(allow_null=True)
-    between_process_cv = serializers.FloatField(allow_null=True)
-    throughput_per_s = serializers.FloatField(
-        allow_null=True, help_text="samples of all processes divided by their timed seconds"
-    )
-    cpu_ms = serializers.FloatField(
-        allow_null=True,
-        help_text="CPU time per inference, geometric mean over the processes",
-    )
-    peak_rss_bytes = serializers.IntegerField(allow_null=True)
-    energy_j = serializers.FloatField(
-        allow_null=True, help_text="per inference, over all processes"
-    )
-    energy_provenance = serializers.CharField(help_text="measured, estimated, declared or none")
-    carbon_g = serializers.FloatField(allow_null=True, help_text="CO2e per inference")
-    carbon_provenance = serializers.CharField(help_text="estimated, declared or none")
-    at = serializers.DateTimeField()
-    job = serializers.UUIDField(source="job_id", allow_null=True)
-    record = serializers.SerializerMethodField(help_text="URL of the complete record")
-    samples_csv = serializers.SerializerMethodField()
-    url = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.ChoiceField(Measurement.Trust.choices))
     def get_trust(self, row: Measurement) -> str:
@@ -103,10 +105,10 @@ class MeasurementOutput(serializers.Serializer[Measurement]):
         return None if row.p50_low_ms is None else [row.p50_low_ms, row.p50_high_ms]
 
     def get_record(self, row: Measurement) -> str:
-        return f"{_place(row.variant.version)}/benchmarks/{row.pk}/record.json"
+        return f"{result_url(row)}/record.json"
 
     def get_samples_csv(self, row: Measurement) -> str:
-        return f"{_place(row.variant.version)}/benchmarks/{row.pk}/samples.csv"
+        return f"{result_url(row)}/samples.csv"
 
     def get_url(self, row: Measurement) -> str:
         version = row.variant.version
@@ -119,54 +121,63 @@ class MeasurementDetailOutput(MeasurementOutput):
     told = serializers.JSONField(source="record", help_text="the record without its samples")
 
 
-class StandingOutput(serializers.Serializer[Any]):
+class StandingOutput(Output[rankings.Standing]):
     """A result and its rank within its comparability key."""
 
-    rank = serializers.IntegerField(
-        allow_null=True,
-        help_text="rank among results with the same comparability key; null for contributed "
-        "results",
+    columns = Columns(
+        Column(
+            "rank",
+            help_text="rank among results with the same comparability key; null for contributed "
+            "results",
+        ),
+        Column("bytes", help_text="of the version's files"),
+        Column("parameters", help_text=PARAMETERS),
     )
-    bytes = serializers.IntegerField(allow_null=True, help_text="of the version's files")
-    parameters = serializers.IntegerField(allow_null=True, help_text=PARAMETERS)
+
     result = MeasurementOutput(source="row")
 
 
-class ChallengeOutput(serializers.Serializer[Challenge]):
+class ChallengeOutput(Output[Challenge]):
     """A challenge for one record of one version; only for the user who requested it."""
 
-    challenge = serializers.CharField(source="nonce", help_text="included in the record")
-    seed = serializers.SerializerMethodField(help_text="seed of the record's inputs")
-    issued_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField()
+    columns = Columns(
+        Column("challenge", "nonce", help_text="included in the record"),
+        Column("seed", help_text="seed of the record's inputs"),
+        "issued_at",
+        "expires_at",
+    )
 
     def get_seed(self, row: Challenge) -> int:
         return form.seed_of(row.nonce)
 
 
-class EnrolledWorkerOutput(serializers.Serializer[EnrolledWorker]):
+class EnrolledWorkerOutput(Output[EnrolledWorker]):
     """A machine whose key signs its owner's contributed records."""
 
-    name = serializers.CharField()
-    owner = serializers.CharField(source="owner.username")
-    public_key = serializers.CharField(help_text="Ed25519, base64url")
-    enrolled_at = serializers.DateTimeField()
-    revoked_at = serializers.DateTimeField(allow_null=True)
+    columns = Columns(
+        "name",
+        Column("owner", "owner.username"),
+        Column("public_key", help_text="Ed25519, base64url"),
+        "enrolled_at",
+        "revoked_at",
+    )
 
 
-class KeyOutput(serializers.Serializer[Any]):
+class KeyOutput(Output[rankings.Key]):
     """A comparability key, and the settings that its results share."""
 
-    key = serializers.CharField()
-    device = serializers.CharField()
-    device_title = serializers.CharField()
-    runtime = serializers.CharField()
-    runtime_version = serializers.CharField()
-    provider = serializers.CharField()
-    scenario = serializers.CharField()
-    batch = serializers.IntegerField()
-    threads = serializers.IntegerField()
-    results = serializers.IntegerField()
+    columns = Columns(
+        "key",
+        "device",
+        "device_title",
+        "runtime",
+        "runtime_version",
+        "provider",
+        "scenario",
+        "batch",
+        "threads",
+        "results",
+    )
 
 
 class DeviceOutput(serializers.Serializer[Any]):
@@ -179,22 +190,22 @@ class DeviceOutput(serializers.Serializer[Any]):
     models = serializers.IntegerField()
 
 
-class EnvironmentOutput(serializers.Serializer[Any]):
+class EnvironmentOutput(Output[Environment]):
     """The machine, system and runtime of results; its digest is that of its canonical JSON."""
 
-    digest = serializers.CharField()
-    parts = serializers.JSONField()
-    first_seen_at = serializers.DateTimeField()
+    columns = Columns("digest", "parts", "first_seen_at")
 
 
-class ProcessOutput(serializers.Serializer[Any]):
+class ProcessOutput(Output[Process]):
     """The samples of one process in order."""
 
-    ordinal = serializers.IntegerField()
-    rejected = serializers.BooleanField()
-    reasons = serializers.ListField(child=serializers.CharField())
-    kept_every = serializers.IntegerField(help_text="one sample is kept for this many queries")
-    samples_ns = serializers.ListField(child=serializers.IntegerField())
+    columns = Columns(
+        "ordinal",
+        "rejected",
+        "reasons",
+        Column("kept_every", help_text="one sample is kept for this many queries"),
+        "samples_ns",
+    )
 
 
 class SamplesOutput(serializers.Serializer[Any]):
@@ -204,35 +215,35 @@ class SamplesOutput(serializers.Serializer[Any]):
     processes = ProcessOutput(many=True)
 
 
-class ComparisonOutput(serializers.Serializer[Comparison]):
+class ComparisonOutput(Output[Comparison]):
     """A comparison of two variants: the later one is slower, faster, the same, or unclear."""
 
-    id = serializers.IntegerField(source="pk")
-    variant = serializers.CharField(source="candidate.name")
-    baseline = serializers.IntegerField(source="baseline.version.number")
-    baseline_variant = serializers.CharField(source="baseline.name")
-    verdict = serializers.ChoiceField(Comparison.Verdict.choices)
-    reason = serializers.CharField()
-    ratio = serializers.FloatField(
-        allow_null=True, help_text="median of this model divided by the baseline's"
+    columns = Columns(
+        "id",
+        Column("variant", "candidate.name"),
+        Column("baseline", "baseline.version.number"),
+        Column("baseline_variant", "baseline.name"),
+        "verdict",
+        "reason",
+        Column("ratio", help_text="median of this model divided by the baseline's"),
+        "ratio_ci99",
+        Column("cpu_ratio", help_text="the same ratio for CPU time"),
+        "runtime",
+        "runtime_version",
+        "provider",
+        "device",
+        "device_title",
+        Column("environment", "environment_id"),
+        "at",
+        Column("job", "job_id"),
     )
-    ratio_ci99 = serializers.SerializerMethodField()
-    cpu_ratio = serializers.FloatField(allow_null=True, help_text="the same ratio for CPU time")
-    runtime = serializers.CharField()
-    runtime_version = serializers.CharField()
-    provider = serializers.CharField()
-    device = serializers.CharField()
-    device_title = serializers.CharField()
-    environment = serializers.CharField(source="environment_id")
-    at = serializers.DateTimeField()
-    job = serializers.UUIDField(source="job_id")
 
     @extend_schema_field(serializers.ListField(child=serializers.FloatField(), allow_null=True))
     def get_ratio_ci99(self, row: Comparison) -> list[float | None] | None:
         return None if row.ratio_low is None else [row.ratio_low, row.ratio_high]
 
 
-def _place(version: Version) -> str:
-    model = version.model
-    where = ("models", model.namespace.slug, model.name, "versions", str(version.number))
-    return api_url(*where)
+def result_url(row: Measurement) -> str:
+    """The address of a result in the API."""
+    version = row.variant.version
+    return api_url("models", f"{version.model.ref}/versions/{version.number}/benchmarks/{row.pk}")

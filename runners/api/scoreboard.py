@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from registry.api import pagination
-from registry.api.parameters import PAGED, asks
+from registry.api.operations import View, listing, operation
+from registry.api.outputs import Column, Columns, Output
+from registry.api.parameters import asks
 from runners.models import Runtime, SuiteResult
 from runners.proofs import selectors, verification
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
+    from django.db.models import QuerySet
 
 
-class RuntimeOutput(serializers.Serializer[Runtime]):
+class RuntimeOutput(Output[Runtime]):
     """A version of a runtime that workers offer, or recently offered."""
 
-    name = serializers.CharField()
-    version = serializers.CharField()
-    first_seen_at = serializers.DateTimeField()
-    seen_at = serializers.DateTimeField()
+    columns = Columns("name", "version", "first_seen_at", "seen_at")
 
 
-class ScoreOutput(serializers.Serializer[Any]):
+class ScoreOutput(Output[selectors.Score]):
     """One run of the ONNX backend node tests."""
 
-    runtime = serializers.CharField(source="run.runtime")
-    runtime_version = serializers.CharField(source="run.runtime_version")
-    onnx_version = serializers.CharField(source="run.onnx_version")
-    started_at = serializers.DateTimeField(source="run.started_at")
-    finished_at = serializers.DateTimeField(source="run.finished_at", allow_null=True)
-    cases = serializers.IntegerField()
-    totals = serializers.DictField(child=serializers.IntegerField())
+    columns = Columns(
+        Column("runtime", "run.runtime"),
+        Column("runtime_version", "run.runtime_version"),
+        Column("onnx_version", "run.onnx_version"),
+        Column("started_at", "run.started_at"),
+        Column("finished_at", "run.finished_at"),
+        "cases",
+        "totals",
+    )
 
 
-class CaseOutput(serializers.Serializer[SuiteResult]):
+class CaseOutput(Output[SuiteResult]):
     """The outcome of one case."""
 
-    case = serializers.CharField()
-    operator = serializers.CharField()
-    opset = serializers.IntegerField(allow_null=True)
-    outcome = serializers.ChoiceField(SuiteResult.Outcome.choices)
-    reason = serializers.CharField()
+    columns = Columns("case", "operator", "opset", "outcome", "reason")
 
 
 class TallyOutput(serializers.Serializer[Any]):
@@ -74,75 +69,77 @@ class ScoreDetailOutput(ScoreOutput):
     changes = ChangeOutput(many=True)
 
 
-class RuntimeList(APIView):
+class RuntimeList(View):
     """The runtimes of this hub."""
 
-    @extend_schema(operation_id="runtimes_list", responses=pagination.paged(RuntimeOutput))
-    @asks()
-    def get(self, request: Request) -> Response:
+    @listing("runtimes_list", RuntimeOutput)
+    def get(self) -> list[Runtime]:
         """List runtimes, each with its newest version."""
-        return pagination.respond(request, RuntimeOutput, verification.current(), None)
+        return verification.current()
 
 
-class Scoreboard(APIView):
+class Scoreboard(View):
     """The operator suite on every runtime."""
 
-    @extend_schema(operation_id="scoreboard", responses=pagination.paged(ScoreOutput))
-    @asks()
-    def get(self, request: Request) -> Response:
+    @listing("scoreboard", ScoreOutput)
+    def get(self) -> list[selectors.Score]:
         """List the runs of the ONNX operator test suite."""
-        return pagination.respond(request, ScoreOutput, selectors.scores(), None)
+        return selectors.scores()
 
 
-class ScoreDetail(APIView):
+class ScoreView(View):
+    """At or below the address of a run of the suite."""
+
+    target = "score"
+
+    @cached_property
+    def score(self) -> selectors.Score:
+        """The run of the address; raises NotFound."""
+        return selectors.score(self.kwargs["runtime"], self.kwargs["version"])
+
+
+class ScoreDetail(ScoreView):
     """One run of the suite."""
 
-    @extend_schema(
-        operation_id="scoreboard_read",
-        responses=ScoreDetailOutput,
-    )
     @asks(OpenApiParameter("with", str, description="version to compare with"))
-    def get(self, request: Request, runtime: str, version: str) -> Response:
+    @operation("scoreboard_read", ScoreDetailOutput)
+    def get(self) -> dict[str, Any]:
         """Read a run by operator and opset; `with` compares it with another version's."""
-        score = selectors.score(runtime, version)
-        other = request.query_params.get("with", "")
-        changes = (
-            selectors.suite_changes(selectors.score(runtime, other).run, score.run) if other else []
-        )
-        tables = (
-            ("operators", "operator", selectors.by_operator(score.run)),
-            ("opsets", "opset", selectors.by_opset(score.run)),
-        )
-        data = dict(ScoreOutput(score).data)
-        for field, key, rows in tables:
-            data[field] = [{key: value, "totals": totals} for value, totals in rows]
-        data["changes"] = [
-            dict(zip(("operator", "case", "before", "after"), change, strict=True))
-            for change in changes
-        ]
-        return Response(data)
+        score, other = self.score, self.request.query_params.get("with", "")
+        changes = []
+        if other:
+            before = selectors.score(self.kwargs["runtime"], other)
+            changes = selectors.suite_changes(before.run, score.run)
+        names = ("operator", "case", "before", "after")
+        return {
+            "run": score.run,
+            "cases": score.cases,
+            "totals": score.totals,
+            "operators": [
+                {"operator": operator, "totals": totals}
+                for operator, totals in selectors.by_operator(score.run)
+            ],
+            "opsets": [
+                {"opset": opset, "totals": totals}
+                for opset, totals in selectors.by_opset(score.run)
+            ],
+            "changes": [dict(zip(names, change, strict=True)) for change in changes],
+        }
 
 
-class CaseList(APIView):
+class CaseList(ScoreView):
     """The cases of a run."""
 
-    @extend_schema(
-        operation_id="scoreboard_cases",
-        responses=pagination.paged(CaseOutput),
-    )
-    @asks(
+    @listing(
+        "scoreboard_cases",
+        CaseOutput,
         OpenApiParameter("operator", str),
         OpenApiParameter("outcome", enum=SuiteResult.Outcome.values),
-        *PAGED,
+        by="pk",
     )
-    def get(self, request: Request, runtime: str, version: str) -> Response:
+    def get(self) -> QuerySet[SuiteResult]:
         """List test cases by operator; filter with `operator` and `outcome`."""
-        rows = selectors.suite_cases(
-            selectors.score(runtime, version).run,
-            operator=request.query_params.get("operator", ""),
-            outcome=request.query_params.get("outcome", ""),
+        query = self.request.query_params
+        return selectors.suite_cases(
+            self.score.run, operator=query.get("operator", ""), outcome=query.get("outcome", "")
         )
-        page, cursor = pagination.by_number(
-            request, rows.order_by("-pk"), "pk", pagination.limit_of(request)
-        )
-        return pagination.respond(request, CaseOutput, page, cursor)

@@ -8,6 +8,8 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from registry.api.addresses import api_url
+from registry.api.outputs import Column, Columns, Output
 from runners.engine.benchmark.causes import CODES
 from runners.graphs import differences
 from runners.models import Attempt, Job, Worker
@@ -47,6 +49,11 @@ def _sees_names(context: Mapping[str, Any]) -> bool:
     return request is not None and aliases.sees_names(request.user)
 
 
+def job_url(job: Job) -> str:
+    """The address of a job in the API."""
+    return api_url("jobs", str(job.pk))
+
+
 class SourceOutput(serializers.Serializer[Job]):
     """The job whose result is shared, because both jobs have the same content."""
 
@@ -55,43 +62,53 @@ class SourceOutput(serializers.Serializer[Job]):
     number = serializers.IntegerField(source="version.number")
 
 
-class JobOutput(serializers.Serializer[Job]):
+class JobOutput(Output[Job]):
     """A job with its progress and findings."""
 
-    uuid = serializers.UUIDField()
-    kind = serializers.CharField()
-    pool = serializers.CharField()
-    queue = serializers.CharField(help_text="pool, plus the runtime if it has its own queue")
-    requires = RequiresField(help_text="capabilities that a worker needs for the job")
-    exclusive = serializers.CharField(
-        help_text="none, or the resource the job needs exclusively: host or gpu"
+    columns = Columns(
+        "uuid",
+        "kind",
+        "pool",
+        Column("queue", help_text="pool, plus the runtime if it has its own queue"),
+        Column(
+            "requires",
+            field=RequiresField,
+            help_text="capabilities that a worker needs for the job",
+        ),
+        Column(
+            "exclusive",
+            field=serializers.CharField,
+            help_text="none, or the resource the job needs exclusively: host or gpu",
+        ),
+        Column("priority", help_text="0 has the highest priority"),
+        "state",
+        Column("model", "version.model.ref"),
+        Column("number", "version.number"),
+        "entry",
+        "attempt",
+        "max_attempts",
+        Column("progress", help_text="percent"),
+        "phase",
+        "message",
+        Column(
+            "error_class",
+            help_text="deterministic: caused by the model, a retry would not help; errored, crash, "
+            "timeout or lost: caused by the hub; poison: the file crashed the process every time",
+        ),
+        "error_detail",
+        "report",
+        "queued_at",
+        "started_at",
+        "finished_at",
+        Column("worker", field=WorkerField),
+        Column("host", field=HostField),
+        Column(
+            "shared_from",
+            help_text="the job whose result this is, if another version has the same content and "
+            "you can see it; started_at and finished_at are then of that job",
+        ),
+        "url",
     )
-    priority = serializers.IntegerField(help_text="0 has the highest priority")
-    state = serializers.ChoiceField(Job.State.choices)
-    model = serializers.CharField(source="version.model.ref", default=None, allow_null=True)
-    number = serializers.IntegerField(source="version.number", default=None, allow_null=True)
-    entry = serializers.CharField()
-    attempt = serializers.IntegerField()
-    max_attempts = serializers.IntegerField()
-    progress = serializers.IntegerField(help_text="percent")
-    phase = serializers.CharField()
-    message = serializers.CharField()
-    error_class = serializers.CharField(
-        help_text="deterministic: caused by the model, a retry would not help; errored, crash, "
-        "timeout or lost: caused by the hub; poison: the file crashed the process every time"
-    )
-    error_detail = serializers.CharField()
-    report = serializers.SerializerMethodField()
-    queued_at = serializers.DateTimeField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
-    worker = WorkerField()
-    host = HostField()
-    shared_from = serializers.SerializerMethodField(
-        help_text="the job whose result this is, if another version has the same content and you "
-        "can see it; started_at and finished_at are then of that job"
-    )
-    url = serializers.SerializerMethodField()
 
     @extend_schema_field(SourceOutput(allow_null=True))
     def get_shared_from(self, job: Any) -> Any:
@@ -107,28 +124,34 @@ class JobOutput(serializers.Serializer[Job]):
         return f"{settings.HUB_PUBLIC_URL}/jobs/{job.uuid}"
 
 
-class AttemptOutput(serializers.Serializer[Attempt]):
+class AttemptOutput(Output[Attempt]):
     """One attempt of a job by one worker."""
 
-    number = serializers.IntegerField()
-    worker = WorkerField()
-    host = HostField()
-    started_at = serializers.DateTimeField()
-    ended_at = serializers.DateTimeField(allow_null=True)
-    outcome = serializers.CharField(
-        help_text="running, succeeded, failed, errored, crashed, timed-out, lost or cancelled"
+    columns = Columns(
+        "number",
+        Column("worker", field=WorkerField),
+        Column("host", field=HostField),
+        "started_at",
+        "ended_at",
+        Column(
+            "outcome",
+            field=serializers.CharField,
+            help_text="running, succeeded, failed, errored, crashed, timed-out, lost or cancelled",
+        ),
+        "detail",
     )
-    detail = serializers.CharField()
 
 
 class JobDetailOutput(JobOutput):
     """A job with its attempts, and what it waits for."""
 
-    attempts = AttemptOutput(many=True, source="attempts.all")
-    waiting_for = serializers.SerializerMethodField(help_text="empty unless the job is queued")
-    barred = serializers.SerializerMethodField(
-        help_text="whether the file is quarantined for this kind of job"
+    columns = Columns(
+        "attempts",
+        Column("waiting_for", help_text="empty unless the job is queued"),
+        Column("barred", help_text="whether the file is quarantined for this kind of job"),
     )
+
+    attempts = AttemptOutput(many=True, source="attempts.all")
 
     def get_waiting_for(self, job: Any) -> str:
         return selectors.why_waiting(job)
@@ -137,28 +160,30 @@ class JobDetailOutput(JobOutput):
         return selectors.is_barred(job)
 
 
-class WorkerOutput(serializers.Serializer[Worker]):
+class WorkerOutput(Output[Worker]):
     """An active worker, with the runtimes and providers that passed its tests."""
 
-    name = WorkerField()
-    host = HostField()
-    queues = serializers.ListField(child=serializers.CharField())
-    slots = serializers.IntegerField(help_text="number of concurrent jobs")
-    runtimes = serializers.SerializerMethodField(help_text="name and version")
-    providers = serializers.SerializerMethodField(
-        help_text="execution providers that work on this worker"
+    columns = Columns(
+        Column("name", field=WorkerField),
+        Column("host", field=HostField),
+        "queues",
+        Column("slots", help_text="number of concurrent jobs"),
+        Column("runtimes", help_text="name and version"),
+        Column("providers", help_text="execution providers that work on this worker"),
+        Column(
+            "unavailable",
+            help_text="runtimes and execution providers that failed their test on this worker; "
+            "the reason is visible to administrators",
+        ),
+        Column(
+            "causes",
+            help_text="code and cure for each of the unavailable ones: " + ", ".join(CODES),
+        ),
+        Column("isolation", help_text="none, limits, partial or full"),
+        "versions",
+        "started_at",
+        "seen_at",
     )
-    unavailable = serializers.SerializerMethodField(
-        help_text="runtimes and execution providers that failed their test on this worker; "
-        "the reason is visible to administrators"
-    )
-    causes = serializers.SerializerMethodField(
-        help_text="code and cure for each of the unavailable ones: " + ", ".join(CODES)
-    )
-    isolation = serializers.SerializerMethodField(help_text="none, limits, partial or full")
-    versions = serializers.SerializerMethodField()
-    started_at = serializers.DateTimeField()
-    seen_at = serializers.DateTimeField()
 
     def get_runtimes(self, worker: Any) -> dict[str, Any]:
         return dict(worker.typed_features.runtimes)

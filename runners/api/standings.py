@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from registry.api import pagination
+from registry.api.operations import View, listing, operation
+from registry.api.outputs import answers_of
 from registry.api.parameters import PAGED, asks
-from runners.api.benchmarks import whole
+from runners.api.benchmarks import whole_number
 from runners.api.measurements import (
     DeviceOutput,
     EnvironmentOutput,
@@ -21,12 +21,15 @@ from runners.benchmarks import rankings, selectors
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
+    from rest_framework.response import Response
+
+    from runners.models import Environment
 
 TEXTS = ("task", "key", "device", "runtime", "provider", "scenario", "precision")
 NUMBERS = ("batch", "max_parameters", "max_bytes")
 
 
-class Standings(APIView):
+class Standings(View):
     """Results across models."""
 
     @extend_schema(
@@ -49,9 +52,9 @@ class Standings(APIView):
         texts = {name: query.get(name, "") for name in TEXTS}
         selection = rankings.Selection(
             **texts,
-            batch=whole(query, "batch"),
-            max_parameters=whole(query, "max_parameters"),
-            max_bytes=whole(query, "max_bytes"),
+            batch=whole_number(query, "batch"),
+            max_parameters=whole_number(query, "max_parameters"),
+            max_bytes=whole_number(query, "max_bytes"),
             sort=query.get("sort", "p50"),
             contributed=query.get("contributed", "") in ("1", "true"),
         )
@@ -61,40 +64,35 @@ class Standings(APIView):
             limit=pagination.limit_of(request),
             cursor=query.get("cursor", ""),
         )
-        keys = KeyOutput([key._asdict() for key in ranking.keys], many=True).data
+        keys = answers_of(KeyOutput, ranking.keys)
         items, following = list(ranking.items), ranking.next
         return pagination.respond(
             request, StandingOutput, items, following, keys=keys, capped=ranking.capped
         )
 
 
-class DeviceList(APIView):
+class DeviceList(View):
     """The devices that models were measured on."""
 
-    @extend_schema(operation_id="devices_list", responses=pagination.paged(DeviceOutput))
-    @asks()
-    def get(self, request: Request) -> Response:
+    @listing("devices_list", DeviceOutput)
+    def get(self) -> list[Any]:
         """List device classes, the most measured first."""
-        rows = selectors.devices(request.user)[: pagination.LONGEST]
-        return pagination.respond(request, DeviceOutput, rows, None)
+        return selectors.devices(self.request.user)[: pagination.LONGEST]
 
 
-class EnvironmentDetail(APIView):
+class EnvironmentDetail(View):
     """One environment."""
 
-    @extend_schema(operation_id="environments_read", responses=EnvironmentOutput)
-    def get(self, request: Request, digest: str) -> Response:
+    @operation("environments_read", EnvironmentOutput)
+    def get(self) -> Environment:
         """Read the environment of results that you can see."""
-        row = selectors.environment(request.user, digest)
-        return Response(EnvironmentOutput(row).data)
+        return selectors.environment(self.request.user, self.kwargs["digest"])
 
 
-class EnvironmentList(APIView):
+class EnvironmentList(View):
     """The environments of results."""
 
-    @extend_schema(operation_id="environments_list", responses=pagination.paged(EnvironmentOutput))
-    @asks()
-    def get(self, request: Request) -> Response:
+    @listing("environments_list", EnvironmentOutput)
+    def get(self) -> list[Environment]:
         """List the environments of results that you can see, newest first."""
-        rows = selectors.environments(request.user)[: pagination.LONGEST]
-        return pagination.respond(request, EnvironmentOutput, list(rows), None)
+        return list(selectors.environments(self.request.user)[: pagination.LONGEST])

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol.variants import KINDS, Option, with_option
-from registry.api import pagination
-from registry.api.addresses import api_url
-from registry.api.inputs import Input, parse
-from registry.api.parameters import asks
+from registry.api.inputs import Input
+from registry.api.operations import VersionView, listing, operation
+from registry.api.outputs import Column, Columns
 from registry.api.serializers import Digest, VariantOutput
 from registry.versions import selectors
-from runners.api.serializers import JobOutput
+from runners.api.serializers import JobOutput, job_url
 from runners.benchmarks import unmeasured
 from runners.proofs import derivations
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
-
     from registry.models import Variant
+    from runners.models import Job
 
 
 class BenchmarkStandingOutput(serializers.Serializer[Any]):
@@ -39,14 +35,14 @@ class BenchmarkStandingOutput(serializers.Serializer[Any]):
 class VariantListOutput(VariantOutput):
     """A variant with its file."""
 
-    size = serializers.IntegerField(source="entry.blob.size")
-    sha256 = Digest(source="entry.blob_id")
-    job = serializers.UUIDField(source="job_uuid", allow_null=True)
-    derivation = serializers.SerializerMethodField(
-        help_text="how the variant was made, and how it compares with its source"
-    )
-    benchmark = serializers.SerializerMethodField(
-        help_text="whether the hub measured its speed; if not, why"
+    columns = Columns(
+        Column("size", "entry.blob.size"),
+        Column("sha256", "entry.blob_id", field=Digest),
+        Column("job", "job_uuid"),
+        Column(
+            "derivation", help_text="how the variant was made, and how it compares with its source"
+        ),
+        Column("benchmark", help_text="whether the hub measured its speed; if not, why"),
     )
 
     @extend_schema_field(serializers.DictField())
@@ -89,42 +85,24 @@ class VariantInput(Input):
     )
 
 
-class VariantList(APIView):
+class VariantList(VersionView):
     """The variants of a version."""
 
-    @extend_schema(operation_id="variants_list", responses=pagination.paged(VariantListOutput))
-    @asks()
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @listing("variants_list", VariantListOutput)
+    def get(self) -> list[Variant]:
         """List variants: the uploaded ones, then those derived from them."""
-        version = selectors.version(request.user, namespace, name, number)
-        rows = selectors.variants(version)
-        return pagination.respond(request, VariantListOutput, list(rows), None)
+        return list(selectors.variants(self.version))
 
-    @extend_schema(operation_id="variants_create", request=VariantInput, responses={202: JobOutput})
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    @operation("variants_create", JobOutput, reads=VariantInput, status=202, location=job_url)
+    def post(self, **fields: Any) -> Job:
         """Create a variant. Returns the job."""
-        version = selectors.version(request.user, namespace, name, number)
-        job = derivations.request(
-            request.user, version=version, **parse(VariantInput, request.data)
-        )
-        return accepted(job)
+        return derivations.request(self.request.user, version=self.version, **fields)
 
 
-class VariantDetail(APIView):
+class VariantDetail(VersionView):
     """One variant."""
 
-    @extend_schema(operation_id="variants_read", responses=VariantDetailOutput)
-    def get(
-        self, request: Request, namespace: str, name: str, number: int, variant: str
-    ) -> Response:
+    @operation("variants_read", VariantDetailOutput)
+    def get(self) -> Variant:
         """Read a variant, and how it was created."""
-        version = selectors.version(request.user, namespace, name, number)
-        row = selectors.variant(version, variant, None, None)
-        return Response(VariantDetailOutput(row).data)
-
-
-def accepted(job: Any) -> Response:
-    """The answer to a wish that a job will fulfil."""
-    response = Response(JobOutput(job).data, status=202)
-    response["Location"] = api_url("jobs", str(job.pk))
-    return response
+        return selectors.variant(self.version, self.kwargs["variant"], None, None)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry.api import etags, pagination
+from registry.api import pagination
+from registry.api.operations import View, listing, operation
 from registry.api.parameters import PAGED, asks
 from runners.api.serializers import JobDetailOutput, JobOutput, WorkerOutput
 from runners.models import Job
 from runners.queue import selectors, services
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from rest_framework.request import Request
+    from rest_framework.response import Response
+
+    from runners.models import Worker
 
 
-class JobList(APIView):
+class JobList(View):
     """Jobs of the versions that the caller may see."""
 
     @extend_schema(
@@ -43,46 +44,52 @@ class JobList(APIView):
         return pagination.respond(request, JobOutput, page, cursor)
 
 
-class JobDetail(APIView):
+class JobView(View):
+    """At or below the address of a job that the caller sees."""
+
+    target = "job"
+
+    @cached_property
+    def job(self) -> Job:
+        """The job of the address; raises NotFound."""
+        return selectors.job(self.request.user, self.kwargs["uuid"])
+
+
+class JobDetail(JobView):
     """One job."""
 
-    @extend_schema(operation_id="jobs_read", responses=JobDetailOutput)
-    def get(self, request: Request, uuid: UUID) -> Response:
+    @operation("jobs_read", JobDetailOutput, tagged=True)
+    def get(self) -> Job:
         """Read a job. With If-None-Match, an unchanged job returns 304."""
-        job = selectors.job(request.user, uuid)
-        output = JobDetailOutput(job, context={"request": request})
-        return etags.respond(request, dict(output.data))
+        return self.job
 
 
-class JobCancel(APIView):
+class JobCancel(JobView):
     """Ends a job early."""
 
-    @extend_schema(operation_id="jobs_cancel", request=None, responses=JobOutput)
-    def post(self, request: Request, uuid: UUID) -> Response:
+    @operation("jobs_cancel", JobOutput)
+    def post(self) -> Job:
         """Cancel a job. A queued job stops at once, a running one within seconds."""
-        job = services.cancel(request.user, job=selectors.job(request.user, uuid))
-        return Response(JobOutput(job, context={"request": request}).data)
+        return services.cancel(self.request.user, job=self.job)
 
 
-class JobLift(APIView):
+class JobLift(JobView):
     """Lets work on a file begin again that used to end its children."""
 
-    @extend_schema(operation_id="jobs_lift", request=None, responses=JobDetailOutput)
-    def post(self, request: Request, uuid: UUID) -> Response:
+    @operation("jobs_lift", JobDetailOutput)
+    def post(self) -> Job:
         """Release the file of this job from quarantine; for administrators.
 
         Jobs can then run on it again.
         """
-        job = selectors.job(request.user, uuid)
-        services.lift(request.user, job=job)
-        return Response(JobDetailOutput(job, context={"request": request}).data)
+        services.lift(self.request.user, job=self.job)
+        return self.job
 
 
-class WorkerList(APIView):
+class WorkerList(View):
     """The workers of this hub."""
 
-    @extend_schema(operation_id="workers_list", responses=pagination.paged(WorkerOutput))
-    @asks()
-    def get(self, request: Request) -> Response:
+    @listing("workers_list", WorkerOutput)
+    def get(self) -> list[Worker]:
         """List active workers with their queues, runtimes and execution providers."""
-        return pagination.respond(request, WorkerOutput, selectors.live_workers(), None)
+        return selectors.live_workers()

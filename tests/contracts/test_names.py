@@ -27,7 +27,6 @@ FIELDS = {
     "hub/client/rest/shared.py": {"chosen"},
     "hub/protocol/proofs.py": {"taken"},
     "metadata/shapes/validator.py": {"wanted"},
-    "registry/api/serializers.py": {"chosen"},
     "registry/protocols/onnx_hub/manifest_cache.py": {"seen"},
     "runners/api/measurements.py": {"told"},
     "runners/engine/convert/recipes.py": {"kept"},

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import digests
 from hub.protocol.mirrors import Origin, VersionRecord
-from registry.api import pagination
-from registry.api.inputs import FilesParser, Input, parse
-from registry.api.parameters import PAGED, asks
+from registry.api.inputs import FilesParser, Input
+from registry.api.operations import View, listing, operation
+from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.mirrors import credentials, selectors
 from registry.mirrors.services import imports, mirrors
 from registry.models import Mirror, MirroredModel, MirroredVersion, RegisteredModel
@@ -21,7 +20,7 @@ from registry.models.mirrors import LONGEST_SECONDS, SHORTEST_SECONDS
 from registry.people import selectors as people_selectors
 
 if TYPE_CHECKING:
-    from rest_framework.request import Request
+    from django.db.models import QuerySet
 
 _VISIBILITY = "visibility of new models; empty: as at the source"
 _TOKEN = "token of the source with read permission; stored encrypted and never shown"  # noqa: S105 - words
@@ -79,43 +78,42 @@ class MirrorEdit(Input):
     )
 
 
-class MirrorOutput(serializers.Serializer[Mirror]):
+class MirrorOutput(Output[Mirror]):
     """A mirror with the result of its last synchronisation."""
 
-    id = serializers.IntegerField(source="pk")
-    source = serializers.CharField()  # type: ignore[assignment]
-    into = serializers.CharField(source="namespace.slug")
-    protocol = serializers.ChoiceField(Mirror.Protocol.choices)
-    scope = serializers.ChoiceField(Mirror.Scope.choices)
-    pull_through = serializers.BooleanField()
-    visibility = serializers.CharField(help_text=_VISIBILITY)
-    interval_seconds = serializers.IntegerField()
-    is_paused = serializers.BooleanField()
-    has_token = serializers.BooleanField()
-    created_by = serializers.CharField(source="created_by.username")
-    created_at = serializers.DateTimeField()
-    synced_at = serializers.DateTimeField(allow_null=True, help_text="the last success")
-    next_at = serializers.DateTimeField(allow_null=True)
-    error = serializers.CharField(help_text="why the last synchronisation failed; empty otherwise")
-    step = serializers.CharField(help_text="what is being fetched now; empty otherwise")
-    received_bytes = serializers.IntegerField(help_text="of the last synchronisation")
+    columns = Columns(
+        "id",
+        "source",
+        Column("into", "namespace.slug"),
+        "protocol",
+        "scope",
+        "pull_through",
+        Column("visibility", field=serializers.CharField, help_text=_VISIBILITY),
+        "interval_seconds",
+        "is_paused",
+        "has_token",
+        Column("created_by", "created_by.username"),
+        "created_at",
+        Column("synced_at", help_text="the last success"),
+        "next_at",
+        Column("error", help_text="why the last synchronisation failed; empty otherwise"),
+        Column("step", help_text="what is being fetched now; empty otherwise"),
+        Column("received_bytes", help_text="of the last synchronisation"),
+    )
 
 
-class MirroredModelOutput(serializers.Serializer[MirroredModel]):
+class MirroredModelOutput(Output[MirroredModel]):
     """A model of a mirror."""
 
-    source_ref = serializers.CharField(source="ref")
-    ref = serializers.CharField(source="model.ref", default=None, allow_null=True)
-    synced_at = serializers.DateTimeField(allow_null=True)
-    problem = serializers.CharField()
+    columns = Columns(
+        Column("source_ref", "ref"), Column("ref", "model.ref"), "synced_at", "problem"
+    )
 
 
-class MirroredVersionOutput(serializers.Serializer[MirroredVersion]):
+class MirroredVersionOutput(Output[MirroredVersion]):
     """A version of the source that is not mirrored, or no longer."""
 
-    ref = serializers.SerializerMethodField()
-    state = serializers.ChoiceField(MirroredVersion.State.choices)
-    problem = serializers.CharField()
+    columns = Columns("ref", "state", "problem")
 
     def get_ref(self, row: MirroredVersion) -> str:
         return f"{row.model.ref}@{row.number}"
@@ -124,18 +122,15 @@ class MirroredVersionOutput(serializers.Serializer[MirroredVersion]):
 class MirrorDetailOutput(MirrorOutput):
     """A mirror with its models, and the versions that were not mirrored."""
 
-    models = serializers.SerializerMethodField()
-    problems = serializers.SerializerMethodField()
+    columns = Columns("models", "problems")
 
     @extend_schema_field(MirroredModelOutput(many=True))
     def get_models(self, row: Mirror) -> Any:
-        many: Any = MirroredModelOutput
-        return many(selectors.models_of(row), many=True).data
+        return answers_of(MirroredModelOutput, selectors.models_of(row))
 
     @extend_schema_field(MirroredVersionOutput(many=True))
     def get_problems(self, row: Mirror) -> Any:
-        many: Any = MirroredVersionOutput
-        return many(selectors.problems_of(row), many=True).data
+        return answers_of(MirroredVersionOutput, selectors.problems_of(row))
 
 
 class ImportInput(Input):
@@ -163,84 +158,82 @@ class ImportOutput(serializers.Serializer[Any]):
     problem = serializers.CharField()
 
 
-class MirrorList(APIView):
+class MirrorList(View):
     """The mirrors of your namespaces."""
 
-    @extend_schema(operation_id="mirrors_list", responses=pagination.paged(MirrorOutput))
-    @asks(*PAGED)
-    def get(self, request: Request) -> Response:
+    @listing("mirrors_list", MirrorOutput, by="id")
+    def get(self) -> QuerySet[Mirror]:
         """List mirrors, newest first; for owners of their namespaces."""
-        rows = selectors.mirrors(request.user)
-        return pagination.highest_first(request, MirrorOutput, rows, "id")
+        return selectors.mirrors(self.request.user)
 
-    @extend_schema(
-        operation_id="mirrors_create", request=MirrorInput, responses={201: MirrorDetailOutput}
-    )
-    def post(self, request: Request) -> Response:
+    @operation("mirrors_create", MirrorDetailOutput, reads=MirrorInput, status=201)
+    def post(self, into: str, **fields: Any) -> Mirror:
         """Add a mirror; the first synchronisation starts at once."""
-        body = parse(MirrorInput, request.data)
-        namespace = people_selectors.namespace(body.pop("into"))
-        mirror = mirrors.add(request.user, namespace=namespace, **body)
-        return Response(MirrorDetailOutput(mirror).data, status=201)
+        namespace = people_selectors.namespace(into)
+        return mirrors.add(self.request.user, namespace=namespace, **fields)
 
 
-class MirrorDetail(APIView):
+class MirrorView(View):
+    """At or below the address of a mirror."""
+
+    target = "mirror"
+
+    @cached_property
+    def mirror(self) -> Mirror:
+        """The mirror of the address; raises NotFound."""
+        return selectors.mirror(self.request.user, self.kwargs["mirror_id"])
+
+
+class MirrorDetail(MirrorView):
     """One mirror."""
 
-    @extend_schema(operation_id="mirrors_read", responses=MirrorDetailOutput)
-    def get(self, request: Request, mirror_id: int) -> Response:
+    @operation("mirrors_read", MirrorDetailOutput)
+    def get(self) -> Mirror:
         """Read a mirror with its models and problems."""
-        return Response(MirrorDetailOutput(selectors.mirror(request.user, mirror_id)).data)
+        return self.mirror
 
-    @extend_schema(operation_id="mirrors_edit", request=MirrorEdit, responses=MirrorDetailOutput)
-    def patch(self, request: Request, mirror_id: int) -> Response:
+    @operation("mirrors_edit", MirrorDetailOutput, reads=MirrorEdit)
+    def patch(self, **changes: Any) -> Mirror:
         """Change, pause or resume a mirror."""
-        mirror = selectors.mirror(request.user, mirror_id)
-        mirror = mirrors.edit(request.user, mirror=mirror, **parse(MirrorEdit, request.data))
-        return Response(MirrorDetailOutput(mirror).data)
+        return mirrors.edit(self.request.user, mirror=self.mirror, **changes)
 
-    @extend_schema(operation_id="mirrors_remove", responses={204: None})
-    def delete(self, request: Request, mirror_id: int) -> Response:
+    @operation("mirrors_remove")
+    def delete(self) -> None:
         """Stop mirroring; mirrored models and versions stay."""
-        mirrors.remove(request.user, mirror=selectors.mirror(request.user, mirror_id))
-        return Response(status=204)
+        mirrors.remove(self.request.user, mirror=self.mirror)
 
 
-class MirrorSync(APIView):
+class MirrorSync(MirrorView):
     """The next synchronisation of a mirror."""
 
-    @extend_schema(operation_id="mirrors_sync", request=None, responses=MirrorDetailOutput)
-    def post(self, request: Request, mirror_id: int) -> Response:
+    @operation("mirrors_sync", MirrorDetailOutput)
+    def post(self) -> Mirror:
         """Start a synchronisation now."""
-        mirror = selectors.mirror(request.user, mirror_id)
-        return Response(MirrorDetailOutput(mirrors.sync(request.user, mirror=mirror)).data)
+        return mirrors.sync(self.request.user, mirror=self.mirror)
 
 
-class ImportList(APIView):
+class ImportList(View):
     """Versions of exported folders."""
 
     parser_classes = [FilesParser]
 
-    @extend_schema(operation_id="mirrors_import", request=ImportInput, responses=ImportOutput)
-    def post(self, request: Request) -> Response:
+    @operation("mirrors_import", ImportOutput, reads=ImportInput)
+    def post(self, into: str, version: Any, url: str, ref: str, **model: str) -> dict[str, Any]:
         """Import a version of another hub under its original number, after uploading its blobs.
 
         The response lists missing digests; upload those and repeat the request.
         """
-        body = parse(ImportInput, request.data)
         result = imports.take(
-            request.user,
-            namespace=people_selectors.namespace(body["into"]),
-            name=body["name"],
-            visibility=body["visibility"],
-            record=VersionRecord.read(body["version"]),
-            origin=Origin(body["url"], body["ref"]),
+            self.request.user,
+            namespace=people_selectors.namespace(into),
+            record=VersionRecord.read(version),
+            origin=Origin(url, ref),
+            **model,
         )
         row = result.row
-        data = {
+        return {
             "ref": result.ref,
             "state": row.state if row else None,
-            "missing": [digests.format(one) for one in result.missing],
+            "missing": [digests.format(digest) for digest in result.missing],
             "problem": row.problem if row else "",
         }
-        return Response(ImportOutput(data).data)

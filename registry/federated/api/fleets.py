@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import digests, problems
-from registry.api import etags, pagination
+from registry.api import etags
 from registry.api.authentication import TokenAuthentication
-from registry.api.inputs import Input, parse
-from registry.api.parameters import PAGED, asks
+from registry.api.inputs import Input
+from registry.api.operations import ModelView, View, listing, operation
+from registry.api.outputs import Column, Columns, Output
+from registry.api.parameters import asks
 from registry.api.serializers import Digest
 from registry.core.permissions import require
 from registry.federated import selectors
@@ -25,6 +27,7 @@ from registry.people.services.tokens import digest
 from registry.versions import selectors as registry
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from rest_framework.request import Request
 
 
@@ -52,23 +55,27 @@ class ReportInput(Input):
     detail = serializers.CharField(max_length=500, allow_blank=True, required=False, default="")
 
 
-class FleetOutput(serializers.Serializer[Fleet]):
+class FleetOutput(Output[Fleet]):
     """A fleet, as shown to maintainers."""
 
-    name = serializers.CharField()
-    stable = serializers.IntegerField(source="stable.number", default=None, allow_null=True)
-    desired = serializers.IntegerField(source="desired.number", default=None, allow_null=True)
-    desired_state = serializers.CharField(
-        source="desired.state", default=None, allow_null=True,
-        help_text="a version that is no longer published, for example yanked, is not sent to "
-        "devices; they keep the stable version if that is published",
-    )  # fmt: skip
-    percent = serializers.IntegerField()
-    required_by = serializers.DateTimeField(allow_null=True)
-    halt_percent = serializers.IntegerField()
-    is_halted = serializers.BooleanField()
-    reports = serializers.SerializerMethodField(
-        help_text="number of devices by result for the desired version"
+    columns = Columns(
+        "name",
+        Column("stable", "stable.number"),
+        Column("desired", "desired.number"),
+        Column(
+            "desired_state",
+            "desired.state",
+            field=serializers.CharField,
+            default=None,
+            allow_null=True,
+            help_text="a version that is no longer published, for example yanked, is not sent to "
+            "devices; they keep the stable version if that is published",
+        ),
+        "percent",
+        "required_by",
+        "halt_percent",
+        "is_halted",
+        Column("reports", help_text="number of devices by result for the desired version"),
     )
 
     def get_reports(self, row: Fleet) -> dict[str, int]:
@@ -110,58 +117,62 @@ class FleetScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
         return {"type": "http", "scheme": "bearer", "bearerFormat": "ff_…"}
 
 
-class FleetView(APIView):
+class FleetsView(View):
     """Open to devices by the token of their fleet, and to people."""
 
     authentication_classes = [FleetTokenAuthentication]
 
 
-def _fleet(request: Request, namespace: str, name: str, fleet: str) -> Fleet:
-    """A fleet, for its devices and for maintainers; raises NotFound, NotAllowed."""
-    secret = request.headers.get("Authorization", "").partition(" ")[2].strip()
-    if secret.startswith(fleets.TOKEN_PREFIX):
+class FleetView(FleetsView):
+    """At or below the address of a fleet."""
+
+    target = "fleet"
+
+    @cached_property
+    def fleet(self) -> Fleet:
+        """The fleet, for its devices and for maintainers; raises NotFound, NotAllowed."""
+        place, name = (self.kwargs["namespace"], self.kwargs["name"]), self.kwargs["fleet"]
+        secret = self.request.headers.get("Authorization", "").partition(" ")[2].strip()
+        if not secret.startswith(fleets.TOKEN_PREFIX):
+            actor = self.request.user
+            return selectors.fleet(actor, registry.model(actor, *place), name)
         rows = Fleet.objects.select_related("model__namespace", "stable", "desired")
-        row = rows.filter(token_digest=digest(secret), name=fleet, model__deleted_at=None).first()
-        if row is None or row.model.ref.lower() != f"{namespace}/{name}".lower():
+        row = rows.filter(token_digest=digest(secret), name=name, model__deleted_at=None).first()
+        if row is None or row.model.ref.lower() != "/".join(place).lower():
             raise problems.NotAuthenticated("This token does not belong to this fleet.")
         return row
-    return selectors.fleet(request.user, registry.model(request.user, namespace, name), fleet)
 
 
-class FleetList(FleetView):
+class FleetList(FleetsView, ModelView):
     """The fleets of a model."""
 
-    @extend_schema(operation_id="fleets_list", responses=pagination.paged(FleetOutput))
-    @asks(*PAGED)
-    def get(self, request: Request, namespace: str, name: str) -> Response:
+    @listing("fleets_list", FleetOutput, by="id")
+    def get(self) -> QuerySet[Fleet]:
         """List fleets, for maintainers."""
-        model = registry.model(request.user, namespace, name)
-        rows = selectors.fleets(request.user, model)
-        return pagination.highest_first(request, FleetOutput, rows, "id")
+        return selectors.fleets(self.request.user, self.model)
 
-    @extend_schema(
-        operation_id="fleets_create", request=FleetInput, responses={201: FleetMadeOutput}
+    @operation(
+        "fleets_create",
+        FleetMadeOutput,
+        reads=FleetInput,
+        status=201,
+        headers={"Cache-Control": "no-store"},
     )
-    def post(self, request: Request, namespace: str, name: str) -> Response:
+    def post(self, **fields: Any) -> Any:
         """Create a fleet; the response contains the token for its devices."""
-        model = registry.model(request.user, namespace, name)
-        row, token = fleets.create(request.user, model=model, **parse(FleetInput, request.data))
-        return Response(
-            {**FleetOutput(row).data, "token": token},
-            status=201,
-            headers={"Cache-Control": "no-store"},
-        )
+        row: Any
+        row, row.token = fleets.create(self.request.user, model=self.model, **fields)
+        return row
 
 
 class FleetDetail(FleetView):
     """One fleet."""
 
-    @extend_schema(operation_id="fleets_read", responses=FleetOutput)
-    def get(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
+    @operation("fleets_read", FleetOutput, tagged=True)
+    def get(self) -> Fleet:
         """Read the progress of a rollout."""
-        row = _fleet(request, namespace, name, fleet)
-        require(request.user, "training.manage", row.model)
-        return etags.respond(request, dict(FleetOutput(row).data))
+        require(self.request.user, "training.manage", self.fleet.model)
+        return self.fleet
 
 
 class FleetDesired(FleetView):
@@ -172,45 +183,41 @@ class FleetDesired(FleetView):
         responses={200: DesiredOutput, 204: None},
     )
     @asks(OpenApiParameter("device", str, required=True))
-    def get(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
+    def get(self, request: Request, **_: Any) -> Response:
         """Read the version that a device should run.
 
         Returns 304 for its current ETag and 204 if there is none.
         """
-        row = _fleet(request, namespace, name, fleet)
+        fleet = self.fleet
         device = _device(request.query_params.get("device", ""))
-        version = fleets.version_for(row, device)
+        version = fleets.version_for(fleet, device)
         if version is None:
             return Response(status=204)
         desired = {
             "version": version.number,
             "manifest_digest": version.manifest_sha256,
-            "required_by": row.required_by,
-            "step": fleets.place_of(row, device),
+            "required_by": fleet.required_by,
+            "step": fleets.place_of(fleet, device),
         }
-        return etags.respond(request, dict(DesiredOutput(desired).data))
+        return etags.respond(request, self.data(DesiredOutput, desired))
 
-    @extend_schema(operation_id="fleets_desire", request=DesiredInput, responses=FleetOutput)
-    def put(self, request: Request, namespace: str, name: str, fleet: str) -> Response:
+    @operation("fleets_desire", FleetOutput, reads=DesiredInput)
+    def put(self, version: int, **rollout: Any) -> Fleet:
         """Roll out a version to a percentage of the devices."""
-        row = _fleet(request, namespace, name, fleet)
-        data = parse(DesiredInput, request.data)
-        version = registry.version(request.user, namespace, name, data.pop("version"))
-        row = fleets.desire(request.user, fleet=row, version=version, **data)
-        return Response(FleetOutput(row).data)
+        actor, place = self.request.user, (self.kwargs["namespace"], self.kwargs["name"])
+        desired = registry.version(actor, *place, version)
+        return fleets.desire(actor, fleet=self.fleet, version=desired, **rollout)
 
 
 class FleetDeviceDetail(FleetView):
     """What one device says."""
 
-    @extend_schema(operation_id="fleets_report", request=ReportInput, responses={204: None})
-    def put(self, request: Request, namespace: str, name: str, fleet: str, device: str) -> Response:
+    @operation("fleets_report", reads=ReportInput)
+    def put(self, running: str, **report: str) -> None:
         """Report the version that a device runs, and its status."""
-        row = _fleet(request, namespace, name, fleet)
-        data = parse(ReportInput, request.data)
-        running = digests.parse(data.pop("running"))
-        fleets.report(fleet=row, device=_device(device), running=running, **data)
-        return Response(status=204)
+        manifest = digests.parse(running)
+        device = _device(self.kwargs["device"])
+        fleets.report(fleet=self.fleet, device=device, running=manifest, **report)
 
 
 def _device(text: str) -> str:

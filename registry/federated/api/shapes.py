@@ -10,11 +10,13 @@ from rest_framework import serializers
 from hub.protocol.training_rules import FEDAVG, Rules
 from registry.api.addresses import api_url
 from registry.api.inputs import MOST_VALUES, Input, Items
+from registry.api.outputs import Column, Columns, Output
 from registry.api.serializers import Digest
 from registry.federated import attacks, history, privacy, selection
 from registry.federated.models import (
     Aggregate,
     Contribution,
+    Invite,
     Participant,
     Round,
     Training,
@@ -145,29 +147,26 @@ class ContributionInput(Input):
     n = serializers.IntegerField(required=False, help_text="as in the manifest, if given")
 
 
-class InviteOutput(serializers.Serializer[Any]):
-    id = serializers.IntegerField(source="pk")
-    group = serializers.CharField()
-    uses = serializers.IntegerField()
-    used = serializers.IntegerField()
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField()
-    revoked_at = serializers.DateTimeField(allow_null=True)
+class InviteOutput(Output[Invite]):
+    columns = Columns("id", "group", "uses", "used", "created_at", "expires_at", "revoked_at")
 
 
 class InviteMadeOutput(InviteOutput):
     code = serializers.CharField(help_text="shown only once")
 
 
-class ParticipantOutput(serializers.Serializer[Participant]):
-    participant = serializers.CharField(source="pseudonym")
-    group = serializers.CharField()
-    state = serializers.ChoiceField(Participant.State.choices)
-    runtime = serializers.CharField()
-    certificate = serializers.SerializerMethodField(
-        help_text="digest of the client certificate it is bound to; empty for none"
+class ParticipantOutput(Output[Participant]):
+    columns = Columns(
+        Column("participant", "pseudonym"),
+        "group",
+        "state",
+        "runtime",
+        Column(
+            "certificate",
+            help_text="digest of the client certificate it is bound to; empty for none",
+        ),
+        "joined_at",
     )
-    joined_at = serializers.DateTimeField()
 
     def get_certificate(self, row: Participant) -> str:
         return f"sha256:{row.certificate}" if row.certificate else ""
@@ -179,20 +178,22 @@ class JoinedOutput(serializers.Serializer[Any]):
     training = serializers.CharField(help_text="id used in manifests")
 
 
-class ContributionOutput(serializers.Serializer[Contribution]):
+class ContributionOutput(Output[Contribution]):
     """Your contribution to a round."""
 
-    round = serializers.IntegerField(source="round.number")
-    state = serializers.ChoiceField(Contribution.State.choices)
-    blob = Digest(source="sha256")
-    bytes = serializers.IntegerField(source="size")
-    n = serializers.IntegerField()
-    encoding = serializers.CharField()
-    received_at = serializers.DateTimeField()
-    problem = serializers.SerializerMethodField(help_text="problem type of the rejection")
-    tensor = serializers.CharField()
-    detail = serializers.CharField()
-    figures = serializers.JSONField()
+    columns = Columns(
+        Column("round", "round.number"),
+        "state",
+        Column("blob", "sha256", field=Digest),
+        Column("bytes", "size"),
+        "n",
+        "encoding",
+        "received_at",
+        Column("problem", help_text="problem type of the rejection"),
+        "tensor",
+        "detail",
+        "figures",
+    )
 
     def get_problem(self, row: Contribution) -> str | None:
         return f"{settings.HUB_PUBLIC_URL}/problems/{row.problem}" if row.problem else None
@@ -201,30 +202,33 @@ class ContributionOutput(serializers.Serializer[Contribution]):
 class GivenOutput(ContributionOutput):
     """A contribution as maintainers see it: by pseudonym."""
 
-    participant = serializers.CharField(source="participant.pseudonym")
-    group = serializers.CharField(source="participant.group")
+    columns = Columns(
+        Column("participant", "participant.pseudonym"), Column("group", "participant.group")
+    )
 
 
-class AggregateOutput(serializers.Serializer[Any]):
+class AggregateOutput(Output[Aggregate]):
     """The result of a round's contributions, without participants' names."""
 
-    rules = serializers.JSONField()
-    participants = serializers.SerializerMethodField()
-    examples = serializers.SerializerMethodField(
-        help_text="as counted by the devices; null with noise unless you are a maintainer"
+    columns = Columns(
+        "rules",
+        "participants",
+        Column(
+            "examples",
+            help_text="as counted by the devices; null with noise unless you are a maintainer",
+        ),
+        Column("left_out", help_text="number by reason"),
+        Column("result", "result_sha256", field=Digest),
+        Column("figures", help_text="maintainers read all of them"),
+        Column(
+            "seed_commitment",
+            help_text="digest of the seed of the noise, which is never shown; null without noise",
+        ),
+        "engine",
+        Column("privacy", help_text="differential privacy of the result, as for a training"),
+        "planned_at",
+        "made_at",
     )
-    left_out = serializers.SerializerMethodField(help_text="number by reason")
-    result = Digest(source="result_sha256")
-    figures = serializers.SerializerMethodField(help_text="maintainers read all of them")
-    seed_commitment = serializers.SerializerMethodField(
-        help_text="digest of the seed of the noise, which is never shown; null without noise"
-    )
-    engine = serializers.JSONField()
-    privacy = serializers.SerializerMethodField(
-        help_text="differential privacy of the result, as for a training"
-    )
-    planned_at = serializers.DateTimeField()
-    made_at = serializers.DateTimeField(allow_null=True)
 
     def get_privacy(self, row: Aggregate) -> dict[str, Any]:
         return privacy.of_round(row.round).to_json()
@@ -233,10 +237,10 @@ class AggregateOutput(serializers.Serializer[Any]):
         return len(row.inputs)
 
     def get_examples(self, row: Aggregate) -> int | None:
-        return row.examples if self.context["may_manage"] else history.open_examples(row)
+        return row.examples if self.context["view"].may_manage else history.open_examples(row)
 
     def get_figures(self, row: Aggregate) -> dict[str, Any]:
-        return row.figures if self.context["may_manage"] else history.open_figures(row)
+        return row.figures if self.context["view"].may_manage else history.open_figures(row)
 
     def get_seed_commitment(self, row: Aggregate) -> str | None:
         return f"sha256:{selection.commitment(row.seed)}" if row.seed else None
@@ -245,29 +249,29 @@ class AggregateOutput(serializers.Serializer[Any]):
         return history.tally(row.left_out)
 
 
-class RoundOutput(serializers.Serializer[Round]):
+class RoundOutput(Output[Round]):
     """A round with the number of its contributions in each state."""
 
-    number = serializers.IntegerField()
-    mode = serializers.ChoiceField(Round.Mode.choices)
-    state = serializers.ChoiceField(Round.State.choices)
-    base = Digest(source="base_sha256")
-    quorum = serializers.IntegerField()
-    target = serializers.IntegerField()
-    opened_at = serializers.DateTimeField()
-    deadline = serializers.DateTimeField()
-    closed_at = serializers.DateTimeField(allow_null=True)
-    ended_at = serializers.DateTimeField(allow_null=True)
-    reason = serializers.CharField(help_text="why it failed: below-quorum or aggregation-failed")
-    selection = serializers.SerializerMethodField(
-        help_text="number of selected participants; null if anyone may contribute"
+    columns = Columns(
+        "number",
+        "mode",
+        "state",
+        Column("base", "base_sha256", field=Digest),
+        "quorum",
+        "target",
+        "opened_at",
+        "deadline",
+        "closed_at",
+        "ended_at",
+        Column("reason", help_text="why it failed: below-quorum or aggregation-failed"),
+        Column(
+            "selection", help_text="number of selected participants; null if anyone may contribute"
+        ),
+        Column("contributions", help_text="number by state"),
+        Column("result", help_text="digest of the aggregate, if there is one"),
+        Column("score", help_text="scores on held-out data, entered by maintainers"),
+        Column("version", "version.number"),
     )
-    contributions = serializers.SerializerMethodField(help_text="number by state")
-    result = serializers.SerializerMethodField(help_text="digest of the aggregate, if there is one")
-    score = serializers.FloatField(
-        help_text="scores on held-out data, entered by maintainers", allow_null=True
-    )
-    version = serializers.IntegerField(source="version.number", default=None, allow_null=True)
 
     def get_selection(self, row: Round) -> dict[str, Any] | None:
         if row.selected is None:
@@ -289,47 +293,55 @@ class RoundOutput(serializers.Serializer[Round]):
         )
 
 
-class TrainingOutput(serializers.Serializer[Training]):
+class TrainingOutput(Output[Training]):
     """A training with its rules, schedule, participants and progress."""
 
-    id = serializers.UUIDField(source="uuid", help_text="name used in manifests")
-    model = serializers.CharField(source="model.ref")
-    number = serializers.IntegerField()
-    title = serializers.CharField()
-    state = serializers.ChoiceField(Training.State.choices)
-    reason = serializers.CharField()
-    refusal = serializers.JSONField(help_text="why a draft cannot be opened")
-    base = serializers.IntegerField(source="base.number")
-    base_data = serializers.ChoiceField(
-        Training.BaseData.choices,
-        help_text="what an uploaded base was trained on, as maintainers declare it",
+    columns = Columns(
+        Column("id", "uuid", help_text="name used in manifests"),
+        Column("model", "model.ref"),
+        "number",
+        "title",
+        "state",
+        "reason",
+        Column("refusal", help_text="why a draft cannot be opened"),
+        Column("base", "base.number"),
+        Column(
+            "base_data", help_text="what an uploaded base was trained on, as maintainers declare it"
+        ),
+        "entry",
+        Column("layout_digest", "layout_sha256"),
+        Column("graph_digest", "graph_sha256"),
+        Column("roles", help_text="requested patterns of tensor names by role"),
+        Column("tensors", help_text="number of tensors by role"),
+        "rules",
+        "schedule",
+        "hyperparameters",
+        "release_every",
+        Column(
+            "release_best",
+            field=serializers.CharField,
+            help_text="highest or lowest score; empty for none",
+        ),
+        "release_publishes",
+        Column(
+            "selection",
+            help_text="digest of the seed of all draws, plus the seed itself once the training has "
+            "ended; null without draws",
+        ),
+        Column(
+            "privacy",
+            help_text="differential privacy of the weights it has now, composed over all rounds of "
+            "the versions they derive from: a sentence, epsilon for one participant added or "
+            "removed and for one replaced, delta, and the accounting terms; guarantee `none` with "
+            "its cause",
+        ),
+        "participants",
+        "created_at",
+        "opened_at",
+        "ended_at",
+        Column("round", help_text="the current round, or the latest one"),
+        "url",
     )
-    entry = serializers.CharField()
-    layout_digest = serializers.CharField(source="layout_sha256")
-    graph_digest = serializers.CharField(source="graph_sha256")
-    roles = serializers.JSONField(help_text="requested patterns of tensor names by role")
-    tensors = serializers.SerializerMethodField(help_text="number of tensors by role")
-    rules = serializers.JSONField()
-    schedule = serializers.JSONField()
-    hyperparameters = serializers.JSONField()
-    release_every = serializers.IntegerField()
-    release_best = serializers.CharField(help_text="highest or lowest score; empty for none")
-    release_publishes = serializers.BooleanField()
-    selection = serializers.SerializerMethodField(
-        help_text="digest of the seed of all draws, plus the seed itself once the training has "
-        "ended; null without draws"
-    )
-    privacy = serializers.SerializerMethodField(
-        help_text="differential privacy of the weights it has now, composed over all rounds of "
-        "the versions they derive from: a sentence, epsilon for one participant added or removed "
-        "and for one replaced, delta, and the accounting terms; guarantee `none` with its cause"
-    )
-    participants = serializers.SerializerMethodField()
-    created_at = serializers.DateTimeField()
-    opened_at = serializers.DateTimeField(allow_null=True)
-    ended_at = serializers.DateTimeField(allow_null=True)
-    round = serializers.SerializerMethodField(help_text="the current round, or the latest one")
-    url = serializers.SerializerMethodField()
 
     def get_tensors(self, row: Training) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -357,16 +369,18 @@ class TrainingOutput(serializers.Serializer[Training]):
         return address(row)
 
 
-class TrainingSummaryOutput(serializers.Serializer[Training]):
+class TrainingSummaryOutput(Output[Training]):
     """A training, as shown in lists."""
 
-    number = serializers.IntegerField()
-    title = serializers.CharField()
-    state = serializers.ChoiceField(Training.State.choices)
-    base = serializers.IntegerField(source="base.number")
-    created_at = serializers.DateTimeField()
-    ended_at = serializers.DateTimeField(allow_null=True)
-    url = serializers.SerializerMethodField()
+    columns = Columns(
+        "number",
+        "title",
+        "state",
+        Column("base", "base.number"),
+        "created_at",
+        "ended_at",
+        "url",
+    )
 
     def get_url(self, row: Training) -> str:
         return address(row)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework import serializers
+from drf_spectacular.utils import extend_schema
 from rest_framework.authentication import SessionAuthentication
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import problems
-from registry.api import etags, pagination
+from registry.api import etags
 from registry.api.authentication import TokenAuthentication
-from registry.api.inputs import parse
-from registry.api.parameters import PAGED, asks
+from registry.api.operations import View, listing, operation
+from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.api.throttles import UserThrottle
 from registry.core.permissions import can
 from registry.federated import selectors
@@ -25,13 +23,16 @@ from registry.federated.api.authentication import (
     ParticipantThrottle,
     seeker,
 )
-from registry.federated.models import Round, Training
+from registry.federated.models import Aggregate, Invite, Participant, Round, Training
 from registry.federated.services import participants, rounds, trainings
 from registry.versions import selectors as registry
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from rest_framework.request import Request
+    from rest_framework.response import Response
 
+NO_STORE = {"Cache-Control": "no-store"}
 ACTIONS = {
     "open": Training.State.OPEN,
     "pause": Training.State.PAUSED,
@@ -40,7 +41,7 @@ ACTIONS = {
 }
 
 
-class TrainingView(APIView):
+class TrainingView(View):
     """Open to people of the hub and to devices, each by their own token."""
 
     authentication_classes = [
@@ -77,220 +78,178 @@ class OneRoundView(OneTrainingView):
         self.round = selectors.round_(self.training, address["round_number"])
 
 
-def training_data(training: Training) -> dict[str, Any]:
-    """A training as the API gives it."""
-    return dict(shapes.TrainingOutput(training).data)
-
-
 class TrainingList(TrainingView):
     """The trainings of a model."""
 
-    @extend_schema(
-        operation_id="trainings_list", responses=pagination.paged(shapes.TrainingSummaryOutput)
-    )
-    @asks(*PAGED)
-    def get(self, request: Request, namespace: str, name: str) -> Response:
+    @listing("trainings_list", shapes.TrainingSummaryOutput, by="number")
+    def get(self) -> QuerySet[Training]:
         """List a model's trainings, newest first."""
-        model = registry.model(request.user, namespace, name)
-        rows = selectors.trainings(request.user, model)
-        return pagination.highest_first(request, shapes.TrainingSummaryOutput, rows, "number")
+        actor = self.request.user
+        model = registry.model(actor, self.kwargs["namespace"], self.kwargs["name"])
+        return selectors.trainings(actor, model)
 
-    @extend_schema(
-        operation_id="trainings_create",
-        request=shapes.TrainingInput,
-        responses={201: shapes.TrainingOutput},
+    @operation(
+        "trainings_create",
+        shapes.TrainingOutput,
+        reads=shapes.TrainingInput,
+        status=201,
+        tagged=True,
+        location=shapes.address,
     )
-    def post(self, request: Request, namespace: str, name: str) -> Response:
+    def post(self, version: int, open: bool, **fields: Any) -> Training:  # noqa: A002, FBT001 - fields of the body
         """Create a training from a published version. A job reads its schema first."""
-        data = parse(shapes.TrainingInput, request.data)
-        version = registry.version(request.user, namespace, name, data.pop("version"))
-        opens_itself = data.pop("open")
-        training = trainings.create(
-            request.user, version=version, opens_itself=opens_itself, **data
-        )
-        response = etags.respond(request, training_data(training), status=201)
-        response["Location"] = shapes.address(training)
-        return response
+        actor, place = self.request.user, (self.kwargs["namespace"], self.kwargs["name"])
+        base = registry.version(actor, *place, version)
+        return trainings.create(actor, version=base, opens_itself=open, **fields)
 
 
 class TrainingDetail(OneTrainingView):
     """One training."""
 
-    @extend_schema(operation_id="trainings_read", responses=shapes.TrainingOutput)
-    def get(self, request: Request, **_: Any) -> Response:
+    @operation("trainings_read", shapes.TrainingOutput, tagged=True)
+    def get(self) -> Training:
         """Read a training with its rules, schedule and current round."""
-        return etags.respond(request, training_data(self.training))
+        return self.training
 
-    @extend_schema(
-        operation_id="trainings_edit",
-        request=shapes.TrainingEdit,
-        responses=shapes.TrainingOutput,
-    )
-    def patch(self, request: Request, **_: Any) -> Response:
+    @operation("trainings_edit", shapes.TrainingOutput, reads=shapes.TrainingEdit, tagged=True)
+    def patch(self, **changes: Any) -> Training:
         """Change the fields that can still be changed."""
-        data = parse(shapes.TrainingEdit, request.data)
-        training = trainings.edit(request.user, training=self.training, **data)
-        return etags.respond(request, training_data(training))
+        return trainings.edit(self.request.user, training=self.training, **changes)
 
 
-class TrainingAction(OneTrainingView):
-    """Open, pause, finish or cancel a training."""
-
-    action = ""
-
-    def post(self, request: Request, **_: Any) -> Response:
-        """Move a training to another state."""
-        training = trainings.set_state(
-            request.user,
-            training=self.training,
-            state=ACTIONS[self.action],
-            **parse(shapes.StepInput, request.data or {}),
-        )
-        return etags.respond(request, training_data(training))
-
-
-def action_view(action: str) -> type[TrainingAction]:
+def action_view(action: str) -> type[OneTrainingView]:
     """The view of one move, with an operation of its own in the OpenAPI document."""
-    view = type(f"Training{action.title()}", (TrainingAction,), {"action": action})
-    describe = extend_schema_view(
-        post=extend_schema(
-            operation_id=f"trainings_{action}",
-            request=shapes.StepInput,
-            responses=shapes.TrainingOutput,
-        )
+
+    @operation(
+        f"trainings_{action}",
+        shapes.TrainingOutput,
+        reads=shapes.StepInput,
+        body_optional=True,
+        tagged=True,
     )
-    return describe(view)
+    def post(self: OneTrainingView, reason: str) -> Training:
+        """Open, pause, finish or cancel a training."""
+        return trainings.set_state(
+            self.request.user, training=self.training, state=ACTIONS[action], reason=reason
+        )
+
+    return type(f"Training{action.title()}", (OneTrainingView,), {"post": post})
 
 
-class SchemaOutput(serializers.Serializer[Any]):
+class SchemaOutput(Output[Training]):
     """The layout of a training: tensors that are exchanged, and tensors that stay unchanged."""
 
-    layout = serializers.JSONField(help_text="name, dtype, shape and role of each tensor")
-    layout_digest = serializers.CharField()
-    graph_digest = serializers.CharField()
+    columns = Columns(
+        Column("layout", help_text="name, dtype, shape and role of each tensor"),
+        Column("layout_digest", "layout_sha256"),
+        Column("graph_digest", "graph_sha256"),
+    )
 
 
 class SchemaDetail(OneTrainingView):
     """The schema of a training."""
 
-    @extend_schema(operation_id="trainings_schema", responses=SchemaOutput)
-    def get(self, request: Request, **_: Any) -> Response:
+    @operation("trainings_schema", SchemaOutput, tagged=True)
+    def get(self) -> Training:
         """Read the layout of a training: the name, type, shape and role of each tensor."""
-        data = {
-            "layout": self.training.layout,
-            "layout_digest": self.training.layout_sha256,
-            "graph_digest": self.training.graph_sha256,
-        }
-        return etags.respond(request, data)
+        return self.training
 
 
 class InviteList(OneTrainingView):
     """Invitations to a training."""
 
-    @extend_schema(operation_id="invites_list", responses=pagination.paged(shapes.InviteOutput))
-    @asks(*PAGED)
-    def get(self, request: Request, **_: Any) -> Response:
+    @listing("invites_list", shapes.InviteOutput, by="id")
+    def get(self) -> QuerySet[Invite]:
         """List invitations; for maintainers. Their codes are not stored."""
-        rows = selectors.invites(request.user, self.training)
-        return pagination.highest_first(request, shapes.InviteOutput, rows, "id")
+        return selectors.invites(self.request.user, self.training)
 
-    @extend_schema(
-        operation_id="invites_create",
-        request=shapes.InviteInput,
-        responses={201: shapes.InviteMadeOutput},
+    @operation(
+        "invites_create",
+        shapes.InviteMadeOutput,
+        reads=shapes.InviteInput,
+        body_optional=True,
+        status=201,
+        headers=NO_STORE,
     )
-    def post(self, request: Request, **_: Any) -> Response:
+    def post(self, **limits: Any) -> Any:
         """Create an invitation code for devices."""
-        row, code = participants.invite(
-            request.user, training=self.training, **parse(shapes.InviteInput, request.data or {})
-        )
-        return Response(
-            {**shapes.InviteOutput(row).data, "code": code},
-            status=201,
-            headers={"Cache-Control": "no-store"},
-        )
+        row: Any
+        row, row.code = participants.invite(self.request.user, training=self.training, **limits)
+        return row
 
 
 class InviteDetail(OneTrainingView):
     """One invitation."""
 
-    @extend_schema(operation_id="invites_revoke", responses={204: None})
-    def delete(self, request: Request, key: int, **_: Any) -> Response:
+    @operation("invites_revoke")
+    def delete(self) -> None:
         """Revoke an invitation."""
-        participants.revoke_invite(request.user, training=self.training, key=key)
-        return Response(status=204)
+        participants.revoke_invite(
+            self.request.user, training=self.training, key=self.kwargs["key"]
+        )
 
 
 class ParticipantList(TrainingView):
     """Who takes part."""
 
-    @extend_schema(
-        operation_id="participants_list", responses=pagination.paged(shapes.ParticipantOutput)
-    )
-    @asks(*PAGED)
-    def get(self, request: Request, namespace: str, name: str, number: int) -> Response:
-        """List participants by pseudonym, for maintainers."""
-        training = selectors.training(seeker(request), namespace, name, number)
-        rows = selectors.participants(request.user, training)
-        return pagination.highest_first(request, shapes.ParticipantOutput, rows, "id")
+    def find(self) -> Training:
+        """The training of the address, for whoever sees it; raises NotFound."""
+        place = (self.kwargs[part] for part in ("namespace", "name", "number"))
+        return selectors.training(seeker(self.request), *place)
 
-    @extend_schema(
-        operation_id="participants_join",
-        request=shapes.JoinInput,
-        responses={201: shapes.JoinedOutput},
+    @listing("participants_list", shapes.ParticipantOutput, by="id")
+    def get(self) -> QuerySet[Participant]:
+        """List participants by pseudonym, for maintainers."""
+        return selectors.participants(self.request.user, self.find())
+
+    @operation(
+        "participants_join",
+        shapes.JoinedOutput,
+        reads=shapes.JoinInput,
+        status=201,
+        headers=NO_STORE,
     )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def post(self, invite: str, **device: Any) -> dict[str, str]:
         """Join with an invitation and a public key; needs no account."""
-        data = parse(shapes.JoinInput, request.data)
-        code = data.pop("invite")
-        training = selectors.admitted(namespace, name, number)
-        if training is None or not participants.admits(training, code):
+        place = (self.kwargs[part] for part in ("namespace", "name", "number"))
+        training = selectors.admitted(*place)
+        if training is None or not participants.admits(training, invite):
             # Without an invitation, only a visible training is found.
-            training = selectors.training(seeker(request), namespace, name, number)
-        device = participants.Device(**data, certificate=certificates.fingerprint(request))
-        row, token = participants.join(training=training, code=code, device=device)
-        answer = {"participant": row.pseudonym, "token": token, "training": str(training.uuid)}
-        return Response(answer, status=201, headers={"Cache-Control": "no-store"})
+            training = self.find()
+        certificate = certificates.fingerprint(self.request)
+        row, token = participants.join(
+            training=training,
+            code=invite,
+            device=participants.Device(**device, certificate=certificate),
+        )
+        return {"participant": row.pseudonym, "token": token, "training": str(training.uuid)}
 
 
 class ParticipantDetail(OneTrainingView):
     """One participant."""
 
-    @extend_schema(
-        operation_id="participants_edit",
-        request=shapes.ParticipantEdit,
-        responses=shapes.ParticipantOutput,
-    )
-    def patch(self, request: Request, pseudonym: str, **_: Any) -> Response:
+    @operation("participants_edit", shapes.ParticipantOutput, reads=shapes.ParticipantEdit)
+    def patch(self, **changes: str) -> Participant:
         """Suspend, reactivate or revoke a participant; change the certificate."""
-        row = participants.edit(
-            request.user,
-            participant=selectors.participant(request.user, self.training, pseudonym),
-            **parse(shapes.ParticipantEdit, request.data),
-        )
-        return Response(shapes.ParticipantOutput(row).data)
+        actor = self.request.user
+        row = selectors.participant(actor, self.training, self.kwargs["pseudonym"])
+        return participants.edit(actor, participant=row, **changes)
 
 
 class RoundList(OneTrainingView):
     """The rounds of a training."""
 
-    @extend_schema(operation_id="rounds_list", responses=pagination.paged(shapes.RoundOutput))
-    @asks(*PAGED)
-    def get(self, request: Request, **_: Any) -> Response:
+    @listing("rounds_list", shapes.RoundOutput, by="number")
+    def get(self) -> QuerySet[Round]:
         """List rounds, newest first."""
-        rows = selectors.rounds(self.training)
-        return pagination.highest_first(request, shapes.RoundOutput, rows, "number")
+        return selectors.rounds(self.training)
 
-    @extend_schema(
-        operation_id="rounds_open", request=shapes.RoundInput, responses={201: shapes.RoundOutput}
+    @operation(
+        "rounds_open", shapes.RoundOutput, reads=shapes.RoundInput, body_optional=True, status=201
     )
-    def post(self, request: Request, **_: Any) -> Response:
+    def post(self, participants: list[str] | None) -> Round:
         """Open a round, for all participants or for the named ones. Only one round can be open."""
-        data = parse(shapes.RoundInput, request.data or {})
-        row = rounds.open_by_hand(
-            request.user, training=self.training, selected=data["participants"]
-        )
-        return Response(shapes.RoundOutput(row).data, status=201)
+        return rounds.open_by_hand(self.request.user, training=self.training, selected=participants)
 
 
 class RoundDetail(OneRoundView):
@@ -304,10 +263,10 @@ class RoundDetail(OneRoundView):
         pseudonym.
         """
         row = self.round
-        data = dict(shapes.RoundOutput(row).data)
+        data = self.data(shapes.RoundOutput, row)
         contributions = selectors.contributions(request.user, row)
         if contributions:
-            data["given"] = [dict(shapes.GivenOutput(row).data) for row in contributions]
+            data["given"] = answers_of(shapes.GivenOutput, contributions)
         if row.selected and can(request.user, "training.manage", self.training.model):
             data["selected"] = row.selected
         return etags.respond(request, data)
@@ -316,48 +275,46 @@ class RoundDetail(OneRoundView):
 class RoundClose(OneRoundView):
     """Ends a round before its deadline."""
 
-    @extend_schema(operation_id="rounds_close", request=None, responses={202: shapes.RoundOutput})
-    def post(self, request: Request, **_: Any) -> Response:
+    @operation("rounds_close", shapes.RoundOutput, status=202)
+    def post(self) -> Round:
         """Close a round; a worker aggregates it when its contributions are checked."""
-        closed = rounds.close_by_hand(request.user, of=self.round)
-        return Response(shapes.RoundOutput(closed).data, status=202)
+        return rounds.close_by_hand(self.request.user, of=self.round)
 
 
 class RoundRelease(OneRoundView):
     """Makes a version of a round's result."""
 
-    @extend_schema(operation_id="rounds_release", request=None, responses={202: shapes.RoundOutput})
-    def post(self, request: Request, **_: Any) -> Response:
+    @operation("rounds_release", shapes.RoundOutput, status=202)
+    def post(self) -> Round:
         """Publish the result of a round as a version, now or as soon as it is aggregated."""
-        rounds.ask_release(request.user, of=self.round)
-        fresh = selectors.round_(self.training, self.round.number)
-        return Response(shapes.RoundOutput(fresh).data, status=202)
+        rounds.ask_release(self.request.user, of=self.round)
+        return selectors.round_(self.training, self.round.number)
 
 
 class RoundScore(OneRoundView):
     """What a round's result reaches on held-out data."""
 
-    @extend_schema(
-        operation_id="rounds_score", request=shapes.ScoreInput, responses=shapes.RoundOutput
-    )
-    def put(self, request: Request, **_: Any) -> Response:
+    @operation("rounds_score", shapes.RoundOutput, reads=shapes.ScoreInput, tagged=True)
+    def put(self, score: float) -> Round:
         """Report the score of a round's result. Scores decide which round is published."""
-        rounds.give_score(request.user, of=self.round, **parse(shapes.ScoreInput, request.data))
-        fresh = selectors.round_(self.training, self.round.number)
-        return etags.respond(request, dict(shapes.RoundOutput(fresh).data))
+        rounds.give_score(self.request.user, of=self.round, score=score)
+        return selectors.round_(self.training, self.round.number)
 
 
 class AggregateDetail(OneRoundView):
     """What a round's contributions became."""
 
-    @extend_schema(operation_id="aggregates_read", responses=shapes.AggregateOutput)
-    def get(self, request: Request, **_: Any) -> Response:
+    @cached_property
+    def may_manage(self) -> bool:
+        """Whether the caller may read every figure."""
+        return can(self.request.user, "training.manage", self.training.model)
+
+    @operation("aggregates_read", shapes.AggregateOutput, tagged=True)
+    def get(self) -> Aggregate:
         """Read the aggregate of a round: rule, counts, figures and result."""
-        aggregate = getattr(self.round, "aggregate", None)
+        aggregate: Aggregate | None = getattr(self.round, "aggregate", None)
         if aggregate is None:
             raise problems.NotFound(
                 f"Round {self.round.number} has no aggregate: it is {self.round.state}."
             )
-        may_manage = can(request.user, "training.manage", self.round.training.model)
-        output = shapes.AggregateOutput(aggregate, context={"may_manage": may_manage})
-        return etags.respond(request, dict(output.data))
+        return aggregate

@@ -7,9 +7,9 @@ is absent or has another shape is empty here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from hub.protocol import stored
 from hub.protocol.devices import DeviceClass, device_class
@@ -17,14 +17,10 @@ from runners.engine.benchmark import batches, bounds
 from runners.engine.benchmark.record import NOT_EXPOSED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from _typeshed import DataclassInstance
+    from collections.abc import Mapping
 
     # A number, or why there is none: not-exposed or not-applicable.
     Reading = float | str
-
-_Section = TypeVar("_Section", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +89,7 @@ class Load:
         """Read the load of a document's configuration."""
         bound, batch = stored.mapping(config.get("bound")), stored.mapping(config.get("batches"))
         return cls(
-            latency_bound_ms=number(bound.get("latency_ms")),
+            latency_bound_ms=stored.amount(bound.get("latency_ms")),
             percentile=stored.text(bound.get("percentile")),
             rate=stored.text(bound.get("rate")),
             rates=tuple(map(bounds.Trial.from_record, stored.rows(bound.get("trials")))),
@@ -146,7 +142,7 @@ class Stats:
     def read(cls, row: Mapping[str, Any]) -> Stats:
         """Read the `stats` of a document."""
         stopping = stored.mapping(row.get("early_stopping"))
-        return _read(
+        return _READER.read(
             cls,
             row,
             p50_ci95_ms=tuple(row["p50_ci95_ms"]) if row.get("p50_ci95_ms") else None,
@@ -154,7 +150,7 @@ class Stats:
                 name: stored.count(stored.mapping(one).get("samples_needed"))
                 for name, one in stopping.items()
             },
-            under_bound_per_s=number(
+            under_bound_per_s=stored.amount(
                 stored.mapping(row.get("under_bound")).get("throughput_per_s")
             ),
         )
@@ -220,7 +216,7 @@ class Record:
             stored.mapping(data.get(name))
             for name in ("model", "config", "per_operator", "comparability")
         )
-        return _read(
+        return _READER.read(
             cls,
             data,
             data=data,
@@ -233,17 +229,19 @@ class Record:
             file_digests=frozenset(
                 stored.text(one.get("sha256")) for one in stored.rows(model.get("files"))
             ),
-            config=_read(Config, config),
-            provider=_read(Provider, data.get("provider")),
+            config=_READER.read(Config, config),
+            provider=_READER.read(Provider, data.get("provider")),
             load=Load.read(config),
-            processes=tuple(_read(Process, one) for one in stored.rows(data.get("processes"))),
+            processes=tuple(
+                _READER.read(Process, one) for one in stored.rows(data.get("processes"))
+            ),
             operators=tuple(
-                _read(Operator, {"operator": one.get("op"), "nodes": one.get("count")} | one)
+                _READER.read(Operator, {"operator": one.get("op"), "nodes": one.get("count")} | one)
                 for one in stored.rows(profile.get("operators"))
             ),
             stats=Stats.read(stored.mapping(data.get("stats"))),
-            energy=_read(Energy, data.get("energy")),
-            carbon=_read(Carbon, data.get("carbon")),
+            energy=_READER.read(Energy, data.get("energy")),
+            carbon=_READER.read(Carbon, data.get("carbon")),
             sweeps=tuple(cls.read(one["record"]) for one in stored.rows(data.get("sweeps"))),
         )
 
@@ -310,39 +308,9 @@ class Comparison:
         )
 
 
-def number(value: object) -> float | None:
-    """A number from nought up; None for anything else, also for true and false."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
-        return None
-    return value
-
-
 def _reading(value: object) -> Reading:
-    amount = number(value)
+    amount = stored.amount(value)
     return stored.text(value) or NOT_EXPOSED if amount is None else amount
 
 
-def _numbers(value: object) -> dict[str, float]:
-    rows = ((name, number(one)) for name, one in stored.mapping(value).items())
-    return {name: amount for name, amount in rows if amount is not None}
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else ()
-
-
-# By the type of a field, what reads it.
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "int": stored.count, "int | None": stored.whole, "float | None": number, "str": stored.text,
-    "bool": lambda value: value is True, "Reading": _reading, "tuple[str, ...]": _texts,
-    "tuple[int, ...]": tuple, "Mapping[str, float]": _numbers, "Mapping[str, Any]": stored.mapping,
-}  # fmt: skip
-
-
-def _read(kind: type[_Section], value: object, **values: Any) -> _Section:
-    """A section of a document: ``values``, and the fields of the same names as the section has."""
-    row = stored.mapping(value)
-    for one in fields(kind):
-        if one.name in row and one.name not in values:
-            values[one.name] = _READERS[str(one.type)](row[one.name])
-    return kind(**values)
+_READER = stored.Reader({"Reading": _reading})

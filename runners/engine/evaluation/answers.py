@@ -92,7 +92,7 @@ def figures(answer: Any) -> Figures:
     """Read the figures; raises JobError."""
     figures = answers.read(Figures, answer)
     if not _DIGEST.fullmatch(figures.predictions_sha256):
-        raise answers.unreadable("predictions_sha256")
+        raise answers.unreadable("predictions_sha256 is no digest")
     if not all(_METRIC.fullmatch(one.metric) for one in figures.figures):
-        raise answers.unreadable("metric")
+        raise answers.unreadable("metric is no name")
     return figures

@@ -1,23 +1,20 @@
 """What the children of jobs answer, and how the parent reads it.
 
-A child has held an upload, so its answer is taken apart: known keys of known types, names of files
-that cannot lead elsewhere, and everything else dropped. Raises JobError where nothing fits.
+A child has held an upload, so its answer is read strictly (`hub.protocol.strict`): known keys of
+known types, names cut, and everything else dropped. Raises JobError where nothing fits.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NewType, TypeVar, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any, NewType, TypeVar, get_args, get_origin
 
-from hub.protocol import proofs, stored
+from hub.protocol import proofs, stored, strict
 from runners.engine.jobs import JobError, scan_of
 from runners.engine.onnx_files import text
 from runners.engine.reports import Scan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MOST_ROWS = 200
 # As deep as a model may nest its graphs.
@@ -65,6 +62,13 @@ class Upgraded:
 
     changed: bool
     opset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How many of the sets a child has finished."""
+
+    done: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,18 +324,10 @@ class Parity:
 
 def read(kind: type[_T], answer: Any) -> _T:
     """Read an answer as one of the dataclasses above."""
-    hints = get_type_hints(kind)
-    return kind(**{name: _reader(hint)(answer, name) for name, hint in hints.items()})
-
-
-def _reader(hint: Any) -> Callable[[Any, str], Any]:
-    """How a field of this type is read; objects inside an answer are dataclasses, too."""
-    if hint in _READERS:
-        return _READERS[hint]
-    kind = get_args(hint)[0]
-    if get_origin(hint) is tuple:
-        return lambda answer, key: tuple(_many(kind, _MOST_MEMBERS)(answer, key))
-    return _many(kind) if get_origin(hint) is list else _nested(kind)
+    try:
+        return _READER.read(kind, answer)
+    except strict.UnreadableError as error:
+        raise unreadable(str(error)) from error
 
 
 def session(answer: Any, count: int) -> list[Ran]:
@@ -359,119 +355,77 @@ def number(figure: Any, default: float) -> float:
     return float(figure) if isinstance(figure, int | float) else default
 
 
-def take(answer: Any, key: str, kind: type[_T]) -> _T:
-    """Read one value of an answer."""
-    value = answer.get(key) if isinstance(answer, dict) else None
-    if not isinstance(value, kind):
-        raise unreadable(key)
-    return value
+def unreadable(cause: str) -> JobError:
+    """The error of an answer that cannot be read."""
+    return JobError(
+        "engine-error", f"The response of a child process has no readable value: {cause}."
+    )
 
 
-def unreadable(key: str) -> JobError:
-    """The error of an answer whose value of this key cannot be read."""
-    return JobError("engine-error", f"The response of a child process has no readable {key}.")
+def _limited(kind: Any, values: list[Any], _place: str) -> list[Any]:
+    """The members of a list that are read; names and texts are as many as the model has."""
+    item = get_args(kind)[0]
+    if item is Step:
+        return values[:_MOST_STEPS]
+    if not is_dataclass(item) and item != Row:
+        return values
+    return values[: MOST_ROWS if get_origin(kind) is list else _MOST_MEMBERS]
 
 
-def _count(value: Any, key: str) -> int:
-    if type(value) is not int or value < 0:
-        raise unreadable(key)
-    return value
+def _name(value: Any, place: str) -> Name:
+    return name_of(strict.check(value, str, place))
 
 
-def _counts(answer: Any, key: str) -> tuple[int, ...]:
-    return tuple(_count(one, key) for one in take(answer, key, list))
+def _hidden(value: Any, place: str) -> proofs.HiddenDifference:
+    row = strict.check(value, dict, place)
+    worst = _figure(row.get("worst"))
+    node, op = (_name(row.get(key), key) for key in ("node", "op"))
+    return proofs.HiddenDifference(node, op, worst if isinstance(worst, float) else None)
 
 
-def _sizes(answer: Any, key: str) -> tuple[int | None, ...] | None:
-    if answer.get(key) is None:
-        return None
-    sizes = take(answer, key, list)
-    return tuple(None if size is None else _count(size, key) for size in sizes)
-
-
-def _number(answer: Any, key: str) -> float:
-    value = stored.finite(answer.get(key))
-    if value is None:
-        raise unreadable(key)
-    return value
-
-
-def _name(answer: Any, key: str) -> Name:
-    return name_of(take(answer, key, str))
-
-
-def _optional(kind: type[_T]) -> Callable[[Any, str], _T | None]:
-    return lambda answer, key: None if answer.get(key) is None else take(answer, key, kind)
-
-
-def _nested(kind: type[_T]) -> Callable[[Any, str], _T | None]:
-    return lambda answer, key: None if answer.get(key) is None else read(kind, answer[key])
-
-
-def _many(kind: type[_T], most: int = MOST_ROWS) -> Callable[[Any, str], list[_T]]:
-    return lambda answer, key: [read(kind, row) for row in take(answer, key, list)[:most]]
-
-
-def _hidden(answer: Any, key: str) -> proofs.HiddenDifference | None:
-    node = answer.get(key)
-    if node is None:
-        return None
-    worst = _figure(node, "worst")
-    name, op = _name(node, "node"), _name(node, "op")
-    return proofs.HiddenDifference(name, op, worst if isinstance(worst, float) else None)
-
-
-def _refused(answer: Any, key: str) -> dict[str, str]:
-    refused = take(answer, key, dict)
+def _refused(value: Any, place: str) -> dict[str, str]:
+    refused = strict.check(value, dict, place)
     return {name_of(str(name)): text.message(str(why)) for name, why in refused.items()}
 
 
-def _state(answer: Any, key: str) -> str:
-    state = take(answer, key, str)
+def _state(value: Any, place: str) -> str:
+    state = strict.check(value, str, place)
     return state if state in get_args(proofs.State) else "empty"
 
 
-def _row(row: Any) -> Row:
-    first_bad = row.get("first_bad") if isinstance(row, dict) else None
+def _row(value: Any, place: str) -> Row:
+    row = strict.check(value, dict, place)
+    first_bad = row.get("first_bad")
     return {
-        **{word: text.message(take(row, word, str)) for word in _WORDS if word in row},
-        **{name: _figure(row, name) for name in _FIGURES},
-        "shape": [size for size in take(row, "shape", list) if isinstance(size, int)],
-        "agrees": take(row, "agrees", bool),
-        "outside": take(row, "outside", int),
-        "first_bad": first_bad if isinstance(first_bad, int) else None,
-        **({"noise": _figure(row, "noise")} if "noise" in row else {}),
+        **{key: text.message(strict.check(row[key], str, key)) for key in _WORDS if key in row},
+        **{name: _figure(row.get(name)) for name in _FIGURES},
+        "shape": stored.wholes(strict.check(row.get("shape"), list, "shape")),
+        "agrees": strict.check(row.get("agrees"), bool, "agrees"),
+        "outside": strict.check(row.get("outside"), int, "outside"),
+        "first_bad": stored.whole(first_bad),
+        **({"noise": _figure(row["noise"])} if "noise" in row else {}),
     }
 
 
-def _figure(row: Any, key: str) -> float | str | None:
-    value = row.get(key) if isinstance(row, dict) else None
+def _figure(value: Any) -> float | str | None:
     if isinstance(value, str):
         return value if value in {"inf", "-inf", "nan"} else None
-    return float(value) if isinstance(value, int | float) else None
+    return stored.finite(value)
 
 
-_READERS: dict[Any, Callable[[Any, str], Any]] = {
-    str: lambda answer, key: take(answer, key, str),
-    int: lambda answer, key: _count(take(answer, key, int), key),
-    float: lambda answer, key: max(0.0, take(answer, key, float)),
-    bool: lambda answer, key: take(answer, key, bool),
-    bool | None: _optional(bool),
-    int | None: _optional(int),
-    Number: _number,
-    tuple[int, ...]: _counts,
-    tuple[int | None, ...] | None: _sizes,
-    Name: _name,
-    Names: lambda answer, key: [name_of(str(name)) for name in take(answer, key, list)],
-    list[str]: lambda answer, key: list(map(str, take(answer, key, list))),
-    dict[str, str]: _refused,
-    proofs.State: _state,
-    list[Row]: lambda answer, key: [_row(row) for row in take(answer, key, list)[:MOST_ROWS]],
-    Row: lambda answer, key: _row(take(answer, key, dict)),
-    Mapping[str, Any]: lambda answer, key: take(answer, key, dict),
-    Mapping[str, Any] | None: _optional(dict),
-    list[Mapping[str, Any]]: lambda answer, key: take(answer, key, list),
-    Scan: lambda answer, key: scan_of(take(answer, key, dict)),
-    list[Step]: _many(Step, _MOST_STEPS),
-    proofs.HiddenDifference | None: _hidden,
-}
+_READER = strict.Reader(
+    {
+        int: strict.count,
+        float: lambda value, place: max(0.0, strict.number(value, place)),
+        Number: strict.number,
+        Name: _name,
+        Row: _row,
+        Mapping[str, Any]: lambda value, place: strict.check(value, dict, place),
+        dict[str, str]: _refused,
+        proofs.State: _state,
+        proofs.HiddenDifference: _hidden,
+        Scan: lambda value, _: scan_of(value),
+    },
+    limit=_limited,
+    is_complete=True,
+)

@@ -285,7 +285,7 @@ class Bench:
         whose = "the job" if self.job.seconds_left() <= _LATE_SECONDS else "the run"
         note = f"{whose} ran out of time"
         ending = self.job.stage("count", lambda: child_runs.count(results), writes=False)
-        done = answers.take(ending.answer, "done", int) if ending.kind == "answered" else 0
+        done = answers.read(answers.Done, ending.answer).done if ending.kind == "answered" else 0
         if done:
             return Attempt("ran", results, sets=done, form=form, note=f"{note} after {done} sets")
         word = "late" if whose == "the job" else "died"

@@ -108,3 +108,10 @@ def test_time_that_a_child_claims_is_never_negative():
         {"origins": [{"refused": {}, "sets": 1, "seconds": -5.0, "left_out": 0}]}, 1
     )
     assert ran.seconds == 0
+
+
+def test_a_figure_that_no_float_can_hold_is_left_out():
+    row = {"name": "y", "shape": [1], "agrees": True, "outside": 0, "max_abs": 10**400}
+    answer = {"sets": ["x"], "agrees": True, "rows": [row], "worst": ""}
+    [read] = answers.read(answers.Comparison, answer).rows
+    assert read["max_abs"] is None
