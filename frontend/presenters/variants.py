@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses, formatting, labels
-from frontend.presenters import evaluations, figures, version_head
+from frontend.presenters import evaluations, parity_figures, version_head
 from hub.protocol import stored
 from runners.evaluations import selectors as evaluation_selectors
 
@@ -47,7 +47,7 @@ class Line:
     origin: str
     size: int
     ratio: str
-    parity: figures.Worst | None
+    parity: parity_figures.Worst | None
     rules: tuple[str, ...]
     conformance: str
     load: str
@@ -152,7 +152,7 @@ def _line(
         origin=ORIGINS.get(row.origin, row.origin),
         size=size,
         ratio=formatting.share(size / before) if before else "",
-        parity=figures.worst(derivation.get("figures"), derivation.get("parity"))
+        parity=parity_figures.worst(derivation.get("figures"), derivation.get("parity"))
         if source
         else None,
         rules=tuple(map(str, rules)) if isinstance(rules, list) else (),

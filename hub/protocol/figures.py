@@ -21,7 +21,7 @@ class Kind(StrEnum):
     CLAIMED = "declared"
     PREDICTED = "predicted"
     ESTIMATED = "estimated"
-    COUNTED = "counted"
+    COUNT = "counted"
 
 
 class Status(StrEnum):
@@ -94,6 +94,11 @@ class Figure:
     reasons: tuple[str, ...] = ()
 
     @property
+    def is_known(self) -> bool:
+        """Whether there is a value."""
+        return self.value is not None
+
+    @property
     def is_ranked(self) -> bool:
         """Whether it is compared with others of its kind."""
         return self.value is not None and self.status is Status.ACCEPTED
@@ -117,16 +122,16 @@ class Figure:
         )
 
 
-def absent(unit: Unit, kind: Kind = Kind.MEASURED) -> Figure:
-    """A figure that does not exist."""
-    return Figure(None, unit, kind, Status.UNMEASURED)
+def absent(unit: Unit) -> Figure:
+    """A figure that was not measured."""
+    return Figure(None, unit, status=Status.UNMEASURED)
 
 
-def count(value: float | None, unit: Unit = Unit.COUNT) -> Figure:
-    """A figure that is counted from files; None where the count does not exist."""
+def count(value: float | None, unit: Unit = Unit.COUNT, *reasons: str) -> Figure:
+    """A figure that is counted from files; ``reasons`` say why there is none."""
     if value is None:
-        return absent(unit, Kind.COUNTED)
-    return Figure(value, unit, Kind.COUNTED)
+        return Figure(None, unit, Kind.COUNT, Status.UNMEASURED, reasons=reasons)
+    return Figure(value, unit, Kind.COUNT)
 
 
 def together(parts: Iterable[Compliance]) -> Compliance:

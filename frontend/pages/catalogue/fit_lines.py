@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting, labels
-from frontend.presenters import evaluations, measurements
+from frontend.presenters import evaluations, figures
 from registry.catalogue import accuracies, fits
 
 if TYPE_CHECKING:
@@ -38,32 +38,31 @@ def of(
     """
     if not fits.are_asked(query):
         return {}
-    figures = accuracies.of_documents([row.pk for row in documents], query.accuracy)
+    accuracy = accuracies.of_documents([row.pk for row in documents], query.accuracy)
     return {
         row.pk: tuple(
-            _words(fit)
+            _words(fit, speeds.get(row.pk))
             for fit in fits.of(
                 query,
                 row.latest,
                 task=row.task,
                 licence=row.license,
                 speed=speeds.get(row.pk),
-                accuracies=figures.get(row.pk, ()),
+                accuracies=accuracy.get(row.pk, ()),
             )
         )
         for row in documents
     }
 
 
-def _words(fit: Fit) -> str:
+def _words(fit: Fit, speed: DocumentSpeed | PredictedSpeed | None) -> str:
     if fit.evaluated is not None:
         return _accuracy(fit, fit.evaluated)
-    if fit.constraint != "max_p50":
+    if fit.constraint != "max_p50" or speed is None:
         return _WORDS[fit.constraint](fit.value)
-    words = f"p50 {measurements.latency(float(fit.value))}"
-    if fit.low is not None and fit.high is not None:
-        words += f" [{measurements.latency(fit.low)} to {measurements.latency(fit.high)}]"
-    return f"{words}, predicted" if fit.basis == "predicted" else words
+    of = speed.figure
+    ends = f" [{figures.interval(of)}]" if of.interval else ""
+    return ", ".join(filter(None, (f"p50 {figures.text(of)}{ends}", figures.note(of))))
 
 
 def _accuracy(fit: Fit, of: Evaluated) -> str:

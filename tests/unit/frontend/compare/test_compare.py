@@ -135,7 +135,7 @@ def test_energy_and_carbon_say_how_they_are_known(guest, pair, graphs):
         "declared",
     ]
     latency = guest.page("/models/ada/one").partition('id="latency"')[2].partition("</section>")[0]
-    assert "J <small>estimated</small>" in latency
+    assert 'J</span> <span class="tag part">estimated</span>' in latency
     assert '<span class="tag pass">measured</span>' in latency
 
 
