@@ -62,7 +62,7 @@ def test_what_is_absent_or_malformed_is_empty(document):
     record = Record.read(document)
     assert record.stats == Stats()
     assert (record.processes, record.reasons, record.median_ms) == ((), (), 0.0)
-    assert [record.value(metric) for metric in benchmark_metrics.ALL] == [None] * 9
+    assert {record.value(metric) for metric in benchmark_metrics.ALL} == {None}
     assert record.provenance(benchmark_metrics.ENERGY) == "none"
 
 
