@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frontend.parts import formatting
-from hub.protocol.figures import Compliance, Figure, Interval, Kind, Status, Unit, count
+from hub.protocol.figures import Compliance, Figure, Kind, Status, Unit, count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -151,12 +151,8 @@ def unranked(figure: Figure) -> str:
 
 def interval(figure: Figure) -> str:
     """The ends of the interval: 1.2 ms to 1.4 ms; empty where there is none."""
-    return between(figure.interval, figure.unit)
-
-
-def between(ends: Interval | None, unit: Unit) -> str:
-    """An interval with its unit."""
-    return f"{number(ends.low, unit)} to {number(ends.high, unit)}" if ends else ""
+    ends = figure.interval
+    return f"{number(ends.low, figure.unit)} to {number(ends.high, figure.unit)}" if ends else ""
 
 
 def reasons(codes: Iterable[str]) -> str:
@@ -175,7 +171,7 @@ def or_unmeasured(words: str) -> str:
 
 
 def statuses(figures: Iterable[Figure]) -> str:
-    """How many of these are not accepted: 2 of them noisy, 1 unverified."""
+    """How many of these are not accepted: 2 noisy, 1 unverified."""
     counts = Counter(figure.status for figure in figures if figure.value is not None)
     parts = [
         f"{formatting.grouped(counts[status])} {status}"

@@ -63,7 +63,7 @@ class IntervalMethod(StrEnum):
 
     PROCESSES = "95 % interval of the processes' medians"
     ROWS = "95 % interval, by a bootstrap over the rows"
-    PREDICTION = "80 % of predictions lie within it"
+    PREDICTION = "80 % of predictions lie within the interval"
 
 
 @dataclass(frozen=True, slots=True)

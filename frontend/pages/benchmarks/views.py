@@ -182,6 +182,11 @@ def across(request: HttpRequest) -> HttpResponse:
     key = next(iter(ranking.keys), None)
     items = ranking.items
     noisy = rankings.noisy(request.user, selection, limit=PAGE)
+    apart = {
+        Status.NOISY: noisy,
+        Status.UNVERIFIED: rankings.unverified(request.user, selection, limit=PAGE),
+    }
+    # Where nothing is ranked, the trade-offs are of the first key with noisy results.
     trade_key = ranking_key or next((one.row.comparability_key for one in noisy), "")
     points = (*items, *(one for one in noisy if one.row.comparability_key == trade_key))
     every = replace(ranking, keys=keys if key is None or key in keys else (*keys, key))
@@ -205,12 +210,7 @@ def across(request: HttpRequest) -> HttpResponse:
             "chart": standings.chart(points),
             "quality": quality.of(points, parameters["quality"], query),
             "sections": [
-                (figures.SECTIONS[status], standings_apart)
-                for status, standings_apart in (
-                    (Status.NOISY, noisy),
-                    (Status.UNVERIFIED, rankings.unverified(request.user, selection, limit=PAGE)),
-                )
-                if standings_apart
+                (figures.SECTIONS[status], rows) for status, rows in apart.items() if rows
             ],
             "sorts": [
                 (value, words, value == parameters["sort"]) for value, words in SORTS.items()
