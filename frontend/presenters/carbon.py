@@ -13,13 +13,16 @@ from django.urls import reverse
 
 from frontend.parts import formatting
 from frontend.parts.svg import diagrams
-from frontend.presenters import measurements
+from frontend.presenters import figures, measurements
+from hub.protocol.benchmark_metrics import CARBON, ENERGY
+from hub.protocol.figures import Kind
 from registry.cards import emissions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hub.protocol.cards import Card
+    from hub.protocol.figures import Figure
     from registry.models import SearchDocument, Version
     from runners.models import Measurement
 
@@ -91,25 +94,22 @@ def inference(row: Measurement | None) -> list[CarbonFact]:
     Carbon is never measured: it is energy times what the grid gives off on the yearly mean.
     """
     names = ("Amount for 1\u202f000 runs", "Energy for 1\u202f000 runs", "Device", "Grid intensity")
-    if row is None or row.energy_j is None:
-        return [CarbonFact(name, "not measured", "none") for name in names]
+    if row is None:
+        return [CarbonFact(name, figures.or_unmeasured(""), "none") for name in names]
     energy, carbon = row.typed_record.energy, row.typed_record.carbon
     boundary = ", ".join(filter(None, (energy.method, energy.boundary)))
     device = f"{row.device_title}, {measurements.runtime_of(row)}"
-    facts = [
-        CarbonFact(names[1], measurements.energy(row), row.energy_provenance, boundary),
-        CarbonFact(names[2], device, "measured"),
-    ]
-    if row.carbon_g is None:
-        missing = [CarbonFact(names[0], "not reported", "none", "grid region not set")]
-        return [*missing, *facts, CarbonFact(names[3], "not declared", "none")]
-    emissions = measurements.carbon(row)
-    grams = f"{carbon.grid_g_per_kwh}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
-    source = f"{carbon.grid_source}, {carbon.grid_year}"
+    emissions = row.figure(CARBON)
+    grid = _fact(names[3], "")
+    if emissions.value is not None:
+        grams = f"{carbon.grid_g_per_kwh}{formatting.NARROW}g{formatting.NARROW}CO₂e/kWh"
+        source = f"{carbon.grid_source}, {carbon.grid_year}"
+        grid = _fact(names[3], grams, f"{carbon.grid_region}: {source}")
     return [
-        CarbonFact(names[0], emissions, row.carbon_provenance, "energy times grid intensity"),
-        *facts,
-        CarbonFact(names[3], grams, "declared", f"{carbon.grid_region}: {source}"),
+        _measured(names[0], emissions, "energy times grid intensity"),
+        _measured(names[1], row.figure(ENERGY), boundary),
+        CarbonFact(names[2], device, Kind.MEASURED),
+        grid,
     ]
 
 
@@ -176,6 +176,12 @@ def _fact(name: str, value: str, note: str = "") -> CarbonFact:
         if value
         else CarbonFact(name, "not declared", "none")
     )
+
+
+def _measured(name: str, figure: Figure, note: str) -> CarbonFact:
+    if figure.value is None:
+        return CarbonFact(name, figures.text(figure), "none")
+    return CarbonFact(name, figures.text(figure), figure.kind, note)
 
 
 def _kwh(value: float | None) -> str:

@@ -47,7 +47,7 @@ class Column:
     variant: Variant | None
     results: tuple[ConformanceResult, ...]
     facts: Facts
-    # The latency that may be held against the other columns', else the fastest there is.
+    # The result that may be held against the other columns', else the best there is.
     speed: Measurement | None = None
     is_comparable: bool = False
     accuracy: Evaluation | None = None
@@ -148,23 +148,30 @@ def find(actor: Actor, references: Sequence[str]) -> tuple[list[Column], list[Re
 def _timed(columns: Sequence[Column], rows: dict[int, list[Measurement]]) -> list[Column]:
     """The columns with their latencies: of the one comparability key that most of them have.
 
-    Where a column has no result of it, its fastest stands there and is compared with nothing.
+    Where a column has no accepted result of it, its best stands there and is compared with nothing.
     """
     mine = [
         [
             row
             for row in rows[column.version.pk]
-            if column.variant and row.variant_id == column.variant.pk and row.is_ranked
-            and row.scenario == "single_stream" and row.batch == 1
+            if column.variant
+            and row.variant_id == column.variant.pk
+            and row.p50.value is not None
+            and row.scenario == "single_stream"
+            and row.batch == 1
         ]
         for column in columns
-    ]  # fmt: skip
-    counts = Counter(key for results in mine for key in {row.comparability_key for row in results})
+    ]
+    counts = Counter(
+        key
+        for results in mine
+        for key in {row.comparability_key for row in results if row.is_ranked}
+    )
     shared = min(counts, key=lambda key: (-counts[key], key)) if counts else ""
     done = []
     for column, results in zip(columns, mine, strict=True):
-        same = [row for row in results if row.comparability_key == shared]
-        best = benchmark_selectors.fastest(same or results)
+        same = [row for row in results if row.is_ranked and row.comparability_key == shared]
+        best = min(same or results, key=benchmark_selectors.reliability, default=None)
         done.append(replace(column, speed=best, is_comparable=bool(same) and counts[shared] > 1))
     return done
 

@@ -17,10 +17,13 @@ from frontend.presenters import (
     facts,
     figures,
     measurements,
+    parity_figures,
     version_head,
 )
 from hub.protocol import stored
+from hub.protocol.benchmark_metrics import CARBON, ENERGY, P50
 from hub.protocol.cards import PERSONAL_DATA
+from hub.protocol.figures import Unit, absent, count
 from registry.catalogue import searchable
 from runners.models import ConformanceVerdict
 from runners.proofs import verdicts
@@ -31,7 +34,9 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
     from frontend.presenters.comparison import Column
+    from hub.protocol.benchmark_metrics import BenchmarkMetric
     from hub.protocol.facts import Port
+    from hub.protocol.figures import Figure
     from runners.models import ConformanceResult
 
 LESS = "less"
@@ -39,38 +44,50 @@ READ, MEASURED, DECLARED = "from the file", "measured", "declared"
 BY_COUNT, RECORDED = "counted", "recorded"
 BY_CELL = "method per value"
 NOT_READ = "not read yet"
-NOT_COUNTED = "not counted"
 NOT_DECLARED = "not declared"
-NOT_MEASURED = "not measured"
 NAMES_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One fact of one model: words, and a number where there is one; ``lines`` stand below it.
+    """One fact of one model: a figure or words; ``lines`` stand below it.
 
-    ``difference`` is to the first column; ``state`` names a glyph; ``kind`` says how it is known
-    where a row's cells differ in that; ``picture`` says the number again, on an axis that the row
-    has in common.
+    ``value`` is what is compared, ``note`` stands beside a figure. ``difference`` is to the first
+    column; ``state`` names a glyph; ``with_kind`` writes how the figure is known; ``picture`` says
+    the value again, on an axis that the row has in common.
     """
 
-    words: str
+    words: str = ""
     value: float | None = None
     absent: bool = False
+    figure: Figure | None = None
+    note: str = ""
     url: str = ""
     lines: tuple[str, ...] = ()
     barcode: tuple[str, ...] = ()
     state: str = ""
     difference: str = ""
     best: bool = False
-    interval: str = ""
-    kind: str = ""
+    with_kind: bool = False
     picture: SafeString | str = ""
 
     @property
     def same(self) -> tuple[Any, ...]:
         """What makes two cells equal."""
-        return self.words, self.value, self.lines, self.barcode, self.kind
+        return self.text, self.value, self.lines, self.barcode
+
+    @property
+    def text(self) -> str:
+        """All that the cell says of its fact, in one line."""
+        if self.figure is None:
+            return self.words
+        words = figures.sentence(self.figure, with_kind=self.with_kind)
+        return ", ".join(filter(None, (words, self.note)))
+
+
+def _of_figure(figure: Figure, *, is_compared: bool = True, **more: Any) -> Fact:
+    value = figure.value if is_compared and figure.is_ranked else None
+    return Fact(value=value, absent=figure.value is None, figure=figure, **more)
 
 
 def _count(value: int | None, write: Callable[[int], str] = formatting.grouped) -> Fact:
@@ -92,27 +109,18 @@ def _size(column: Column) -> Fact:
         return Fact(NOT_READ, absent=True)
     paths = variant.paths
     files = [file for file in column.version.files.all() if file.path in paths]
-    return _count(sum(file.blob.size for file in files), formatting.size)
+    return _of_figure(count(sum(file.blob.size for file in files), Unit.BYTE))
 
 
-def _macs(column: Column) -> Fact:
-    return _figure(column, "macs", formatting.quantity)
+def _count_of(name: str, unit: Unit = Unit.COUNT) -> Callable[[Column], Fact]:
+    """Read a count of the compared variant."""
 
+    def read(column: Column) -> Fact:
+        if column.variant is None:
+            return Fact(NOT_READ, absent=True)
+        return _of_figure(count(getattr(column.variant, name), unit))
 
-def _memory(column: Column) -> Fact:
-    return _figure(column, "memory_bytes", formatting.size)
-
-
-def _figure(column: Column, name: str, write: Callable[[int], str]) -> Fact:
-    """A figure of the main variant that may not have been counted."""
-    value = getattr(column.variant, name, None)
-    if column.variant is not None and value is None:
-        return Fact(NOT_COUNTED, absent=True)
-    return _count(value, write)
-
-
-def _parameters(column: Column) -> Fact:
-    return _figure(column, "parameters", formatting.quantity)
+    return read
 
 
 def _ops(column: Column) -> Fact:
@@ -192,53 +200,58 @@ def _name_list(names: Iterable[str]) -> str:
 def _latency(column: Column) -> Fact:
     """p50 under the comparability key that the columns share; alone where it is another's."""
     row = column.speed
-    if row is None or row.p50_ms is None:
-        return Fact(NOT_MEASURED, absent=True)
-    median, url = measurements.latency(row.p50_ms), measurements.address(row)
-    if column.is_comparable:
-        return Fact(median, row.p50_ms, url=url, interval=measurements.interval(row))
-    return Fact(f"{median}, not comparable", url=url)
+    if row is None:
+        return _of_figure(absent(P50.unit))
+    is_apart = row.is_ranked and not column.is_comparable
+    return _of_figure(
+        row.p50,
+        is_compared=column.is_comparable,
+        url=measurements.address(row),
+        note="not comparable" if is_apart else "",
+    )
 
 
 def _accuracy(column: Column) -> Fact:
     """On the split that most columns share, with its name: those of others are not ranked."""
     row = column.accuracy
     if row is None:
-        return Fact(NOT_MEASURED, absent=True)
-    figure = evaluations.amount(row.metric, row.value)
+        return _of_figure(absent(Unit.SHARE))
     data = f"{row.dataset_version.dataset.slug}@{row.dataset_version.number}, {row.split}"
-    name = "" if row.metric == "accuracy" else f" {evaluations.title(row.metric).lower()}"
-    return Fact(f"{figure}{name} on {data}", url=f"{column.url}#accuracy")
+    name = "" if row.metric == "accuracy" else f"{evaluations.title(row.metric).lower()} "
+    url = f"{column.url}#accuracy"
+    return _of_figure(row.figure, is_compared=False, url=url, note=f"{name}on {data}")
 
 
 def _timed_on(column: Column) -> Fact:
     row = column.speed
-    return _text(f"{row.device_title}, {measurements.runtime_of(row)}" if row else "", NOT_MEASURED)
+    if row is None:
+        return _of_figure(absent(P50.unit))
+    return Fact(f"{row.device_title}, {measurements.runtime_of(row)}")
 
 
-def _energy(column: Column) -> Fact:
-    row = column.speed
-    if row is None or row.energy_j is None:
-        return Fact(NOT_MEASURED, absent=True)
-    return Fact(measurements.energy(row), url=measurements.address(row), kind=row.energy_provenance)
+def _benchmark(metric: BenchmarkMetric) -> Callable[[Column], Fact]:
+    """Read another figure of the run whose latency is shown."""
+
+    def read(column: Column) -> Fact:
+        row = column.speed
+        if row is None:
+            return _of_figure(absent(metric.unit))
+        figure = row.figure(metric)
+        url = measurements.address(row)
+        return _of_figure(figure, is_compared=False, url=url, with_kind=True)
+
+    return read
 
 
-def _running_carbon(column: Column) -> Fact:
-    """Of the run whose latency stands above; never measured, since no grid is."""
-    row = column.speed
-    if row is None or row.carbon_g is None:
-        return Fact(NOT_MEASURED, absent=True)
-    return Fact(measurements.carbon(row), url=measurements.address(row), kind=row.carbon_provenance)
-
-
-def _parity(figure: Callable[[figures.Worst], str]) -> Callable[[Column], Fact]:
+def _parity(figure: Callable[[parity_figures.Worst], str]) -> Callable[[Column], Fact]:
+    absence = figures.or_unmeasured("")
 
     def read(column: Column) -> Fact:
         variant = column.variant
         if variant is not None and variant.origin == "uploaded":
             return Fact("original", absent=True)
         parity = stored.mapping(variant.derivation.get("parity")) if variant else {}
-        return _text(figure(figures.worst([], parity)) if parity else "", NOT_MEASURED)
+        return _text(figure(parity_figures.worst([], parity)) if parity else "", absence)
 
     return read
 
@@ -255,18 +268,23 @@ def _producer(column: Column) -> Fact:
 # Key -> title, where it comes from, which way is better, how to read it.
 # The title of each, how it is known, in which direction it is better, and its reader.
 FACTS: dict[str, tuple[str, str, str, Callable[[Column], Fact]]] = {
-    "latency": ("Latency, p50", MEASURED, LESS, _latency),
+    "latency": (P50.label, MEASURED, LESS, _latency),
     "timed-on": ("Measured on", MEASURED, "", _timed_on),
     "accuracy": ("Accuracy", MEASURED, "", _accuracy),
-    "energy": ("Energy of 1 000 inferences", BY_CELL, "", _energy),
-    "running-carbon": ("Carbon of 1 000 inferences", BY_CELL, "", _running_carbon),
+    "energy": (ENERGY.label, BY_CELL, "", _benchmark(ENERGY)),
+    "running-carbon": (CARBON.label, BY_CELL, "", _benchmark(CARBON)),
     "size": ("Model and weights", BY_COUNT, LESS, _size),
-    "macs": ("Operations of a run (MACs)", BY_COUNT, LESS, _macs),
-    "memory": ("Weights and activations", BY_COUNT, LESS, _memory),
+    "macs": ("Operations of a run (MACs)", BY_COUNT, LESS, _count_of("macs")),
+    "memory": (
+        "Weights and activations",
+        BY_COUNT,
+        LESS,
+        _count_of("memory_bytes", Unit.BYTE),
+    ),
     "carbon": ("Carbon of training", DECLARED, LESS, _carbon),
     "far": ("Largest difference from source", MEASURED, "", _parity(lambda worst: worst.max_abs)),
     "top1": ("Same top-1 result as source", MEASURED, "", _parity(lambda worst: worst.top1)),
-    "parameters": ("Parameters", READ, "", _parameters),
+    "parameters": ("Parameters", READ, "", _count_of("parameters")),
     "precision": ("Precision", READ, "", _precision),
     "opset": ("Opset", READ, "", lambda of: _of_variant(of, "opset")),
     "ready": ("Upgraded opset", MEASURED, "", _ready),

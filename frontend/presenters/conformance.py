@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from django.urls import reverse
 
 from frontend.parts import formatting, labels
-from frontend.presenters import figures, version_head
+from frontend.presenters import parity_figures, version_head
 from runners.models import ConformanceResult, ConformanceVerdict
 from runners.proofs import verdicts
 
@@ -171,7 +171,7 @@ def figure(result: ConformanceResult) -> str:
         return word
     if result.check_kind == "determinism" and result.outcome == "passed":
         return "bit-equal"
-    worst = figures.largest(result.figures)
+    worst = parity_figures.largest(result.figures)
     if worst is None:
         return "equal" if result.outcome == "passed" and result.figures else word
     return formatting.figure(worst)

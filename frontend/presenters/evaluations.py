@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hub.protocol.vocabularies import METRICS, REPORTED_METRICS
+from frontend.presenters import figures
+from hub.protocol.vocabularies import METRICS, unit_of
 from runners.evaluations import selectors
 
 if TYPE_CHECKING:
     from registry.models import Variant, Version
     from runners.evaluations.selectors import Measured, Unmeasured
     from runners.models import Evaluation
-
-_SPACE = "\N{NARROW NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +65,7 @@ def of(version: Version, variant: Variant | None) -> Accuracy:
 
 def amount(metric: str, value: float) -> str:
     """A value with its unit: shares in per cent."""
-    entry = REPORTED_METRICS.get(metric)
-    if entry is not None and entry.scale != "number":
-        return f"{100 * value:.4g}{_SPACE}%"
-    return f"{value:.4g}"
+    return figures.number(value, unit_of(metric))
 
 
 def title(metric: str) -> str:
@@ -83,8 +79,8 @@ def line(row: Evaluation) -> Line:
     return Line(
         title=title(row.metric),
         variant=row.variant,
-        value=amount(row.metric, row.value),
-        interval=f"{amount(row.metric, row.low)} to {amount(row.metric, row.high)}",
+        value=figures.text(row.figure),
+        interval=figures.interval(row.figure),
         claimed="",
         is_less=False,
         row=row,

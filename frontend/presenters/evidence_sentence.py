@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from frontend.parts import formatting, labels
-from frontend.presenters import figures, measurements, version_head
+from frontend.presenters import figures, measurements, parity_figures, version_head
 from hub.protocol.vocabularies import REFERENCE
 from registry.versions import evidence
 from runners.models import ConformanceResult, ConformanceVerdict
@@ -164,7 +164,7 @@ def _undecided(title: str, rows: Sequence[ConformanceResult], page: str, *, is_l
 def _failure(version: Version, title: str, rows: Sequence[ConformanceResult]) -> Part:
     """The first failed check of a runtime: which, by how much, and when it was run."""
     row = next(row for row in rows if row.outcome == ConformanceResult.Outcome.FAILED)
-    worst = figures.largest(row.figures)
+    worst = parity_figures.largest(row.figures)
     by = "" if worst is None else f", off by {formatting.figure(worst)}"
     when = formatting.relative(row.at, timezone.now())
     url = version_head.place(version, "conformance", row.pk)
@@ -183,7 +183,7 @@ def _equality(version: Version, own: Sequence[ConformanceResult]) -> Iterator[Pa
             and row.datasets
             and row.runtime != REFERENCE
         ]
-        by_worst = [(figures.largest(row.figures), row) for row in rows]
+        by_worst = [(parity_figures.largest(row.figures), row) for row in rows]
         measured = [(worst, row) for worst, row in by_worst if worst is not None]
         if not measured:
             continue
@@ -207,9 +207,9 @@ def _proof(version: Version, variant: Variant | None) -> Iterator[Part]:
 def _speed(version: Version, of: Evidence) -> Iterator[Part]:
     if of.fastest is not None:
         row = of.fastest
-        rank = "" if row.is_ranked else " (noisy, so not ranked)"
+        rank = figures.unranked(row.p50)
         where = f"at p50{rank} on {row.device_title} with {measurements.runtime_of(row)}"
-        yield Part("", measurements.latency(row.p50_ms), where, measurements.address(row))
+        yield Part("", figures.text(row.p50), where, measurements.address(row))
     elif of.timed:
         url = version_head.place(version, "version-benchmarks")
         words = formatting.plural(of.timed, "result")

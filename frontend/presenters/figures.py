@@ -1,140 +1,196 @@
-"""Figures of how far two values lie apart, as stored with a result, and the worst among them.
+"""Figures in words: the one place that writes a value, how it is known, and why there is none.
 
-They crossed a process that had opened somebody's upload: what has another shape than expected is
-left out, never guessed and never an error.
+Templates write a figure with the tag `figure`; whatever else a page says of the status of figures
+stands here or in the templates of the folder `figures`.
 """
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from frontend.parts import formatting
-from hub.protocol import stored
+from hub.protocol.figures import Compliance, Figure, Kind, Status, Unit, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-LARGEST = "max_abs"
-SHOWN = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One output on one data set, in words."""
-
-    dataset: str
-    output: str
-    shape: str
-    agrees: bool
-    reason: str
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Worst:
-    """The worst of several figures; a figure is empty where no value has it."""
-
-    max_abs: str = ""
-    cosine: str = ""
-    top1: str = ""
-
-
-# Column -> its words. The order is that of the page.
-COLUMNS = {
-    "max_abs": "Max abs",
-    "max_rel": "Max rel",
-    "p999_rel": "99.9 % rel",
-    "ulp_max": "ULP",
-    "cosine": "Cosine",
-    "top1": "Top-1",
-    "outside": "Outside",
-    "first_bad": "First bad",
+# Joules and grams are of 1 000 inferences: those of one are too few to read.
+_THOUSAND = 1e3
+_FORMATS: dict[Unit, Callable[[float], str]] = {
+    Unit.MILLISECOND: lambda value: formatting.duration(value / 1e3),
+    Unit.PER_SECOND: lambda value: f"{formatting.figure(value)}{formatting.NARROW}/s",
+    Unit.BYTE: lambda value: formatting.size(int(value)),
+    Unit.JOULE: lambda value: f"{formatting.figure(value * _THOUSAND)}{formatting.NARROW}J",
+    # A thousand times a gram is a kilogram.
+    Unit.GRAM: formatting.carbon,
+    Unit.SHARE: lambda value: f"{100 * value:.4g}{formatting.NARROW}%",
+    Unit.NUMBER: lambda value: f"{value:.4g}",
+    Unit.COUNT: lambda value: formatting.quantity(int(value)),
+}
+# How a value is known -> (tone of its tag, what it means). Some are of facts that are no figures.
+KINDS = {
+    Kind.MEASURED: ("pass", "Measured in a stored run; follow the link for details."),
+    "recorded": ("accent", "Recorded by the hub."),
+    Kind.PREDICTED: ("part", "Predicted from measurements of other models in the same setup."),
+    Kind.CLAIMED: ("part", "Stated by the publisher or the file; not verified by the hub."),
+    Kind.ESTIMATED: ("part", "Computed with the formula shown."),
+    "none": ("", "Not measured, recorded or declared."),
+}
+_PLAIN_KINDS = {Kind.MEASURED, Kind.COUNT}
+_ABSENT = {Kind.COUNT: "not counted", Kind.CLAIMED: "not declared"}
+_COMPLIANCE = {
+    Compliance.WITHIN: "within the limits",
+    Compliance.OUTSIDE: "outside the limits",
+    Compliance.UNKNOWN: "not known to fit",
+}
+SPREAD = "spread-between-processes"
+# Why a figure is not accepted, or what a verdict rests on; a code that is not here stands as it is.
+REASONS = {
+    "no-files": "no files",
+    "too-few-samples": "too few samples",
+    "no-grid": "grid region not set",
+    "too-few-processes": "too few processes finished",
+    "nothing-readable": "the machine does not report its load",
+    "gpu-not-readable": "other processes on the GPU could not be detected",
+    "interference": "the machine was busy during too many processes",
+    SPREAD: "the processes differ by more than the limit",
+    "bound-exceeded": "the latency percentile exceeds the bound",
+    "latency-bound-not-met": "no rate meets the latency bound",
+    "host-busy": "the machine was never idle",
+    "every-process-died": "all processes crashed",
+    "cpu-pressure": "tasks waited for a CPU",
+    "foreign-cpu": "other tasks used the CPU",
+    "steal": "the hypervisor took CPU time",
+    "throttled": "its control group was throttled",
+    "foreign-gpu-process": "other processes used the GPU",
+    "gpu-throttled": "the GPU lowered its clocks for want of power or cooling",
+    "not-steady": "it never reached a steady state",
+    "outputs-differ": "its outputs changed between runs",
+    "died": "it crashed",
+    "ep-not-used": "the execution provider ran no nodes",
+    "baseline-noisy": "the result of the earlier version is noisy",
+    "candidate-noisy": "the result of this version is noisy",
+    "rejected-processes-used": "too few quiet processes, so noisy ones were included",
+    "by-cpu-time": "judged by CPU time",
+    "cpu-time-disagrees": "CPU time did not change with latency",
+    "latency-disagrees": "latency did not change with CPU time",
+    "interval-too-wide": "the interval is too wide",
 }
 
 
-def lines(rows: Any) -> list[Line]:
-    """Figures as a table, those that do not agree first."""
-    unsorted = map(_line, stored.rows(rows))
-    return sorted(unsorted, key=lambda line: line.agrees)
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The heading of figures that are listed apart, and why they are."""
+
+    status: Status
+    title: str
+    about: str
 
 
-def largest(rows: Iterable[Any]) -> float | None:
-    """The largest absolute difference of several figures; None where none has one."""
-    numbers = [_number(row.get(LARGEST)) for row in rows if isinstance(row, dict)]
-    values = [value for value in numbers if value is not None]
-    return max(
-        values, key=lambda value: math.inf if math.isnan(value) else abs(value), default=None
+SECTIONS = {
+    Status.NOISY: Section(
+        Status.NOISY,
+        "Noisy, not ranked",
+        "The machine was busy, or the processes differ by more than the limit. Listed by name, "
+        "only for models without an accepted result.",
+    ),
+    Status.UNVERIFIED: Section(
+        Status.UNVERIFIED,
+        "Unverified, not ranked",
+        "Contributed from other machines and not signed by an enrolled worker. Excluded from "
+        "filters and graphs.",
+    ),
+}
+
+
+def number(value: float, unit: Unit) -> str:
+    """A value with its unit: 1.2 ms, 98.33 %, 3 M."""
+    return _FORMATS[unit](value)
+
+
+def text(figure: Figure) -> str:
+    """The value with its unit, or why there is none; what is not exact has a sign for "about"."""
+    if figure.value is None:
+        if figure.reasons:
+            return reasons(figure.reasons)
+        is_absent = figure.status is Status.UNMEASURED
+        return _ABSENT.get(figure.kind, figure.status) if is_absent else figure.status
+    if figure.kind in (Kind.ESTIMATED, Kind.PREDICTED):
+        value = float(f"{figure.value:.2g}") if figure.kind is Kind.ESTIMATED else figure.value
+        return f"≈{formatting.NARROW}{number(value, figure.unit)}"
+    return number(figure.value, figure.unit)
+
+
+def status(figure: Figure) -> str:
+    """The status of a value that is not accepted: noisy, unverified."""
+    return "" if figure.status is Status.ACCEPTED or not figure.is_known else figure.status
+
+
+def kind(figure: Figure, *, always: bool = False) -> str:
+    """How a value is known, where that is not what readers expect: predicted, estimated."""
+    is_plain = figure.kind in _PLAIN_KINDS and not always
+    return "" if is_plain or not figure.is_known else figure.kind
+
+
+def note(figure: Figure, *, with_kind: bool = False) -> str:
+    """What a reader must know beside a value: noisy, estimated."""
+    return ", ".join(filter(None, (status(figure), kind(figure, always=with_kind))))
+
+
+def sentence(figure: Figure, *, with_kind: bool = False) -> str:
+    """The value and what a reader must know beside it: 1.2 ms, noisy."""
+    return ", ".join(filter(None, (text(figure), note(figure, with_kind=with_kind))))
+
+
+def unranked(figure: Figure) -> str:
+    """Why a value has no rank: (noisy, so not ranked)."""
+    return "" if figure.is_ranked else f" ({note(figure)}, so not ranked)"
+
+
+def interval(figure: Figure) -> str:
+    """The ends of the interval: 1.2 ms to 1.4 ms; empty where there is none."""
+    ends = figure.interval
+    return f"{number(ends.low, figure.unit)} to {number(ends.high, figure.unit)}" if ends else ""
+
+
+def reasons(codes: Iterable[str]) -> str:
+    """Why a figure is not accepted, or what a verdict rests on."""
+    return "; ".join(REASONS.get(code, str(code)) for code in codes)
+
+
+def count_words(value: int | None) -> str:
+    """A count of something in a file, such as parameters."""
+    return text(count(value))
+
+
+def or_unmeasured(words: str) -> str:
+    """Words about something that is measured, or that it was not."""
+    return words or Status.UNMEASURED
+
+
+def statuses(figures: Iterable[Figure]) -> str:
+    """How many of these are not accepted: 2 noisy, 1 unverified."""
+    counts = Counter(figure.status for figure in figures if figure.value is not None)
+    parts = [
+        f"{formatting.grouped(counts[status])} {status}"
+        for status in (Status.NOISY, Status.UNVERIFIED)
+        if counts[status]
+    ]
+    return ", ".join(parts)
+
+
+def compliance(of: Compliance) -> str:
+    """What is said beside a model about the limits; nothing where it keeps them."""
+    return "" if of is Compliance.WITHIN else _COMPLIANCE[of]
+
+
+def compliances(models: Iterable[Compliance]) -> str:
+    """How many models keep the limits: 2 within the limits, 7 not known to fit."""
+    counts = Counter(models)
+    return ", ".join(
+        f"{formatting.grouped(counts[one])} {words}"
+        for one, words in _COMPLIANCE.items()
+        if counts[one]
     )
-
-
-def worst(rows: Any, summed: Any = None) -> Worst:
-    """The worst figures of a comparison: as its report sums them up, else out of the single ones.
-
-    A report may leave out of its sum what was run on inputs that nobody would give.
-    """
-    each = stored.rows(rows)
-    whole = stored.mapping(summed)
-    inner = whole.get("worst")
-    summary = inner if isinstance(inner, dict) else whole
-
-    def of(key: str) -> list[dict[str, Any]]:
-        return [summary] if key in summary else each
-
-    return Worst(
-        max_abs=formatting.figure(largest(of(LARGEST))),
-        cosine=_cosine(_least(of("cosine"), "cosine")),
-        top1=_share(_least(of("top1"), "top1")),
-    )
-
-
-def _line(row: dict[str, Any]) -> Line:
-    shape = row.get("shape")
-    dims = ", ".join(str(size) for size in shape) if isinstance(shape, list) else ""
-    dtype = str(row.get("dtype") or "")
-    return Line(
-        dataset=str(row.get("dataset") or ""),
-        output=str(row.get("name") or ""),
-        shape=f"{dtype}[{dims}]" if isinstance(shape, list) else dtype,
-        agrees=row.get("agrees") is not False,
-        reason=str(row.get("reason") or ""),
-        cells=tuple(_cell(name, row.get(name)) for name in COLUMNS),
-    )
-
-
-def _cell(name: str, value: Any) -> str:
-    if name == "top1":
-        return _share(_number(value))
-    if name == "cosine":
-        return _cosine(_number(value))
-    return formatting.figure(value)
-
-
-def _cosine(value: float | None) -> str:
-    """A cosine, never rounded up to 1."""
-    if value is None or not math.isfinite(value):
-        return formatting.figure(value)
-    if 1 - 1e-9 <= value <= 1 + 1e-6:
-        return "1"
-    return f"{min(value, 1 - 1e-6):.6f}".replace("-", formatting.MINUS)
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None or not math.isfinite(value) else formatting.share(value)
-
-
-def _least(rows: list[dict[str, Any]], key: str) -> float | None:
-    numbers = [_number(row.get(key)) for row in rows]
-    values = [value for value in numbers if value is not None]
-    return next((value for value in values if math.isnan(value)), min(values, default=None))
-
-
-def _number(value: Any) -> float | None:
-    """A stored figure as a number, written as a word where JSON has none."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        return float(value)
-    except ValueError:
-        return None

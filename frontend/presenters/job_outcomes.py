@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from frontend.parts import formatting, labels
-from frontend.presenters import differences, evaluations, measurements, version_head
+from frontend.presenters import differences, evaluations, figures, version_head
 from hub.protocol.ports import Port
 from runners.models import Comparison, ConformanceResult, Evaluation, Job, Measurement
 from runners.proofs import selectors
@@ -88,8 +88,7 @@ def _results(job: Job) -> list[Output]:
         return []
     outputs = []
     for row in results[:NAMED]:
-        latency = measurements.latency(row.p50_ms) or row.status
-        title = f"{latency} on {row.device_title}, batch {row.batch}"
+        title = f"{figures.sentence(row.p50)} on {row.device_title}, batch {row.batch}"
         outputs.append(Output(title, version_head.place(job.version, "benchmark", row.pk)))
     return [*outputs, Output("and more", place(job))] if len(results) > NAMED else outputs
 
@@ -112,8 +111,7 @@ def _figures(job: Job) -> list[Output]:
     rows = Evaluation.objects.filter(job=job).order_by("pk")
     url = f"{place(job)}#accuracy"
     return [
-        Output(f"{evaluations.title(row.metric)}: {evaluations.amount(row.metric, row.value)}", url)
-        for row in rows
+        Output(f"{evaluations.title(row.metric)}: {figures.text(row.figure)}", url) for row in rows
     ]
 
 

@@ -5,7 +5,6 @@ Noisy results are grey and have no rank. Unverified ones stand in a table of the
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,8 @@ from django.utils.safestring import SafeString, mark_safe
 
 from frontend.parts import formatting, labels
 from frontend.parts.svg import latency_strips
-from frontend.presenters import measurements
+from frontend.presenters import figures, measurements
+from hub.protocol.benchmark_metrics import ENERGY
 from runners.benchmarks import selectors, timelines
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Table:
 
 def _has_energy(rows: Iterable[Line]) -> bool:
     """Whether a machine of these has an energy meter, or an estimate: a column for its figures."""
-    return any(row.result.energy_j is not None for row in rows)
+    return any(row.result.figure(ENERGY).value is not None for row in rows)
 
 
 def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0) -> Table:
@@ -154,7 +154,7 @@ def overview(results: Sequence[Measurement], variant: Variant | None) -> Overvie
         and row.scenario == "single_stream"
         and row.batch == 1
     ]
-    candidates.sort(key=lambda row: (not row.is_trusted, not row.is_ranked, row.p50_ms or 0))
+    candidates.sort(key=selectors.reliability)
     strips = latency_strips.together(candidates[:OVERVIEW])
     rows = tuple(Line(row, None, strips.drawings[row.pk]) for row in candidates[:OVERVIEW])
     return Overview(strips.head, rows, len(results))
@@ -184,14 +184,10 @@ def sentence(results: Sequence[Measurement]) -> str:
     """The results of a version in one sentence."""
     if not results:
         return ""
-    counts = Counter(row.status for row in results)
     best = selectors.fastest(results)
     words = formatting.plural(len(results), "result")
-    if counts["noisy"]:
-        words += f", {formatting.grouped(counts['noisy'])} of them noisy"
-    if unverified := sum(not row.is_trusted for row in results):
-        words += f", {formatting.grouped(unverified)} unverified"
+    if others := figures.statuses(row.p50 for row in results):
+        words += f", {others}"
     if best is None:
         return f"{words}; none ranked"
-    latency = measurements.latency(best.p50_ms)
-    return f"{words}; the fastest is {latency} on {best.device_title}"
+    return f"{words}; the fastest is {figures.text(best.p50)} on {best.device_title}"

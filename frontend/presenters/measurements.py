@@ -1,11 +1,12 @@
-"""One result of a benchmark in words: its figures, its conditions, and why it is not ranked."""
+"""One result of a benchmark in words: its conditions, and why it is not ranked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting, labels
-from frontend.presenters import version_head
+from frontend.presenters import figures, version_head
+from hub.protocol.figures import Unit
 from runners.engine.benchmark import summary
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from runners.models import Measurement
 
-NOT_MEASURED = "not measured"
 SHAPES = 3
 SCENARIOS = {
     "single_stream": "one inference after another",
@@ -29,69 +29,11 @@ PROVIDERS = {
     "OpenVINOExecutionProvider": "OpenVINO",
     "WasmExecutionProvider": "WASM",
 }
-SPREAD = "spread-between-processes"
-# The reasons of a record in words; one that is not here stands as it is.
-REASONS = {
-    "too-few-processes": "too few processes finished",
-    "nothing-readable": "the machine does not report its load",
-    "gpu-not-readable": "other processes on the GPU could not be detected",
-    "interference": "the machine was busy during too many processes",
-    SPREAD: "the processes differ by more than the limit",
-    "bound-exceeded": "the latency percentile exceeds the bound",
-    "latency-bound-not-met": "no rate meets the latency bound",
-    "host-busy": "the machine was never idle",
-    "every-process-died": "all processes crashed",
-    "cpu-pressure": "tasks waited for a CPU",
-    "foreign-cpu": "other tasks used the CPU",
-    "steal": "the hypervisor took CPU time",
-    "throttled": "its control group was throttled",
-    "foreign-gpu-process": "other processes used the GPU",
-    "gpu-throttled": "the GPU lowered its clocks for want of power or cooling",
-    "not-steady": "it never reached a steady state",
-    "outputs-differ": "its outputs changed between runs",
-    "died": "it crashed",
-    "ep-not-used": "the execution provider ran no nodes",
-    "baseline-noisy": "the result of the earlier version is noisy",
-    "candidate-noisy": "the result of this version is noisy",
-    "rejected-processes-used": "too few quiet processes, so noisy ones were included",
-    "by-cpu-time": "judged by CPU time",
-    "cpu-time-disagrees": "CPU time did not change with latency",
-    "latency-disagrees": "latency did not change with CPU time",
-    "interval-too-wide": "the interval is too wide",
-}
 
 
 def latency(milliseconds: float | None) -> str:
     """A latency with its unit; empty for none."""
-    return formatting.duration(milliseconds / 1e3) if milliseconds else ""
-
-
-def interval(row: Measurement) -> str:
-    """The interval of a median: 1.2 ms to 1.4 ms; empty where there is none."""
-    if row.p50_low_ms is None or row.p50_high_ms is None:
-        return ""
-    return f"{latency(row.p50_low_ms)} to {latency(row.p50_high_ms)}"
-
-
-def throughput(each_second: float | None) -> str:
-    """Samples per second, of all processes over all of their timed seconds; empty for none."""
-    return f"{formatting.figure(each_second)}{formatting.NARROW}/s" if each_second else ""
-
-
-def energy(row: Measurement) -> str:
-    """Energy of 1 000 inferences in joules; an estimate has two digits and a sign for "about"."""
-    if row.energy_j is None:
-        return ""
-    joules = row.energy_j * 1e3
-    if row.energy_provenance != "estimated":
-        return f"{formatting.figure(joules)}{formatting.NARROW}J"
-    return f"≈{formatting.NARROW}{formatting.figure(float(f'{joules:.2g}'))}{formatting.NARROW}J"
-
-
-def carbon(row: Measurement) -> str:
-    """Emissions of 1 000 inferences; empty where none are reported."""
-    # Grams of one are kilograms of a thousand.
-    return formatting.carbon(row.carbon_g) if row.carbon_g is not None else ""
+    return figures.number(milliseconds, Unit.MILLISECOND) if milliseconds else ""
 
 
 def runtime_of(row: Measurement) -> str:
@@ -139,15 +81,10 @@ def shapes(inputs: Iterable[Any]) -> str:
     return ", ".join(words[:SHAPES]) + (f" and {more} more" if more > 0 else "")
 
 
-def reasons(codes: Iterable[str]) -> str:
-    """Why a result is not ranked, or what a verdict rests on, in words."""
-    return "; ".join(REASONS.get(code, str(code)) for code in codes)
-
-
 def why(row: Measurement) -> str:
     """Why a result is not ranked; a spread between processes with its own figure and limit."""
-    words = reasons(row.reasons)
-    if SPREAD not in row.reasons or row.between_process_cv is None:
+    words = figures.reasons(row.reasons)
+    if figures.SPREAD not in row.reasons or row.between_process_cv is None:
         return words
     limit = "the limit"
     if "record" not in row.get_deferred_fields():
@@ -155,7 +92,7 @@ def why(row: Measurement) -> str:
         if "between_process_cv" in gate:
             limit = f"the {formatting.share(summary.limit(gate, 'between_process_cv'))} limit"
     difference = f"the processes differ by {formatting.share(row.between_process_cv)}"
-    return words.replace(REASONS[SPREAD], f"{difference}, more than {limit}")
+    return words.replace(figures.REASONS[figures.SPREAD], f"{difference}, more than {limit}")
 
 
 def address(row: Measurement) -> str:

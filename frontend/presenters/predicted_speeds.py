@@ -12,6 +12,7 @@ from registry.catalogue.speeds import Setup
 from runners.benchmarks import predictions as latency_predictions
 
 if TYPE_CHECKING:
+    from hub.protocol.figures import Figure
     from registry.models import Version
 
 
@@ -20,8 +21,7 @@ class Line:
     """One prediction; ``error`` is the median error of predicting each measured model."""
 
     setup: str
-    p50: str
-    interval: str
+    p50: Figure
     models: int
     error: str
 
@@ -33,14 +33,12 @@ def of(version: Version) -> tuple[Line, ...]:
     fits = latency_predictions.fits() if rows else {}
     lines = []
     for row in rows:
-        low, high = row.interval
         fit = fits.get(Setup(row.device, row.runtime, row.provider))
         error = fit.median_error if fit else None
         lines.append(
             Line(
                 f"{row.device_title}, {measurements.runtime(row.runtime, row.provider)}",
-                measurements.latency(row.p50_ms),
-                f"{measurements.latency(low)} to {measurements.latency(high)}",
+                row.figure,
                 row.models_measured,
                 "unknown" if error is None else f"{formatting.rounded(100 * error)} %",
             )

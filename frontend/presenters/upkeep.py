@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frontend.parts import formatting
+from frontend.presenters import figures
 from registry.core import periodic
 from registry.models import PeriodicTask, WorkTotal
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-NOT_MEASURED = "not measured"
 # The kinds of jobs that prove a version, once each variant is checked.
 PROOF = frozenset({"describe", "check", "upgrade", "conformance"})
 
@@ -96,8 +96,8 @@ def _proof(rows: list[WorkTotal]) -> Cost | None:
 
 
 def _cpu(seconds: float, count: int) -> str:
-    return formatting.duration(seconds / count) if count else NOT_MEASURED
+    return figures.or_unmeasured(formatting.duration(seconds / count) if count else "")
 
 
 def _energy(joules: float, count: int) -> str:
-    return f"{formatting.figure(joules / count)} J" if count else NOT_MEASURED
+    return figures.or_unmeasured(f"{formatting.figure(joules / count)} J" if count else "")

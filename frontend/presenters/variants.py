@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses, formatting
-from frontend.presenters import evaluations, figures, version_head
+from frontend.presenters import evaluations, parity_figures, version_head
 from hub.protocol import stored
 from runners.evaluations import selectors as evaluation_selectors
 
@@ -45,7 +45,7 @@ class Line:
     choice: str
     size: int
     ratio: str
-    parity: figures.Worst | None
+    parity: parity_figures.Worst | None
     rules: tuple[str, ...]
     conformance: str
     load: str
@@ -149,7 +149,7 @@ def _line(
         choice=version_head.choice_of(version, row),
         size=size,
         ratio=formatting.share(size / before) if before else "",
-        parity=figures.worst(derivation.get("figures"), derivation.get("parity"))
+        parity=parity_figures.worst(derivation.get("figures"), derivation.get("parity"))
         if source
         else None,
         rules=tuple(map(str, rules)) if isinstance(rules, list) else (),

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from frontend.presenters import version_head
 from hub.protocol import problems
+from hub.protocol.benchmark_metrics import CARBON
 from registry.collections import selectors as collections
 from registry.core.permissions import can
 from registry.discussions import selectors as discussions
@@ -80,6 +81,7 @@ def context(
         "section": "models",
         "head": head,
         "emitting": emitting,
+        "emissions": emitting.figure(CARBON) if emitting else None,
         "version": version,
         "model": model,
         "variant": variant,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting, labels
 from frontend.parts.svg import charts, latency_strips
-from frontend.presenters import measurements
+from frontend.presenters import figures, measurements
+from hub.protocol.benchmark_metrics import THROUGHPUT
 from runners.benchmarks import timelines
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def batches(results: Sequence[Measurement]) -> list[Series]:
             rows = tuple(
                 (
                     str(row.batch),
-                    measurements.throughput(row.throughput_per_s),
-                    measurements.latency(row.p50_ms),
+                    figures.sentence(row.figure(THROUGHPUT)),
+                    figures.text(row.p50),
                     measurements.address(row),
                 )
                 for row in ordered
@@ -81,7 +82,7 @@ def batches(results: Sequence[Measurement]) -> list[Series]:
 
 
 def _mark(row: Measurement) -> str:
-    return f"of-{latency_strips.tone(row) if row.is_ranked else 'noisy'}"
+    return f"of-{latency_strips.tone(row)}"
 
 
 def over_versions(actor: Actor, version: Version, results: Sequence[Measurement]) -> list[Series]:
@@ -107,8 +108,8 @@ def _over_versions(variant: str, results: Sequence[Measurement]) -> Series:
     rows = tuple(
         (
             f"version {row.variant.version.number}",
-            measurements.latency(row.p50_ms),
-            measurements.interval(row) if row.is_ranked else "noisy",
+            figures.sentence(row.p50),
+            figures.interval(row.p50),
             measurements.address(row),
         )
         for row in results
@@ -136,7 +137,7 @@ def compared(row: Comparison) -> Comparing:
         words=words,
         on=f"{row.device_title}, {runtime} {provider}".rstrip(),
         ratio=ratio,
-        reason=measurements.reasons(filter(None, row.reason.split(", "))),
+        reason=figures.reasons(filter(None, row.reason.split(", "))),
         at=row.at,
     )
 

@@ -18,9 +18,10 @@ from frontend.parts import formatting, highlighting
 from frontend.parts import labels as words
 from frontend.parts.svg import barcode as barcodes
 from frontend.parts.svg import case_bars as tallies
-from frontend.presenters import facts, job_progress, version_head
+from frontend.presenters import facts, figures, job_progress, version_head
 from frontend.presenters.page_parts import page_parts as parts_of_pages
 from hub.protocol.facts import read_barcode
+from hub.protocol.figures import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,15 +50,6 @@ register.filter("shares", facts.shares)
 register.filter("sizes", facts.sizes)
 register.filter("basename", posixpath.basename)
 
-# How a value is known -> (tone of its tag, what it means). There are no other kinds.
-KINDS = {
-    "measured": ("pass", "Measured in a stored run; follow the link for details."),
-    "recorded": ("accent", "Recorded by the hub."),
-    "predicted": ("part", "Predicted from measurements of other models in the same setup."),
-    "declared": ("part", "Stated by the publisher or the file; not verified by the hub."),
-    "estimated": ("part", "Computed with the formula shown."),
-    "none": ("", "Not measured, recorded or declared."),
-}
 # word of a state or outcome -> (tone of its tag, icon)
 _STATES = {
     "passed": ("pass", "pass"),
@@ -98,8 +90,8 @@ _STATES = {
     "private": ("plain", "lock"),
     "gated": ("plain", "lock"),
     "info": ("accent", "none"),
-    "accepted": ("pass", "pass"),
-    "noisy": ("plain", "none"),
+    Status.ACCEPTED: ("pass", "pass"),
+    Status.NOISY: ("plain", "none"),
     "rejected": ("part", "part"),
     "open": ("accent", "wait"),
     "closing": ("part", "part"),
@@ -286,13 +278,13 @@ def marked(text: str, search: str) -> SafeString | str:
 @register.simple_tag
 def kind(word: str, words: str = "") -> SafeString:
     """Give the tag of how a value is known; ``words`` in its place: not declared."""
-    return format_html('<span class="tag {}">{}</span>', KINDS[word][0], words or word)
+    return format_html('<span class="tag {}">{}</span>', figures.KINDS[word][0], words or word)
 
 
 @register.simple_tag
 def kinds() -> dict[str, tuple[str, str]]:
     """Give every kind of evidence with its meaning."""
-    return KINDS
+    return figures.KINDS
 
 
 @register.filter

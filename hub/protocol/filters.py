@@ -334,7 +334,7 @@ MAX_MACS: Final = Bound(
     name="max_macs", title="Maximum operations", quantity=MACS, attribute=OPERATIONS,
     sort=FEWEST_OPERATIONS, option="max_macs", is_counted=True,
     description="maximum multiply-accumulate operations of a run, for usual sizes",
-    steps=(10**7, 10**8, 10**9, 10**10), words="{} MACs", example="1G",
+    steps=(10**7, 10**8, 10**9, 10**10), example="1G",
     subject="macs", names="macs, mac, operations, ops, multiply-accumulates",
 )  # fmt: skip
 MAX_MEMORY: Final = Bound(

@@ -9,6 +9,9 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from hub.protocol import benchmark_metrics
+from hub.protocol.figures import Unit
+
 Scale = Literal["share", "rate", "number"]
 
 
@@ -159,14 +162,7 @@ SHARES: Final = frozenset(n for n, one in REPORTED_METRICS.items() if one.scale 
 MEASURED_METRICS: Final = {
     name: Metric(title, "number", (), unit, needs_no_dataset=True)
     for name, title, unit in (
-        ("latency-p50", "Median latency", "MilliSEC"),
-        ("latency-p90", "Latency that nine of ten queries keep", "MilliSEC"),
-        ("latency-p99", "Latency that 99 of 100 queries keep", "MilliSEC"),
-        ("throughput", "Samples per second, of all processes", "PER-SEC"),
-        ("cpu-time", "Processor time of an inference", "MilliSEC"),
-        ("peak-memory", "Peak memory of a process", "BYTE"),
-        ("energy-per-inference", "Energy of an inference", "J"),
-        ("co2e-per-inference", "CO2 equivalents of an inference", "GM"),
+        *((one.name, one.title, one.unit) for one in benchmark_metrics.ALL if one.title),
         ("max-abs-difference", "Largest absolute difference of outputs", "NUM"),
         ("max-rel-difference", "Largest relative difference of outputs", "NUM"),
         (
@@ -197,3 +193,9 @@ def metric_name(written: str) -> str:
     """The name of a metric in addresses: that of the vocabulary for each of its aliases."""
     name = written.strip().lower()
     return _METRIC_OF.get(_SEPARATOR.sub("-", name)) or name.replace(" ", "-")
+
+
+def unit_of(metric: str) -> Unit:
+    """The unit of a reported metric: shares and rates are fractions of one."""
+    entry = REPORTED_METRICS.get(metric)
+    return Unit.NUMBER if entry is None or entry.scale == "number" else Unit.SHARE

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hub.protocol import stored
 from hub.protocol.cards import results
+from hub.protocol.figures import Kind
 from hub.protocol.vocabularies import SHARES, metric_name
-from metadata.graphs import datasets, metrics
-from metadata.graphs.benchmarks import describe_figure
+from metadata.graphs import datasets, figures, metrics
 from metadata.graphs.datasets import LONGEST_LIST
 from metadata.rdf.quads import count, decimal, foreign, link, moment, number, part, string, words
 from registry.cards import metrics as reported_metrics
@@ -53,7 +53,10 @@ def describe_claims(
         value, reported_under = reported_metrics.scaled(one.metric, amount, unit)
         is_alias = one.metric.lower() != metric_name(one.metric)
         day = one.date[:10]
-        _evaluation(graph, version, node, one.metric, value, publisher)
+        _evaluation(graph, version, node, one.metric, value)
+        figures.describe(
+            graph, node, version, one.metric, value, author=publisher, kind=Kind.CLAIMED
+        )
         _dataset(graph, version, node, one, names)
         graph.state(
             node,
@@ -81,7 +84,18 @@ def describe_measured(graph: Graph, version: str, subject: str, of: EvaluationFa
     """Describe a value that a worker measured of ``subject``, a version or one of its variants."""
     node = f"{version}#eval-measured-{part(of.key)}"
     dataset = graph.places.dataset(of.dataset)
-    _evaluation(graph, subject, node, of.metric, of.value, graph.places.worker)
+    if of.figure.value is None:
+        return
+    _evaluation(graph, subject, node, of.metric, of.figure.value)
+    figures.describe(
+        graph,
+        node,
+        subject,
+        of.metric,
+        of.figure.value,
+        author=graph.places.worker,
+        interval=of.figure.interval,
+    )
     graph.add(node, "fair4ml:evaluationDataset", link(dataset))
     graph.add(subject, "fair4ml:evaluatedOn", link(dataset))
     graph.state(
@@ -89,8 +103,6 @@ def describe_measured(graph: Graph, version: str, subject: str, of: EvaluationFa
         {
             "hub:split": string(of.split),
             "dcat:version": string(str(of.dataset_version)),
-            "hub:intervalLow": decimal(of.low),
-            "hub:intervalHigh": decimal(of.high),
             "hub:evaluatedRows": count(of.rows),
             "hub:predictionsDigest": string(of.predictions_sha256),
             "dcterms:date": moment(of.at),
@@ -113,27 +125,23 @@ def describe_figures(
         if not numbers or any(isinstance(value, str) for value in values):
             continue
         node = f"{prefix}-{metric}"
-        value = decimal(worst(numbers))
-        describe_figure(graph, node, subject, metric, value)
-        graph.add(node, "mls:hasValue", value)
+        value = worst(numbers)
+        figures.describe(graph, node, subject, metric, value, author=graph.places.worker)
+        graph.add(node, "mls:hasValue", decimal(value))
         graph.add(node, "mls:specifiedBy", link(graph.places.metric(metric)))
-        graph.add(node, "prov:wasAttributedTo", link(graph.places.worker))
         graph.add(node, "rdfs:seeAlso", link(source))
 
 
-def _evaluation(
-    graph: Graph, version: str, node: str, metric: str, value: Decimal, author: str
-) -> None:
-    graph.add(version, "fair4ml:hasEvaluation", link(node))
+def _evaluation(graph: Graph, subject: str, node: str, metric: str, value: float | Decimal) -> None:
+    """State of a figure that it is an evaluation of a model."""
+    graph.add(subject, "fair4ml:hasEvaluation", link(node))
     graph.describe(
         node,
-        "fair4ml:MLModelEvaluation mls:ModelEvaluation dqv:QualityMeasurement",
+        "fair4ml:MLModelEvaluation mls:ModelEvaluation",
         {
-            "dqv:computedOn fair4ml:evaluatedMLModel": link(version),
-            "dcterms:type": graph.term("hub:ModelQuality"),
-            "prov:wasAttributedTo": link(author),
-            "dqv:value mls:hasValue": decimal(value),
-            "dqv:isMeasurementOf mls:specifiedBy": link(graph.places.metric(metric)),
+            "fair4ml:evaluatedMLModel": link(subject),
+            "mls:hasValue": decimal(value),
+            "mls:specifiedBy": link(graph.places.metric(metric)),
         },
     )
 

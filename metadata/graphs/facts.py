@@ -13,8 +13,8 @@ from hub.protocol.facts import Facts
 
 if TYPE_CHECKING:
     from datetime import date, datetime
-    from decimal import Decimal
 
+    from hub.protocol.figures import Figure
     from runners.engine.reports import FileCheck
 
 
@@ -120,16 +120,8 @@ class BenchmarkFacts:
     is_listed: bool = False
     record: str = ""
     samples: str = ""
-    p50_ms: float | None = None
-    p90_ms: float | None = None
-    p99_ms: float | None = None
-    throughput_per_s: float | None = None
-    cpu_ms: float | None = None
-    peak_rss_bytes: int | None = None
-    energy_j: float | None = None
-    energy_provenance: str = "none"
-    carbon_g: float | None = None
-    carbon_provenance: str = "none"
+    # By the names of their metrics.
+    figures: dict[str, Figure] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +159,7 @@ class EvaluationFacts:
     key: str
     variant: str
     metric: str
-    value: Decimal
-    low: Decimal
-    high: Decimal
+    figure: Figure
     dataset: str
     dataset_version: int
     split: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hub.protocol import benchmark_metrics
 from hub.protocol.accuracy import stated
 from metadata.graphs import facts
 from registry.cards import cards, licences, mentions, resolution
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from django.db.models import QuerySet
 
+    from hub.protocol.figures import Figure
     from registry.models import Collection, Dataset, Variant
 
 _Facts = TypeVar("_Facts", bound="DataclassInstance")
@@ -154,6 +155,11 @@ def _benchmarks(version: Version, main: Variant | None) -> Iterator[facts.Benchm
                 is_listed=row.pk in results,
                 record=row.record_file.path if row.record_file else "",
                 samples=row.samples_file.path if row.samples_file else "",
+                figures={
+                    metric.name: row.figure(metric)
+                    for metric in benchmark_metrics.ALL
+                    if metric.title
+                },
             )
 
 
@@ -165,17 +171,20 @@ def _measured(version: Version) -> Iterator[facts.EvaluationFacts]:
             row,
             key=str(row.pk),
             variant=row.variant.name,
-            value=_decimal(row.value),
-            low=_decimal(row.low),
-            high=_decimal(row.high),
+            figure=_stated(row.figure),
             dataset=row.dataset_version.dataset.slug,
             dataset_version=row.dataset_version.number,
         )
 
 
-def _decimal(value: float) -> Decimal:
-    """A figure with the digits by which lists compare it."""
-    return Decimal(repr(stated(value)))
+def _stated(figure: Figure) -> Figure:
+    """A measured accuracy with the digits by which lists compare it."""
+    of = figure.interval
+    return dataclasses.replace(
+        figure,
+        value=None if figure.value is None else stated(figure.value),
+        interval=of and dataclasses.replace(of, low=stated(of.low), high=stated(of.high)),
+    )
 
 
 def model_facts(model: RegisteredModel) -> facts.ModelFacts:

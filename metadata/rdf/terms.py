@@ -59,8 +59,9 @@ ModelQuality NoLicenceGiven OpsetImport Port Quantization Training Upgrade Varia
 authorInFile batchSize bitmapPixelFormat blames callStyle channelDeviation channelMean channelOrder
 colorSpaceGamma comparabilityKey concurrency contributions delta denotation device
 differentialPrivacy elementType epsilon epsilonReplaceOne evaluatedRows exampleFile examples
-executionProvider figureKind hasBenchmark hasFigure hasInput hasOutput hasVariant highestValue
-interpolation intervalHigh intervalLow irVersion latencyBoundMs leftOut licenceConflict
+executionProvider figureKind figureStatus hasBenchmark hasFigure hasInput hasOutput hasVariant
+highestValue interpolation intervalHigh intervalLow intervalMethod irVersion latencyBoundMs
+leftOut licenceConflict
 licenceExpression licenceInFile listedBenchmark lowestValue macs manifest manifestSha256
 memoryBytes mixedPrecision needsNoDataset neighbourRelation noiseMultiplier nominalPixelRange
 opsetDomain opsetImport opsetVersion paddingLevel pixelScale polarity portName postprocessing

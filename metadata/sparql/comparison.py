@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from metadata.rdf.iris import Places
 from metadata.rdf.quads import part
-from metadata.sparql import listing
+from metadata.sparql import figures, listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +62,10 @@ def of(columns: Sequence[ComparedVariant], home: str) -> str:
   }} UNION {{
     ?verdict hub:variant ?variant ; earl:test ?test ; earl:result/earl:outcome ?value .
     BIND(CONCAT("conformance, ", STRAFTER(STR(?test), "/tests/")) AS ?fact)
+  }} UNION {{
+    ?result hub:variant ?variant ; hub:hasFigure ?figure .
+    {figures.pattern()}
+    BIND(CONCAT(STRAFTER(STR(?metric), "/metrics/"), ", ", ?kind, ", ", ?status) AS ?fact)
   }}
 }}
 ORDER BY ?fact ?reference ?value

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
+from hub.protocol import vocabularies
+from hub.protocol.figures import Figure, Interval, IntervalMethod, Kind, Status, Unit
 from registry.models.constraints import one_of
 from registry.models.registered_models import RegisteredModel
 
@@ -175,6 +177,13 @@ class DocumentSpeed(models.Model):
         """The 95 % interval of the median in milliseconds, where the result has one."""
         return self.p50_low_ms, self.p50_high_ms
 
+    @property
+    def figure(self) -> Figure:
+        """The median as a figure."""
+        interval = Interval.between(*self.interval, IntervalMethod.PROCESSES)
+        status = Status(self.status)
+        return Figure(self.p50_ms, Unit.MILLISECOND, status=status, interval=interval)
+
 
 class PredictedSpeed(models.Model):
     """How fast a listed model is predicted to run in a setup in which it was not measured.
@@ -225,6 +234,12 @@ class PredictedSpeed(models.Model):
         """The interval of the prediction in milliseconds."""
         return self.low_ms, self.high_ms
 
+    @property
+    def figure(self) -> Figure:
+        """The prediction as a figure."""
+        interval = Interval(self.low_ms, self.high_ms, IntervalMethod.PREDICTION)
+        return Figure(self.p50_ms, Unit.MILLISECOND, Kind.PREDICTED, interval=interval)
+
 
 class DocumentAccuracy(models.Model):
     """How good a listed model's main variant is by one metric, measured on a split of a data set.
@@ -263,6 +278,12 @@ class DocumentAccuracy(models.Model):
 
     def __str__(self) -> str:
         return f"{self.metric} {self.value:g} on {self.dataset}@{self.version}:{self.split}"
+
+    @property
+    def figure(self) -> Figure:
+        """The value as a figure."""
+        interval = Interval(self.low, self.high, IntervalMethod.ROWS)
+        return Figure(self.value, vocabularies.unit_of(self.metric), interval=interval)
 
 
 class DocumentFacets(models.Model):

@@ -18,10 +18,11 @@ from django.db.models import (
     FloatField,
     Max,
     OuterRef,
+    Value,
     When,
 )
 
-from hub.protocol import problems
+from hub.protocol import benchmark_metrics, problems
 from registry.core import cursors
 from runners.benchmarks import selectors
 from runners.models import Measurement
@@ -35,13 +36,8 @@ if TYPE_CHECKING:
 
 CANDIDATES = 1000
 KEYS = 50
-# Sort word -> (column, whether the largest is best). p99 is shown, and nothing is ranked by it;
-# nor is p50 of loads that ask for throughput.
-SORTS = {
-    "p50": ("p50_ms", False),
-    "throughput": ("throughput_per_s", True),
-    "energy": ("energy_j", False),
-}
+# By the word of an address. Loads that ask for throughput are ranked by it, and not by p50.
+SORTS = {metric.sort: metric for metric in benchmark_metrics.ALL if metric.sort}
 _DOCUMENT = "variant__version__model__search_document__"
 _FIGURE = Case(
     When(Measurement.BY_THROUGHPUT, then=-F("throughput_per_s")),
@@ -112,7 +108,7 @@ class Ranking:
 class _Light(NamedTuple):
     pk: int
     is_unverified: bool
-    energy_provenance: str
+    provenance: str
     comparability_key: str
     evidence: str
     value: float
@@ -124,24 +120,23 @@ def across(actor: Actor, selection: Selection, *, limit: int = 20, cursor: str =
     Raises InvalidRequest for an unknown sort or a broken cursor.
     """
     rows = _candidates(actor, selection)
-    column, down = SORTS[selection.sort]
-    if selection.sort == "p50":
-        column = "figure"
-        rows = rows.annotate(figure=_FIGURE)
-    columns = (
-        "pk", "is_unverified", "energy_provenance", "comparability_key", "evidence", column
-    )  # fmt: skip
-    best = f"-{column}" if down else column
-    order = ["comparability_key", "is_unverified", "energy_provenance", best, "pk"]
-    if selection.sort != "energy":
-        order.remove("energy_provenance")
-    ordered = rows.annotate(is_unverified=_IS_UNVERIFIED, evidence=selectors.EVIDENCE).order_by(
-        *order
+    metric = SORTS[selection.sort]
+    figure = _FIGURE if metric is benchmark_metrics.P50 else F(metric.column)
+    # What was measured and what was estimated are ranked apart.
+    provenance = F(metric.provenance) if metric.provenance else Value("")
+    rows = rows.annotate(
+        is_unverified=_IS_UNVERIFIED,
+        provenance=provenance,
+        evidence=selectors.EVIDENCE,
+        ranked_by=figure,
     )
+    columns = ("pk", "is_unverified", "provenance", "comparability_key", "evidence", "ranked_by")
+    best = "-ranked_by" if metric.more_is_better else "ranked_by"
+    ordered = rows.order_by("comparability_key", "is_unverified", "provenance", best, "pk")
     light = [_Light(*row) for row in ordered.values_list(*columns)[: CANDIDATES + 1]]
     start = cursors.position(cursor, CANDIDATES)
     page = light[:CANDIDATES][start : start + limit]
-    ranks = _ranks(light, by_provenance=selection.sort == "energy")
+    ranks = _ranks(light)
     following = start + limit < min(len(light), CANDIDATES)
     return Ranking(
         items=tuple(_standings([row.pk for row in page], ranks)),
@@ -195,7 +190,7 @@ def _candidates(actor: Actor, selection: Selection) -> QuerySet[Measurement]:
     """Of each variant, key and person the newest accepted result that has what is sorted by."""
     if selection.sort not in SORTS:
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
-    column, _ = SORTS[selection.sort]
+    column = SORTS[selection.sort].column
     rows = _matching(actor, selection).filter(**{f"{column}__isnull": False})
     groups = rows.order_by().values("variant", "comparability_key", "trust", "contributor")
     newest = groups.annotate(newest=Max("pk")).values("newest")
@@ -223,18 +218,18 @@ def _matching(
     return rows.filter(**{name: value for name, value in conditions if value not in ("", None)})
 
 
-def _ranks(rows: Iterable[_Light], *, by_provenance: bool) -> dict[int, int]:
+def _ranks(rows: Iterable[_Light]) -> dict[int, int]:
     """The place of each trusted result among its equals; equal values share one.
 
     A measurement that several versions share takes one place, so that copies push nobody down.
     """
-    variants: dict[Any, set[str]] = {}
-    last: dict[Any, tuple[float, int]] = {}
+    variants: dict[tuple[str, str], set[str]] = {}
+    last: dict[tuple[str, str], tuple[float, int]] = {}
     ranks = {}
     for row in rows:
         if row.is_unverified:
             continue
-        among = (row.comparability_key, row.energy_provenance if by_provenance else "")
+        among = (row.comparability_key, row.provenance)
         before = len(variants.setdefault(among, set()))
         variants[among].add(row.evidence)
         value, rank = last.get(among, (None, 0))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
+from hub.protocol import benchmark_metrics
 from registry.core import events
 from registry.models import File, Variant, Version
 from registry.versions.services import derivatives
@@ -179,12 +180,11 @@ def _columns(comparison: typed_record.Comparison) -> dict[str, Any]:
 
 
 def _figures(record: Record) -> dict[str, Any]:
-    stats, energy, carbon = record.stats, record.energy, record.carbon
-    columns = {
-        "energy_j": energy.j_per_inference,
-        "energy_provenance": "none" if energy.j_per_inference is None else energy.provenance,
-        "carbon_g": carbon.g_co2e_per_inference,
-        "carbon_provenance": "none" if carbon.g_co2e_per_inference is None else carbon.provenance,
+    stats = record.stats
+    with_source = [metric for metric in benchmark_metrics.ALL if metric.source]
+    columns: dict[str, Any] = {metric.column: record.value(metric) for metric in with_source}
+    columns |= {
+        metric.provenance: record.provenance(metric) for metric in with_source if metric.provenance
     }
     if not stats.n_samples:
         return columns
@@ -195,16 +195,13 @@ def _figures(record: Record) -> dict[str, Any]:
         "p50_ms": record.median_ms,
         # Of all samples; where processes differ so much that one lies below, it says nothing here.
         **{
-            f"{name}_ms": stats.latency_ms[name]
-            for name in ("p90", "p95", "p99")
+            metric.column: stats.latency_ms[name]
+            for name, metric in benchmark_metrics.PERCENTILES.items()
             if stats.latency_ms.get(name, 0) >= record.median_ms
         },
         "p50_low_ms": low,
         "p50_high_ms": high,
         "between_process_cv": stats.between_process_cv,
-        "throughput_per_s": stats.throughput_per_s,
-        "cpu_ms": stats.cpu_ms_per_inference,
-        "peak_rss_bytes": stats.peak_rss_bytes,
     }
 
 

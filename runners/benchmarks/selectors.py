@@ -209,6 +209,11 @@ def fastest(rows: Iterable[Measurement]) -> Measurement | None:
     return min(single, key=_median, default=None)
 
 
+def reliability(row: Measurement) -> tuple[bool, bool, float]:
+    """What orders results for a reader: ranked ones, then noisy, then unverified; by median."""
+    return not row.is_trusted, not row.is_ranked, _median(row)
+
+
 def one(version: Version, pk: int) -> Measurement:
     """One result of a version, whether it counts or not; raises NotFound."""
     rows = Measurement.objects.filter(variant__version=version, pk=pk)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Case, F, Min, When
 
+from hub.protocol.benchmark_metrics import ENERGY
+from hub.protocol.figures import Kind
 from runners.benchmarks import selectors
 from runners.models import Measurement
 
@@ -57,12 +59,12 @@ def with_energy(variant: Variant | None) -> Measurement | None:
             variant=variant,
             entry_sha256=F("variant__entry__blob"),
             status__in=Measurement.PUBLIC,
-            energy_j__isnull=False,
+            **{f"{ENERGY.column}__isnull": False},
         )
         .filter(Measurement.TRUSTED)
         .select_related("variant")
     )
-    measured_first = Case(When(energy_provenance="measured", then=0), default=1)
+    measured_first = Case(When(**{ENERGY.provenance: Kind.MEASURED}, then=0), default=1)
     return rows.order_by(measured_first, "-pk").first()
 
 

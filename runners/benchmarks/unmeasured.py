@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db.models import F
 
+from hub.protocol.figures import Kind, Status
 from hub.protocol.vocabularies import ONNXRUNTIME
 from registry.models import Variant
 from runners.benchmarks.timing_jobs import BENCHMARK
@@ -14,7 +15,8 @@ from runners.engine.reports import stored_verdicts
 from runners.models import Job, Measurement
 from runners.queue import selectors as queue
 
-MEASURED, NOT_MEASURED = "measured", "not measured"
+MEASURED = str(Kind.MEASURED)
+NOT_MEASURED = str(Status.UNMEASURED)
 STATES = (MEASURED, *map(str, Job.LIVE), NOT_MEASURED)
 # The stage of a check in which ONNX Runtime loads the model.
 _LOAD = "load"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import F, Max
 
 from hub.protocol import accuracy, problems
+from hub.protocol.figures import Status
 from hub.protocol.vocabularies import SHARES
 from runners.evaluations import scheduling
 from runners.models import Evaluation, Job
@@ -148,7 +149,8 @@ def _subject(row: Evaluation) -> tuple[int, str, str]:
 
 def _unmeasured(row: scheduling.ResolvedClaim, job: Job | None) -> Unmeasured:
     if row.reason or job is None:
-        return Unmeasured(row.claim, "not measured", row.reason or "No evaluation was queued yet.")
+        reason = row.reason or "No evaluation was queued yet."
+        return Unmeasured(row.claim, str(Status.UNMEASURED), reason)
     if job.state in Job.LIVE:
         return Unmeasured(row.claim, str(job.state), "", job)
     report = job.typed_report
@@ -158,7 +160,7 @@ def _unmeasured(row: scheduling.ResolvedClaim, job: Job | None) -> Unmeasured:
     else:
         errors = [one.message for one in report.findings if one.severity == "error"]
         reason = " ".join(errors) or job.error_detail or f"The job was {job.state}."
-    return Unmeasured(row.claim, "not measured", reason, job)
+    return Unmeasured(row.claim, str(Status.UNMEASURED), reason, job)
 
 
 def _jobs(version: Version, entry: str) -> dict[tuple[Any, Any], Job]:

@@ -6,7 +6,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from hub.protocol import accuracy
+from hub.protocol import accuracy, vocabularies
+from hub.protocol.figures import Figure, Interval, IntervalMethod
 from registry.models.constraints import HEX64, matches
 from runners.models.jobs import Job
 
@@ -67,3 +68,9 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.metric} {self.value:g} on {self.dataset_version_id}:{self.split}"
+
+    @property
+    def figure(self) -> Figure:
+        """The value as a figure."""
+        interval = Interval(self.low, self.high, IntervalMethod.ROWS)
+        return Figure(self.value, vocabularies.unit_of(self.metric), interval=interval)

@@ -6,16 +6,23 @@ record without its samples. A row counts only while its variant still is the fil
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.functional import cached_property
 
+from hub.protocol import benchmark_metrics, figures
+from hub.protocol.figures import Figure, Interval, IntervalMethod, Kind, Status
 from registry.models.constraints import HEX64, matches, one_of
 from runners.engine.benchmark.typed_record import Record
 from runners.models.jobs import Job
 from runners.models.trust import EnrolledWorker
+
+if TYPE_CHECKING:
+    from hub.protocol.benchmark_metrics import BenchmarkMetric
 
 DEVICE = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 
@@ -264,6 +271,29 @@ class Measurement(models.Model):
     def typed_record(self) -> Record:
         """The record, read once; without its samples."""
         return Record.read(self.record)
+
+    def figure(self, metric: BenchmarkMetric) -> Figure:
+        """One of its figures; a result that is neither accepted nor noisy has none."""
+        value = getattr(self, metric.column) if self.status in self.PUBLIC else None
+        if value is None:
+            basis, reason = metric.basis or ("", "")
+            if basis and self.status in self.PUBLIC and getattr(self, basis) is not None:
+                return Figure(None, metric.unit, status=Status.UNKNOWN, reasons=(reason,))
+            return figures.absent(metric.unit)
+        low, high = (getattr(self, name, None) for name in metric.interval or ("", ""))
+        return Figure(
+            value,
+            metric.unit,
+            Kind(getattr(self, metric.provenance)) if metric.provenance else Kind.MEASURED,
+            Status(self.status) if self.is_trusted else Status.UNVERIFIED,
+            Interval.between(low, high, IntervalMethod.PROCESSES),
+            tuple(self.reasons),
+        )
+
+    @property
+    def p50(self) -> Figure:
+        """Its median latency."""
+        return self.figure(benchmark_metrics.P50)
 
     @property
     def is_by_throughput(self) -> bool:

@@ -375,7 +375,7 @@ def test_latency_is_contributed_under_a_name_and_not_ranked(runtime, window):
     assert "Contributed by admin" in said
     assert ", a test, ONNX Runtime Web 1.30.0 WASM" in said
     one.open("/models/zoo/digits-cnn/v/1/benchmarks")
-    row = page.locator("tr.noisy", has_text="contributed by admin").first
+    row = page.locator("tr.grey", has_text="contributed by admin").first
     assert row.locator(".rank").inner_text().strip() == "none"
 
 

@@ -7,7 +7,7 @@ its model says nothing of the precisions that were made of it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
@@ -15,6 +15,7 @@ from django.db.models import prefetch_related_objects
 
 from frontend.parts.svg import charts, latency_strips
 from frontend.presenters import version_head
+from hub.protocol.figures import Figure, Kind, Unit
 from hub.protocol.vocabularies import METRICS
 from metadata.graphs import evaluations
 
@@ -56,7 +57,7 @@ class Quality:
     """
 
     words: str
-    rows: tuple[tuple[Measurement, str, bool], ...]
+    rows: tuple[tuple[Measurement, Figure, bool], ...]
     chart: SafeString
     axes: tuple[tuple[str, int, str, bool], ...]
 
@@ -81,14 +82,14 @@ def of(items: Sequence[Standing], chosen_name: str, parameters: dict[str, str]) 
     rows = [(item.row, values[item.row.pk, choice]) for item in items
             if (item.row.pk, choice) in values and item.row.p50_ms]  # fmt: skip
     points = [
-        charts.Point(row.p50_ms or 0, value, f"of-{latency_strips.tone(row)}")
+        charts.Point(row.p50_ms or 0, value, f"of-{latency_strips.tone(row)}", row.is_ranked)
         for row, value in rows
     ]
-    best = charts.undominated([charts.Point(point.x, -point.y) for point in points])
+    best = charts.undominated([replace(point, y=-point.y) for point in points])
     return Quality(
         words=choice.words,
         rows=tuple(
-            (row, f"{100 * value:.4g}\N{NARROW NO-BREAK SPACE}%", stands and len(rows) > 1)
+            (row, Figure(value, Unit.SHARE, Kind.CLAIMED), stands and len(rows) > 1)
             for (row, value), stands in zip(rows, best, strict=True)
         ),
         chart=charts.rising(points),

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from frontend.parts import formatting
-from frontend.presenters import measurements
+from frontend.presenters import figures, measurements
+from hub.protocol import benchmark_metrics
+from hub.protocol.figures import Unit
 from runners.benchmarks import browser_runs
 from runners.engine.benchmark import batches, bounds
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from runners.models import Measurement
 
 OPERATORS_SHOWN = 40
+# Latencies stand above these.
+_METRICS = [one for one in benchmark_metrics.ALL if one.unit is not Unit.MILLISECOND or one.source]
 _HIDDEN = {"not-exposed": "not reported by the machine", "not-applicable": "not applicable"}
 
 
@@ -64,7 +68,7 @@ def table(processes: Sequence[typed_record.Process]) -> list[Process]:
             Process(
                 ordinal=one.ordinal,
                 state="excluded" if one.rejected else "counts",
-                why=measurements.reasons(one.reasons),
+                why=figures.reasons(one.reasons),
                 samples=size,
                 p50=measurements.latency(ordered[(size - 1) // 2] / 1e6) if size else "",
                 load=_milliseconds(one.session_load_ms),
@@ -129,28 +133,21 @@ def environment(parts: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def figures(row: Measurement) -> list[tuple[str, str, str]]:
+def facts(row: Measurement) -> list[tuple[str, str, str]]:
     """What else was measured of a result: name, value, the kind of its evidence."""
     record = row.typed_record
-    memory = formatting.size(row.peak_rss_bytes) if row.peak_rss_bytes else ""
-    emissions = (
-        f"{formatting.figure(row.carbon_g * 1e3)} g CO₂e" if row.carbon_g is not None else ""
-    )
     options = record.provider.options.items()
+    metrics = [(metric.label, row.figure(metric)) for metric in _METRICS]
     rows = [
         *((f"Option {name}", reading(value), "declared") for name, value in options),
-        ("Throughput, of all processes", measurements.throughput(row.throughput_per_s), "measured"),
+        *((label, figures.text(one), one.kind if one.is_known else "") for label, one in metrics),
         *_loads(row),
-        ("Processor time, mean of processes", measurements.latency(row.cpu_ms), "measured"),
-        ("Peak memory", memory, "measured"),
         *_gpu_memory(record.stats.peak_device_bytes),
         ("Loading", _typical(record.stats.session_load_ms), "measured"),
         ("First inference", _typical(record.stats.first_inference_ms), "measured"),
-        ("Energy of 1 000 inferences", measurements.energy(row), row.energy_provenance),
-        ("Carbon of 1 000 inferences", emissions, row.carbon_provenance),
     ]
     return [
-        (name, value or measurements.NOT_MEASURED, kind if value else "none")
+        (name, figures.or_unmeasured(value), kind if value and kind else "none")
         for name, value, kind in rows
     ]
 
@@ -169,7 +166,7 @@ def percentiles(row: Measurement) -> list[tuple[str, str, str]]:
     rows = []
     # Its interval is of this one, and not of the median of all samples.
     if stats.p50_of_processes_ms is not None:
-        between = measurements.interval(row)
+        between = figures.interval(row.p50)
         note = f"95 % interval {between}" if between else ""
         rows.append(("p50 of processes", measurements.latency(stats.p50_of_processes_ms), note))
     for name in ("min", "p50", "p90", "p95", "p99", "p99.9", "max"):
@@ -207,13 +204,14 @@ def _loads(row: Measurement) -> list[tuple[str, str, str]]:
     rows = []
     if stats.n_samples and load.latency_bound_ms is not None:
         words = f"Throughput with {load.percentile} within {load.latency_bound_ms:g} ms"
-        value = measurements.throughput(stats.under_bound_per_s)
-        rows.append((words, value or "not met", "measured"))
+        rate = stats.under_bound_per_s
+        value = "not met" if rate is None else figures.number(rate, Unit.PER_SECOND)
+        rows.append((words, value, "measured"))
         rows += [(_at_rate(one), _estimate(one, load.percentile), "measured") for one in load.rates]
     rows += [
         (
             f"Throughput of batch {one.batch}",
-            measurements.throughput(one.throughput_per_s),
+            figures.number(one.throughput_per_s, Unit.PER_SECOND),
             "measured",
         )
         for one in load.batches

@@ -10,13 +10,16 @@ from django.utils.safestring import SafeString, mark_safe
 from frontend.parts import labels
 from frontend.parts.svg import charts, latency_strips
 from frontend.presenters import measurements
+from hub.protocol.figures import Unit, absent
 from registry.catalogue import facets
 from registry.catalogue.query import Query
 from runners.benchmarks import timelines
+from runners.evaluations import selectors as evaluations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hub.protocol.figures import Figure
     from registry.core.permissions import Actor
     from runners.benchmarks.rankings import Key, Ranking, Standing
 
@@ -46,12 +49,29 @@ def _words(key: Key, shapes: str) -> str:
     return ", ".join(filter(None, (key.device_title, runtime, conditions, shapes)))
 
 
+def about(item: Standing) -> str:
+    """What the results of an item's key share."""
+    row = item.row
+    runtime = measurements.runtime_of(row)
+    return f"{row.device_title}, {runtime}, {measurements.shared(row)}"
+
+
 def rows(items: Sequence[Standing], *, by_latency: bool) -> list[tuple[Standing, bool]]:
     """Each standing, and whether no other has a smaller file and a lower latency."""
     points = [_point(item) for item in items]
     best = iter(charts.undominated([point for point in points if point is not None]))
     stands = [point is not None and next(best) for point in points]
     return [(item, by_latency and one) for item, one in zip(items, stands, strict=True)]
+
+
+def accuracies(items: Sequence[Standing]) -> dict[int, Figure]:
+    """The measured accuracy of each variant, by the key of its result."""
+    shared = evaluations.shared([item.row.variant for item in items])
+    return {
+        item.row.pk: evaluation.figure if evaluation else absent(Unit.SHARE)
+        for item in items
+        for evaluation in [shared.get(item.row.variant_id)]
+    }
 
 
 def chart(items: Sequence[Standing]) -> SafeString:
@@ -63,7 +83,8 @@ def chart(items: Sequence[Standing]) -> SafeString:
 def _point(item: Standing) -> charts.Point | None:
     if not item.bytes or not item.row.p50_ms:
         return None
-    return charts.Point(item.bytes, item.row.p50_ms, f"of-{latency_strips.tone(item.row)}")
+    tone = latency_strips.tone(item.row)
+    return charts.Point(item.bytes, item.row.p50_ms, f"of-{tone}", item.row.is_ranked)
 
 
 def tasks(actor: Actor, choice: str) -> list[tuple[str, str, bool]]:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from frontend.pages.benchmarks import quality, run, run_facts, run_form, standings
 from frontend.parts import addresses, labels
 from frontend.presenters import (
+    figures,
     latency_tables,
     measurements,
     predicted_speeds,
@@ -22,7 +23,8 @@ from frontend.presenters import (
     version_speeds,
 )
 from frontend.presenters.version_page import context, of_whole_version
-from hub.protocol import problems
+from hub.protocol import benchmark_metrics, problems
+from hub.protocol.figures import Status
 from registry.api.parameters import accepts
 from registry.core.permissions import can
 from registry.versions import selectors
@@ -39,7 +41,10 @@ if TYPE_CHECKING:
 FILTERS = ("device", "runtime", "precision", "batch", "scenario")
 ACROSS = ("task", "key", "device", "runtime", "precision", "max_bytes", "max_parameters", "sort",
           "quality")  # fmt: skip
-SORTS = {"": "Latency, p50", "throughput": "Throughput", "energy": "Energy"}
+SORTS = {
+    "" if metric is benchmark_metrics.P50 else word: metric.label
+    for word, metric in rankings.SORTS.items()
+}
 PAGE = 50
 
 
@@ -68,9 +73,10 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
         {
             **shown,
             "any": bool(rows),
-            "unmeasured": unmeasured.of(variant) if variant and not rows else None,
+            "standing": unmeasured.of(variant) if variant and not rows else None,
             "sentence": latency_tables.sentence(results),
             "table": latency_tables.table(results, left_out=listing.left_out),
+            "apart": figures.SECTIONS[Status.UNVERIFIED],
             "filters": latency_tables.filters(rows, selection),
             "selection": selection,
             "kept_variant": request.GET.get("variant", ""),
@@ -134,7 +140,7 @@ def one(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
             "bars": run.bars(bars),
             "histogram": [bar for bar in bars if bar.count],
             "percentiles": run_facts.percentiles(row),
-            "facts": run_facts.figures(row),
+            "facts": run_facts.facts(row),
             "processes": run_facts.table(processes),
             "environment": run_facts.environment(row.environment.parts),
             "operators": run_facts.operators(row),
@@ -175,6 +181,14 @@ def across(request: HttpRequest) -> HttpResponse:
     )
     key = next(iter(ranking.keys), None)
     items = ranking.items
+    noisy = rankings.noisy(request.user, selection, limit=PAGE)
+    apart = {
+        Status.NOISY: noisy,
+        Status.UNVERIFIED: rankings.unverified(request.user, selection, limit=PAGE),
+    }
+    # Where nothing is ranked, the trade-offs are of the first key with noisy results.
+    trade_key = ranking_key or next((one.row.comparability_key for one in noisy), "")
+    points = (*items, *(one for one in noisy if one.row.comparability_key == trade_key))
     every = replace(ranking, keys=keys if key is None or key in keys else (*keys, key))
     query = {name: value for name, value in parameters.items() if value}
     key_links = standings.keys(every, key, query)
@@ -188,13 +202,16 @@ def across(request: HttpRequest) -> HttpResponse:
             "kept": query,
             "keys": key_links,
             "key": key,
-            "about": next((one["words"] for one in key_links if one["on"]), ""),
+            "about": next((one["words"] for one in key_links if one["on"]), "")
+            or (standings.about(points[0]) if points else ""),
             "listing": standings.rows(items, by_latency=selection.sort == "p50"),
-            "has_energy": any(one.row.energy_j is not None for one in items),
-            "chart": standings.chart(items),
-            "quality": quality.of(items, parameters["quality"], query),
-            "noisy": rankings.noisy(request.user, selection, limit=PAGE),
-            "unverified": rankings.unverified(request.user, selection, limit=PAGE),
+            "accuracies": standings.accuracies(items),
+            "has_energy": any(one.row.figure(benchmark_metrics.ENERGY).is_known for one in items),
+            "chart": standings.chart(points),
+            "quality": quality.of(points, parameters["quality"], query),
+            "sections": [
+                (figures.SECTIONS[status], rows) for status, rows in apart.items() if rows
+            ],
             "sorts": [
                 (value, words, value == parameters["sort"]) for value, words in SORTS.items()
             ],
@@ -224,6 +241,7 @@ def device(request: HttpRequest, name: str) -> HttpResponse:
             "models": row.models,
             "results": row.measurements,
             "table": latency_tables.table(listing.rows, left_out=listing.left_out),
+            "apart": figures.SECTIONS[Status.UNVERIFIED],
             "across_url": f"{reverse('benchmarks')}?{urlencode({'device': name})}",
         },
     )
@@ -247,6 +265,7 @@ def runtime(request: HttpRequest, name: str) -> HttpResponse:
             "versions": versions,
             "results": sum(one.measurements for one in versions),
             "table": latency_tables.table(listing.rows, left_out=listing.left_out),
+            "apart": figures.SECTIONS[Status.UNVERIFIED],
             "across_url": f"{reverse('benchmarks')}?{urlencode({'runtime': name})}",
             "scoreboard": True,
         },

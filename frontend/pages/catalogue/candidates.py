@@ -12,26 +12,33 @@ from django.urls import reverse
 from frontend.parts import formatting
 from frontend.parts.options import Option
 from frontend.parts.svg import charts, tradeoffs
-from frontend.presenters import evaluations, list_filters, measurements
+from frontend.presenters import evaluations, figures, list_filters
 from hub.protocol import filters
 from hub.protocol.accuracy import Limit
+from hub.protocol.benchmark_metrics import P50
+from hub.protocol.figures import Compliance, Kind, Unit, absent, count, together
 from registry.catalogue import accuracies, predictions, search, speeds
-from registry.models import DocumentSpeed, PredictedSpeed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from django.utils.safestring import SafeString
 
+    from hub.protocol.figures import Figure
     from registry.catalogue.query import Query
     from registry.catalogue.speeds import Setup
     from registry.core.permissions import Actor
-    from registry.models import DocumentAccuracy
+    from registry.models import (
+        DocumentAccuracy,
+        DocumentSpeed,
+        PredictedSpeed,
+        SearchDocument,
+    )
 
 MOST = 100
 COMPARED = 6
 _COLUMNS = ("pk", "title", "size", "macs")
-ACROSS = {"latency": "Latency, p50", "size": "File size", "macs": "MACs"}
+AXES = {"latency": P50.label, "size": "File size", "macs": "MACs"}
 _AGAINST = {"latency": "median latency", "size": "file size", "macs": "MACs"}
 SIZE = "size"
 # Figure -> the limit of the list that bounds it.
@@ -44,19 +51,27 @@ _LIMIT_OF = {
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A model with its figures in words; ``fits`` says that it keeps every limit of the list."""
+    """A model with its figures, and whether it keeps the limits of the list."""
 
     ref: str
     url: str
-    size: str
-    macs: str
-    latency: str
-    interval: str
-    accuracy: str
-    accuracy_interval: str
-    state: str
-    fits: bool
+    size: Figure
+    macs: Figure
+    latency: Figure
+    accuracy: Figure
+    metric: str
+    compliance: Compliance
     is_best: bool = False
+    is_placed: bool = False
+
+    @property
+    def limits(self) -> str:
+        """What is said beside its name of the limits."""
+        return figures.compliance(self.compliance)
+
+    def figure(self, name: str) -> Figure:
+        """A figure across, by its name in addresses."""
+        return {"latency": self.latency, "size": self.size, "macs": self.macs}[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,28 +105,15 @@ class Plot:
     def best(self) -> list[Candidate]:
         return [one for one in self.candidates if one.is_best]
 
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    title: str
-    size: int | None
-    macs: int | None
-    speed: DocumentSpeed | PredictedSpeed | None
-    figure: DocumentAccuracy | None
-    fits: bool
-
-    def value(self, name: str) -> float | None:
-        if name == "latency":
-            return self.speed.p50_ms if self.speed else None
-        number = {"size": self.size, "macs": self.macs}.get(name)
-        return None if number is None else float(number)
+    @property
+    def unranked(self) -> list[Candidate]:
+        """Those with both figures where none is accepted for both."""
+        return [] if self.best else [one for one in self.candidates if one.is_placed]
 
     @property
-    def state(self) -> str:
-        if isinstance(self.speed, PredictedSpeed):
-            return "predicted"
-        is_noisy = self.speed is not None and self.speed.status == DocumentSpeed.Status.NOISY
-        return "noisy" if is_noisy else "measured" if self.speed else ""
+    def counts(self) -> str:
+        """How many of the candidates keep the limits."""
+        return figures.compliances(one.compliance for one in self.candidates)
 
 
 def choice(
@@ -119,7 +121,7 @@ def choice(
 ) -> Choice:
     """What an address asks to be plotted; what it does not say follows from what was measured."""
     across = data.get("x", "")
-    if across not in ACROSS:
+    if across not in AXES:
         across = "latency" if setup.device else SIZE
     measures = {_named(limit): limit for limit in map(_of_offer, offered)}
     if query.accuracy:
@@ -149,28 +151,30 @@ def of(
     timed: dict[int, DocumentSpeed | PredictedSpeed] = {}
     timed |= predictions.of_documents(documents, setup)
     timed |= speeds.of_documents(documents, setup)
-    figures = _figures(list(documents), choice.measure)
-    rows = [
-        _Row(row.title, row.size, row.macs, timed.get(pk), figures.get(pk), pk in fitting)
+    measured = _figures(list(documents), choice.measure)
+    judge = _limits(query, choice)
+    candidates = [
+        _candidate(row, timed.get(pk), measured.get(pk), judge, is_listed=pk in fitting)
         for pk, row in documents.items()
     ]
-    placed = [(row, place) for row in rows if (place := _place(row, choice)) is not None]
+    placed = [(one, place) for one in candidates if (place := _place(one, choice)) is not None]
     best = _best(placed, choice, counts_predictions=query.predicted)
-    points = [_point(row, place, choice, is_best=row.title in best) for row, place in placed]
-    across = tradeoffs.Axis(ACROSS[choice.across], _WRITE[choice.across], _bound(query, choice))
+    points = [_point(one, place, choice, is_best=one.ref in best) for one, place in placed]
+    across = tradeoffs.Axis(AXES[choice.across], _write(choice.across), _bound(query, choice))
     title = f"{_title(choice)} against {_AGAINST[choice.across]}"
-    candidates = [_candidate(row, is_best=row.title in best) for row in rows]
-    candidates.sort(key=lambda one: (not one.is_best, not one.fits))
+    places = {one.ref for one, _ in placed}
+    candidates = [
+        replace(one, is_best=one.ref in best, is_placed=one.ref in places) for one in candidates
+    ]
+    candidates.sort(key=lambda one: (not one.is_best, one.compliance is not Compliance.WITHIN))
     compared = [one.ref for one in candidates if one.is_best][:COMPARED]
     return Plot(
         picture=tradeoffs.draw(points, across, _up(query, choice), title=title),
         title=title,
-        words=_finding(placed, best, len(rows)),
+        words=_finding(placed, best, len(candidates)),
         candidates=tuple(candidates),
         compare_url=_compare(compared) if len(compared) > 1 else "",
-        across=tuple(
-            Option(words, name, on=name == choice.across) for name, words in ACROSS.items()
-        ),
+        across=tuple(Option(words, name, on=name == choice.across) for name, words in AXES.items()),
         up=_ups(choice, offered),
         fitting=page.count,
         capped=page.capped or page.count > MOST,
@@ -208,80 +212,87 @@ def _without_limits(query: Query, choice: Choice) -> Query:
     return wider
 
 
-def _place(row: _Row, choice: Choice) -> tuple[float, float] | None:
-    x = row.value(choice.across)
-    figure = row.figure.value if row.figure else None
-    y = row.value(SIZE) if choice.measure is None else figure
+def _limits(query: Query, choice: Choice) -> Callable[[Candidate], Iterator[Compliance]]:
+    """What judges a candidate by each limit on the two figures."""
+    names = {choice.across} if choice.measure else {choice.across, SIZE}
+    limits = {name: query[_LIMIT_OF[name]] for name in names}
+    bounds = {name: limit for name, limit in limits.items() if limit is not None}
+    accuracy = [one for one in query.accuracy if choice.measure and _named(one) == choice.up]
+
+    def judge(candidate: Candidate) -> Iterator[Compliance]:
+        for name, limit in bounds.items():
+            figure = candidate.figure(name)
+            yield figure.compliance(limit, with_predictions=query.predicted)
+        for one in accuracy:
+            yield candidate.accuracy.compliance(one.value, is_maximum=one.is_maximum)
+
+    return judge
+
+
+def _place(candidate: Candidate, choice: Choice) -> tuple[float, float] | None:
+    x = candidate.figure(choice.across).value
+    y = (candidate.size if choice.measure is None else candidate.accuracy).value
     return None if x is None or y is None else (x, y)
 
 
 def _best(
-    placed: Sequence[tuple[_Row, tuple[float, float]]], choice: Choice, *, counts_predictions: bool
+    placed: Sequence[tuple[Candidate, tuple[float, float]]],
+    choice: Choice,
+    *,
+    counts_predictions: bool,
 ) -> set[str]:
     """The models that no other beats in both figures; noisy results beat and join nothing."""
     sign = 1 if choice.measure is None or choice.measure.is_maximum else -1
-    firm = [
-        (row, charts.Point(x, sign * y))
-        for row, (x, y) in placed
-        if choice.across != "latency"
-        or row.state == "measured"
-        or (row.state == "predicted" and counts_predictions)
+    ranked = [
+        (one, charts.Point(x, sign * y))
+        for one, (x, y) in placed
+        if one.figure(choice.across).is_ranked
+        and (counts_predictions or one.figure(choice.across).kind is not Kind.PREDICTED)
     ]
-    stands = charts.undominated([point for _, point in firm])
-    return {row.title for (row, _), is_best in zip(firm, stands, strict=True) if is_best}
+    stands = charts.undominated([point for _, point in ranked])
+    return {one.ref for (one, _), is_best in zip(ranked, stands, strict=True) if is_best}
 
 
 def _point(
-    row: _Row, place: tuple[float, float], choice: Choice, *, is_best: bool
+    candidate: Candidate, place: tuple[float, float], choice: Choice, *, is_best: bool
 ) -> tradeoffs.Point:
-    state = row.state if choice.across == "latency" else ""  # of no other figure
-    low, high = row.speed.interval if state == "predicted" and row.speed else (None, None)
+    figure = candidate.figure(choice.across)
+    is_predicted = figure.kind is Kind.PREDICTED
     return tradeoffs.Point(
         *place,
-        reverse("model", args=row.title.split("/", 1)),
-        _sentence(row),
-        low,
-        high,
-        state if state != "measured" else "",
+        candidate.url,
+        _sentence(candidate),
+        figure.interval if is_predicted else None,
+        "predicted" if is_predicted else "" if figure.is_ranked else "grey",
         is_best=is_best,
     )
 
 
-def _sentence(row: _Row) -> str:
-    parts = [row.title]
-    if row.speed:
-        state = f", {row.state}" if row.state != "measured" else ""
-        parts.append(f"p50 {measurements.latency(row.speed.p50_ms)}{state}")
-    if row.figure:
-        amount = evaluations.amount(row.figure.metric, row.figure.value)
-        parts.append(f"{evaluations.title(row.figure.metric)} {amount}")
-    if row.size is not None:
-        parts.append(formatting.size(row.size))
-    return ", ".join(parts)
+def _sentence(of: Candidate) -> str:
+    parts = [("p50", of.latency), (evaluations.title(of.metric), of.accuracy), ("", of.size)]
+    words = [f"{name} {figures.sentence(one)}".strip() for name, one in parts if one.is_known]
+    return ", ".join((of.ref, *words))
 
 
-def _candidate(row: _Row, *, is_best: bool) -> Candidate:
-    interval = ""
-    if row.state == "predicted" and row.speed:
-        interval = " to ".join(measurements.latency(end) for end in row.speed.interval)
-    figure = row.figure
-    return Candidate(
+def _candidate(
+    row: SearchDocument,
+    speed: DocumentSpeed | PredictedSpeed | None,
+    accuracy: DocumentAccuracy | None,
+    judge: Callable[[Candidate], Iterator[Compliance]],
+    *,
+    is_listed: bool,
+) -> Candidate:
+    candidate = Candidate(
         ref=row.title,
         url=reverse("model", args=row.title.split("/", 1)),
-        size="no files" if row.size is None else formatting.size(row.size),
-        macs="not counted" if row.macs is None else formatting.quantity(row.macs),
-        latency=measurements.latency(row.speed.p50_ms) if row.speed else "not measured",
-        interval=interval,
-        accuracy=evaluations.amount(figure.metric, figure.value) if figure else "not measured",
-        accuracy_interval=_ends(figure) if figure else "",
-        state=row.state,
-        fits=row.fits,
-        is_best=is_best,
+        size=count(row.size, Unit.BYTE, "no-files"),
+        macs=count(row.macs),
+        latency=speed.figure if speed else absent(P50.unit),
+        accuracy=accuracy.figure if accuracy else absent(Unit.SHARE),
+        metric=accuracy.metric if accuracy else "",
+        compliance=Compliance.WITHIN,
     )
-
-
-def _ends(figure: DocumentAccuracy) -> str:
-    return " to ".join(evaluations.amount(figure.metric, end) for end in (figure.low, figure.high))
+    return candidate if is_listed else replace(candidate, compliance=together(judge(candidate)))
 
 
 def _title(choice: Choice) -> str:
@@ -293,7 +304,7 @@ def _title(choice: Choice) -> str:
 def _up(query: Query, choice: Choice) -> tradeoffs.Axis:
     measure = choice.measure
     if measure is None:
-        return tradeoffs.Axis("File size", _WRITE[SIZE], query[filters.MAX_SIZE])
+        return tradeoffs.Axis("File size", _write(SIZE), query[filters.MAX_SIZE])
     limits = [one.value for one in query.accuracy if _named(one) == _named(measure)]
     return tradeoffs.Axis(
         evaluations.title(measure.metric),
@@ -332,8 +343,6 @@ def _compare(refs: Sequence[str]) -> str:
     return f"{reverse('compare')}?{urlencode([('m', ref) for ref in refs], safe='/@:')}"
 
 
-_WRITE: dict[str, Callable[[float], str]] = {
-    "latency": measurements.latency,
-    "size": lambda value: formatting.size(int(value)),
-    "macs": lambda value: formatting.quantity(int(value)),
-}
+def _write(name: str) -> Callable[[float], str]:
+    unit = {"latency": P50.unit, "size": Unit.BYTE}.get(name, Unit.COUNT)
+    return lambda value: figures.number(value, unit)

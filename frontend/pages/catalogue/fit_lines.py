@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from frontend.parts import formatting, labels
-from frontend.presenters import evaluations, measurements
+from frontend.presenters import evaluations, figures, list_filters
+from hub.protocol import filters
 from registry.catalogue import accuracies, fits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from registry.catalogue.fits import Evaluated, Fit
     from registry.catalogue.query import Query
     from registry.models import DocumentSpeed, PredictedSpeed, SearchDocument
-
-_WORDS: dict[str, Callable[[Any], str]] = {
-    "max_memory": lambda value: f"{formatting.size(value)} of memory",
-    "max_macs": lambda value: f"{formatting.quantity(value)} MACs",
-    "max_bytes": lambda value: f"{formatting.size(value)} of files",
-    "max_parameters": lambda value: f"{formatting.quantity(value)} parameters",
-    "opset_max": lambda value: f"opset {value}",
-    "task": labels.task,
-    "license": labels.licence,
-    "precision": str,
-}
 
 
 def of(
@@ -38,32 +27,33 @@ def of(
     """
     if not fits.are_asked(query):
         return {}
-    figures = accuracies.of_documents([row.pk for row in documents], query.accuracy)
+    accuracy = accuracies.of_documents([row.pk for row in documents], query.accuracy)
     return {
         row.pk: tuple(
-            _words(fit)
+            _words(fit, speeds.get(row.pk))
             for fit in fits.of(
                 query,
                 row.latest,
                 task=row.task,
                 licence=row.license,
                 speed=speeds.get(row.pk),
-                accuracies=figures.get(row.pk, ()),
+                accuracies=accuracy.get(row.pk, ()),
             )
         )
         for row in documents
     }
 
 
-def _words(fit: Fit) -> str:
+def _words(fit: Fit, speed: DocumentSpeed | PredictedSpeed | None) -> str:
     if fit.evaluated is not None:
         return _accuracy(fit, fit.evaluated)
-    if fit.constraint != "max_p50":
-        return _WORDS[fit.constraint](fit.value)
-    words = f"p50 {measurements.latency(float(fit.value))}"
-    if fit.low is not None and fit.high is not None:
-        words += f" [{measurements.latency(fit.low)} to {measurements.latency(fit.high)}]"
-    return f"{words}, predicted" if fit.basis == "predicted" else words
+    filter_ = filters.FILTERS[fit.constraint]
+    if filter_ is not filters.MAX_LATENCY or speed is None:
+        words = list_filters.words(filter_, str(fit.value))
+        return filter_.words.format(words) if isinstance(filter_, filters.Bound) else words
+    of = speed.figure
+    ends = f" [{figures.interval(of)}]" if of.interval else ""
+    return ", ".join(filter(None, (f"p50 {figures.text(of)}{ends}", figures.note(of))))
 
 
 def _accuracy(fit: Fit, of: Evaluated) -> str:

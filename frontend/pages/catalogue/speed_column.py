@@ -8,32 +8,29 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from frontend.parts import formatting
 from frontend.parts.options import Option
 from frontend.presenters import measurements
 from hub.protocol import filters
+from hub.protocol.figures import IntervalMethod, Kind, Unit, absent
 from registry.catalogue import predictions, search, speeds
 from registry.models import DocumentSpeed, PredictedSpeed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hub.protocol.figures import Figure
     from registry.catalogue.query import Query
     from registry.models import SearchDocument
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """The figure of one model; a noisy one has no place in any order.
+    """The figure of one model, with its page or, of a prediction, with what it is based on."""
 
-    A prediction has no address; ``interval`` is where it is expected, and ``models`` how many
-    measured models it is based on.
-    """
-
-    p50: str
+    p50: Figure
     url: str = ""
-    is_noisy: bool = False
-    interval: str = ""
-    models: int = 0
+    basis: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +79,10 @@ def of(
         device=title,
         runtime=runtime,
         choices=tuple(_choice(offer, setup, is_chosen=is_chosen) for offer in offers),
-        cells={
-            document.pk: _cell(document, rows[document.pk])
-            for document in documents
-            if document.pk in rows and document.latest
-        },
+        cells={document.pk: _cell(document, rows.get(document.pk)) for document in documents},
         rows=rows,
         ordered=query.sort == search.FASTEST,
-        is_measured=not is_first or any(_is_firm(row) for row in rows.values()),
+        is_measured=not is_first or any(_is_accepted(row) for row in rows.values()),
         across_url=f"{reverse('benchmarks')}?{urlencode(parameters)}",
     )
 
@@ -106,16 +99,16 @@ def _choice(offer: speeds.Offer, setup: speeds.Setup, *, is_chosen: bool) -> Opt
     return Option(words(offer), "/".join(offer.setup) if is_chosen or not on else "", on=on)
 
 
-def _is_firm(row: DocumentSpeed | PredictedSpeed) -> bool:
-    return isinstance(row, DocumentSpeed) and row.status == row.Status.ACCEPTED
+def _is_accepted(row: DocumentSpeed | PredictedSpeed) -> bool:
+    return row.figure.kind is Kind.MEASURED and row.figure.is_ranked
 
 
-def _cell(document: SearchDocument, speed: DocumentSpeed | PredictedSpeed) -> Speed:
-    p50 = measurements.latency(speed.p50_ms)
+def _cell(document: SearchDocument, speed: DocumentSpeed | PredictedSpeed | None) -> Speed:
+    latest = document.latest
+    if speed is None or latest is None:
+        return Speed(absent(Unit.MILLISECOND))
     if isinstance(speed, PredictedSpeed):
-        ends = (measurements.latency(end) for end in speed.interval)
-        return Speed(p50, interval=" to ".join(ends), models=speed.models_measured)
-    latest = document.latest or {}
+        basis = f"Predicted from {formatting.plural(speed.models_measured, 'measured model')}."
+        return Speed(speed.figure, basis=f"{basis} {IntervalMethod.PREDICTION}.")
     place = [document.namespace_slug, document.model.name, latest["number"], speed.result]
-    noisy = speed.status == speed.Status.NOISY
-    return Speed(p50, reverse("benchmark", args=place), is_noisy=noisy)
+    return Speed(speed.figure, reverse("benchmark", args=place))

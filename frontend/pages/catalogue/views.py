@@ -77,7 +77,7 @@ def models(request: HttpRequest) -> HttpResponse:
             "fits": fit_lines.of(query, page.items, column.rows if column else {}),
             "rows": page.items,
             "column": column,
-            "unmeasured": query.sort == search.FASTEST and not query.device,
+            "without_setup": query.sort == search.FASTEST and not query.device,
             "passing": runtime_columns.of(listed_values["passes_on"], page.items),
             "shown": formatting.grouped(page.count) + ("+" if page.capped else ""),
             "total": formatting.grouped(total) + ("+" if page.capped and not chips else ""),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from frontend.parts import formatting
 from frontend.parts import labels as words
 from frontend.parts.svg import bars, latency_strips
-from frontend.presenters import comparison_facts, evaluations
+from frontend.presenters import comparison_facts
 from hub.protocol.accuracy import ERRORS, SHARES
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _with_bars(row: FactRow) -> FactRow:
 
 
 def _with_accuracy(row: FactRow, columns: Sequence[Column]) -> FactRow:
-    """The row with the intervals of its figures; those of one metric and split are compared."""
+    """The row with pictures of its intervals; those of one metric and split are compared."""
     figures = [column.accuracy for column in columns]
     same = Counter(_measured_as(one) for one in figures if one is not None)
     shared, many = same.most_common(1)[0] if same else (None, 0)
@@ -90,11 +90,7 @@ def _with_accuracy(row: FactRow, columns: Sequence[Column]) -> FactRow:
     ends = [end for one in alike for end in (one.low, one.high, one.value)]
     cells = list(row.cells)
     for at, one in enumerate(figures):
-        if one is None:
-            continue
-        low, high = (evaluations.amount(one.metric, end) for end in (one.low, one.high))
-        cells[at] = replace(cells[at], interval=f"{low} to {high}")
-        if many > 1 and one in alike:
+        if one is not None and many > 1 and one in alike:
             picture = bars.interval(one.value, one.low, one.high, (min(ends), max(ends)))
             cells[at] = replace(cells[at], picture=picture)
     if many < 2 or len({one.value for one in alike}) == 1:
@@ -135,7 +131,7 @@ def csv(columns: Sequence[Column]) -> list[list[str]]:
 def _plain(cell: Fact) -> str:
     if cell.value is not None:
         return f"{cell.value:.12g}" if cell.value % 1 else str(int(cell.value))
-    text = "; ".join(cell.lines) or ", ".join(part for part in (cell.words, cell.kind) if part)
+    text = "; ".join(cell.lines) or cell.text
     # Spreadsheets would run what begins so.
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
 

@@ -208,7 +208,7 @@ def spread(of: Sequence[ContributionRow]) -> SafeString:
     """The norms of a round's contributions, shortest first; those left out are grey."""
     norms = sorted((one.norm, one.contribution.state) for one in of if one.norm is not None)
     points = [
-        charts.Point(place, norm, "" if state in ("used", "accepted") else "of-noisy")
+        charts.Point(place, norm, "" if state in ("used", "accepted") else "of-grey")
         for place, (norm, state) in enumerate(norms, 1)
     ]
     grey = [formatting.figure(point.y) for point in points if point.mark]

@@ -126,7 +126,7 @@ def _lacks(costs: Costs) -> str:
     words = []
     if costs.unknown:
         names = ", ".join(f"{name} ({count})" for name, count in list(costs.unknown.items())[:6])
-        words.append(f"Operations not counted: {names}.")
+        words.append(f"The sums leave out {names}.")
     if costs.bytes_unknown:
         words.append(
             f"Bytes of {formatting.plural(costs.bytes_unknown, 'node')} are unknown and missing."

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from frontend.pages.proofs import evidence
 from frontend.parts import formatting
-from frontend.presenters import conformance, figures, result_discussions, version_head
+from frontend.presenters import conformance, parity_figures, result_discussions, version_head
 from frontend.presenters.version_page import context, of_whole_version
 from hub.protocol import problems
 from registry.api.parameters import accepts
@@ -70,7 +70,7 @@ def result(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
             **context(request, version, "conformance", row.variant),
             "result": row,
             "evidence": shown,
-            "columns": figures.COLUMNS.values(),
+            "columns": parity_figures.COLUMNS.values(),
             **result_discussions.of(request.user, version, "conformance", row.pk, node=node),
             "may_run": _may_run(request, version),
         },

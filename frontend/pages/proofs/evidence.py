@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from frontend.parts import formatting
-from frontend.presenters import conformance, figures, version_head
+from frontend.presenters import conformance, parity_figures, version_head
 from hub.protocol import stored
 from runners.queue import aliases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from frontend.presenters.figures import Line
+    from frontend.presenters.parity_figures import Line
     from registry.models import File, Version
     from runners.models import ConformanceResult, Job
 
@@ -80,7 +80,7 @@ def of(
     """A result's page; ``history`` is every result of the same check, newest first."""
     rows = list(history)
     state, word, means = conformance.outcome(result)
-    lines = figures.lines(result.figures)
+    lines = parity_figures.lines(result.figures)
     title, asks = conformance.CHECKS.get(result.check_kind, (result.check_kind, ""))
     newest = rows[0] if rows else result
     return Evidence(
@@ -93,8 +93,8 @@ def of(
         sets=tuple(_sets(version, result)),
         environment=tuple(_environment(result.job)),
         command=_command(version, result),
-        lines=tuple(lines[: figures.SHOWN]),
-        more=max(0, len(lines) - figures.SHOWN),
+        lines=tuple(lines[: parity_figures.SHOWN]),
+        more=max(0, len(lines) - parity_figures.SHOWN),
         node=_node(node) if (node := stored.mapping(result.node)) else None,
         file=result.evidence if version.state != "withdrawn" else None,
         newest_url=""
@@ -150,7 +150,7 @@ def _node(node: dict[str, Any]) -> Node:
         operator=str(node.get("op") or ""),
         index=stored.whole(node.get("index")),
         inside=tuple(_step(step) for step in reversed(stored.rows(node.get("path")))),
-        lines=tuple(figures.lines(rows if isinstance(rows, list) else [rows])),
+        lines=tuple(parity_figures.lines(rows if isinstance(rows, list) else [rows])),
     )
 
 

@@ -6,7 +6,7 @@ Beside each stands a table that says the same. A plot has axes too, and its word
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from django.utils.html import format_html, format_html_join
@@ -23,11 +23,12 @@ _TOP, _BOTTOM = 8.0, 92.0
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point: where it lies, its words, and whether it stands out or is grey."""
+    """One point: where it lies, and its colour; what has no rank beats and joins nothing."""
 
     x: float
     y: float
     mark: str = ""
+    is_ranked: bool = True
 
 
 def line(points: Sequence[Point], *, logarithmic: bool = True) -> SafeString:
@@ -48,7 +49,7 @@ def frontier(points: Sequence[Point]) -> SafeString:
 
 def rising(points: Sequence[Point]) -> SafeString:
     """Points over a logarithmic axis, more is better upwards; what nothing beats is joined."""
-    costs = [Point(point.x, -point.y) for point in points]
+    costs = [replace(point, y=-point.y) for point in points]
     return _frontier(points, costs, logarithmic=False)
 
 
@@ -66,10 +67,12 @@ def _frontier(points: Sequence[Point], costs: Sequence[Point], *, logarithmic: b
 
 def undominated(points: Sequence[Point]) -> list[bool]:
     """For each point whether no other is at least as good in both and better in one."""
+    ranked = [point for point in points if point.is_ranked]
     return [
-        not any(
+        one.is_ranked
+        and not any(
             other.x <= one.x and other.y <= one.y and (other.x < one.x or other.y < one.y)
-            for other in points
+            for other in ranked
         )
         for one in points
     ]

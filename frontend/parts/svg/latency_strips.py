@@ -111,7 +111,6 @@ def together(rows: Sequence[Measurement]) -> Strips:
             median=row.p50_ms,
             p95=row.p95_ms,
             tone=tone(row),
-            noisy=not row.is_ranked,
         )
         for row in rows
         if row.p50_ms
@@ -120,7 +119,9 @@ def together(rows: Sequence[Measurement]) -> Strips:
 
 
 def tone(row: Measurement) -> str:
-    """What colours a result: where it ran."""
+    """What colours a result: where it ran; one without a rank is grey."""
+    if not row.is_ranked:
+        return "grey"
     return "web" if row.runtime == browser_runs.RUNTIME else row.device_kind
 
 
@@ -162,9 +163,8 @@ def draw(
     median: float,
     p95: float | None = None,
     tone: str = "cpu",
-    noisy: bool = False,
 ) -> SafeString:
-    """One strip; ``tone`` is the kind of device, a noisy one is grey."""
+    """One strip; ``tone`` is that of its result."""
     grid = "".join(f"M{tick.place} 0v{_HEIGHT}" for tick in axis.ticks)
     parts = [format_html('<path class="grid" d="{}"/>', grid)]
     if spread.low is not None and spread.high is not None:
@@ -185,7 +185,7 @@ def draw(
     return format_html(
         '<svg class="strip of-{}" viewBox="0 0 100 {}" preserveAspectRatio="none"'
         ' aria-hidden="true" focusable="false">{}</svg>',
-        "noisy" if noisy else tone,
+        tone,
         _HEIGHT,
         format_html_join("", "{}", ((part,) for part in parts)),
     )

@@ -19,6 +19,8 @@ from frontend.parts.svg.charts import ticks
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from hub.protocol.figures import Interval
+
 _LEFT, _RIGHT = 5.0, 95.0
 _TOP, _BOTTOM = 7.0, 88.0
 _STEPS = (1, 2, 5)
@@ -29,15 +31,14 @@ _MOST_MARKS = 5
 class Point:
     """One model: its figures, their interval across, its address and its words.
 
-    ``mark`` is `predicted`, `noisy` or empty; ``is_best`` puts it on the joined line.
+    ``mark`` is `predicted`, `grey` or empty; ``is_best`` puts it on the joined line.
     """
 
     x: float
     y: float
     url: str
     words: str
-    low: float | None = None
-    high: float | None = None
+    interval: Interval | None = None
     mark: str = ""
     is_best: bool = False
 
@@ -90,8 +91,8 @@ def draw(points: Sequence[Point], across: Axis, up: Axis, *, title: str) -> Safe
     """The plot; nothing for fewer than two points. ``title`` names it to all readers."""
     if len(points) < 2:
         return mark_safe("")
-    values = [v for point in points for v in (point.x, point.low, point.high) if v is not None]
-    x = _scale(across, values, _LEFT, _RIGHT)
+    ends = [end for point in points if (of := point.interval) for end in (of.low, of.high)]
+    x = _scale(across, [*(point.x for point in points), *ends], _LEFT, _RIGHT)
     y = _scale(up, [point.y for point in points], _BOTTOM, _TOP)
     best = sorted((x.place(one.x), y.place(one.y)) for one in points if one.is_best)
     return format_html(
@@ -145,13 +146,13 @@ def _corner(x: _Scale, y: _Scale) -> SafeString:
 
 
 def _interval(point: Point, x: _Scale, y: _Scale) -> SafeString:
-    if point.low is None or point.high is None:
+    if point.interval is None:
         return mark_safe("")
     return format_html(
         '<line class="interval {}" x1="{}%" x2="{}%" y1="{}%" y2="{}%"/>',
         point.mark,
-        x.place(point.low),
-        x.place(point.high),
+        x.place(point.interval.low),
+        x.place(point.interval.high),
         *(y.place(point.y),) * 2,
     )
 

@@ -19,6 +19,8 @@ from runners.engine.benchmark.record import NOT_EXPOSED
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hub.protocol.benchmark_metrics import BenchmarkMetric
+
     # A number, or why there is none: not-exposed or not-applicable.
     Reading = float | str
 
@@ -128,11 +130,8 @@ class Stats:
     latency_ms: Mapping[str, float] = field(default_factory=dict)
     p50_of_processes_ms: float | None = None
     between_process_cv: float | None = None
-    throughput_per_s: float | None = None
-    cpu_ms_per_inference: float | None = None
     session_load_ms: float | None = None
     first_inference_ms: float | None = None
-    peak_rss_bytes: int | None = None
     peak_device_bytes: int | None = None
     p50_ci95_ms: tuple[float, float] | None = None
     samples_needed: Mapping[str, int] = field(default_factory=dict)
@@ -158,20 +157,16 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Energy of one inference in joules: its provenance, the method and what it covers."""
+    """How the energy of an inference was measured, and what it covers."""
 
-    provenance: str = "none"
     method: str = ""
     boundary: str = ""
-    j_per_inference: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Carbon:
-    """Operational carbon of one inference in grams of CO2e, by the yearly mean of a grid."""
+    """The yearly mean of the grid by which the carbon of an inference was computed."""
 
-    provenance: str = "none"
-    g_co2e_per_inference: float | None = None
     grid_g_per_kwh: float | None = None
     grid_region: str = ""
     grid_year: int | None = None
@@ -264,6 +259,17 @@ class Record:
     def runtime_version(self) -> str:
         """The version of the runtime, as the machine reports it."""
         return str(self.environment.get("runtime_version", NOT_EXPOSED))
+
+    def value(self, metric: BenchmarkMetric) -> float | None:
+        """The value of a metric that has a place of its own in records."""
+        section, name = metric.source or ("", "")
+        return stored.amount(stored.mapping(self.data.get(section)).get(name))
+
+    def provenance(self, metric: BenchmarkMetric) -> str:
+        """How that value is known; `none` without a value."""
+        section, _ = metric.source or ("", "")
+        provenance = stored.text(stored.mapping(self.data.get(section)).get("provenance"))
+        return "none" if self.value(metric) is None else provenance
 
     @property
     def median_ms(self) -> float:

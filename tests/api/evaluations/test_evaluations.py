@@ -11,7 +11,7 @@ from registry.core import outbox
 from registry.models import RegisteredModel
 from registry.versions import evidence
 from registry.versions.services import registered_models
-from tests import evaluated, factories, proven, shared
+from tests import evaluated, factories, pages, proven, shared
 from tests.evaluated import card
 
 pytestmark = pytest.mark.django_db
@@ -219,6 +219,6 @@ def test_the_comparison_names_the_split_of_each_figure(client, version):
     outbox.deliver()
     evaluated.end(evaluated.waiting()[0], evaluated.report([("accuracy", 0.7, 0.6, 0.8)]))
     address = comparison.address([version.ref, f"{version.ref}:int8"])
-    text = " ".join(client.get(address).content.decode().split())
-    assert "80 % on stones@1, test" in text
-    assert "70 % on stones@1, test" in text
+    text = pages.text(pages.tree(client.get(address).content.decode()))
+    assert "80 % 70 % to 90 % on stones@1, test" in text
+    assert "70 % 60 % to 80 % on stones@1, test" in text

@@ -9,7 +9,8 @@ import pytest
 from frontend.pages.benchmarks import run, run_facts, views
 from frontend.parts import formatting
 from frontend.parts.svg import charts, latency_strips
-from frontend.presenters import measurements
+from frontend.presenters import figures, measurements
+from hub.protocol.benchmark_metrics import ENERGY
 from hub.protocol.cards import Card
 from metadata.graphs import evaluations
 from registry.models import Version
@@ -52,8 +53,8 @@ def test_results_stand_in_groups_and_noisy_ones_have_no_place(guest, version):
     groups = page.split('class="group"')[1:]
     assert len(groups) == 3
     noisy = next(group for group in groups if "batch 4" in group)
-    assert "Not ranked" in noisy
-    assert 'class="noisy"' in noisy
+    assert "Without ranks" in noisy
+    assert 'class="grey"' in noisy
     assert 'data-word="Rank"><span class="muted">none<' in noisy
     assert "the processes differ by 31.62\u202f%, more than the limit" in noisy
     firm = next(group for group in groups if "Example CPU, 2 cores" in group and group != noisy)
@@ -123,7 +124,7 @@ def test_what_is_private_is_nowhere(guest, version):
 
 def test_noisy_results_stand_apart_and_only_where_nothing_is_firmer(guest, ada, version):
     page = guest.page("/benchmarks").partition('id="noisy"')[2]
-    assert page.count('<tr class="noisy">') == 1
+    assert page.count('<tr class="grey">') == 1
     assert "ada/net@1" in page
     timed.benchmark(version, 1.5, config={"batch": 4})
     assert 'id="noisy"' not in guest.page("/benchmarks")
@@ -470,9 +471,9 @@ def test_a_strip_keeps_at_most_so_many_dots():
     assert len(spread.dots) <= latency_strips.DOTS
     assert spread.low < spread.high
     drawn = latency_strips.draw(
-        latency_strips.axis_of([1, 2]), spread, median=1.2, p95=1.4, noisy=True
+        latency_strips.axis_of([1, 2]), spread, median=1.2, p95=1.4, tone="grey"
     )
-    assert "of-noisy" in drawn
+    assert "of-grey" in drawn
     assert drawn.count("<") <= 8
 
 
@@ -518,9 +519,9 @@ def test_what_nothing_beats_is_the_frontier():
         (0.01234, "declared", "12.3\u202fJ"),
         (0.01234, "estimated", "≈\u202f12\u202fJ"),
         (0.1234, "estimated", "≈\u202f120\u202fJ"),
-        (None, "none", ""),
+        (None, "none", "not measured"),
     ],
 )
 def test_an_estimate_of_energy_says_about_and_has_two_digits(joules, provenance, words):
-    row = Measurement(energy_j=joules, energy_provenance=provenance)
-    assert measurements.energy(row) == words
+    row = Measurement(status="accepted", trust="hub", energy_j=joules, energy_provenance=provenance)
+    assert figures.text(row.figure(ENERGY)) == words

@@ -31,7 +31,7 @@ def test_steps_of_rounds_are_whole():
 
 
 def test_a_plot_has_the_words_of_both_axes():
-    points = [charts.Point(1, 0.12), charts.Point(2, 0.31), charts.Point(5, 0.2, "of-noisy")]
+    points = [charts.Point(1, 0.12), charts.Point(2, 0.31), charts.Point(5, 0.2, "of-grey")]
     html = charts.plot(points, across="round", down="norm <x>", words="From 0.12 to 0.2.")
     rungs = re.findall(r'y="([\d.]+)%" text-anchor="end"[^>]*>([^<]+)<', html)
     assert [words for _, words in rungs] == ["0.1", "0.15", "0.2", "0.25", "0.3", "0.35"]
@@ -39,7 +39,7 @@ def test_a_plot_has_the_words_of_both_axes():
         ("4.0", "1"), ("27.0", "2"), ("50.0", "3"), ("73.0", "4"), ("96.0", "5"),
     ]  # fmt: skip
     heights = {words: place for place, words in rungs}
-    assert f'<path class="point of-noisy" d="M96.0 {heights["0.2"]}h0"/>' in html
+    assert f'<path class="point of-grey" d="M96.0 {heights["0.2"]}h0"/>' in html
     assert html.count("h100") == len(rungs)
     assert "<figcaption" in html
     assert "From 0.12 to 0.2." in html
@@ -67,7 +67,7 @@ def given(norm, state="used"):
 def test_norms_of_a_round_are_told_in_words_too():
     html = trainings.spread([given(0.3), given(None), given(0.1), given(9.0, "rejected")])
     assert "From 0.1 to 9, median 0.3. Not used (grey): 9." in html
-    assert html.count("of-noisy") == 1
+    assert html.count("of-grey") == 1
     many = trainings.spread([given(float(value), "rejected") for value in range(1, 9)])
     assert "(grey): 1, 2, 3, 4, 5 and 3 more." in many
     assert trainings.spread([given(1.0)]) == ""

@@ -604,7 +604,7 @@ def test_latency_of_a_page_is_kept_as_noisy_and_never_ranked(signed, guest, vers
     assert "contributed by bob, unverified" in tab
     assert row.trust == "unverified"
     assert "ONNX Runtime Web 1.30.0 WASM" in tab
-    assert "of-noisy" in tab or 'class="noisy"' in tab
+    assert "of-grey" in tab or 'class="grey"' in tab
     assert "not ranked" in tab.lower()
     assert "none ranked" in tab
     assert "Run it in your browser" in guest.page(answer["Location"])

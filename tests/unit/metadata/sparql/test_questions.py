@@ -11,7 +11,8 @@ import pyoxigraph
 import pytest
 
 from hub.protocol.facts import Facts
-from hub.protocol.vocabularies import TASKS_OF
+from hub.protocol.figures import Figure, Interval, IntervalMethod
+from hub.protocol.vocabularies import TASKS_OF, unit_of
 from metadata.graphs import facts, projection, references
 from metadata.rdf import iris
 from metadata.sparql import example_queries
@@ -63,10 +64,12 @@ def reported(value, dataset=BENCHMARK, metric="accuracy"):
 
 def measured(value, metric="accuracy", variant="default"):
     """A measurement on the entry that BENCHMARK is, on 400 rows."""
-    exact, part = Decimal(value), Decimal("0.01")
-    interval = (exact - part, exact + part)
+    low, high = (round(float(value) + part, 9) for part in (-0.01, 0.01))
+    figure = Figure(
+        float(value), unit_of(metric), interval=Interval(low, high, IntervalMethod.ROWS)
+    )
     data = (MEASURED, 1, "test", 400, DIGEST)
-    return (facts.EvaluationFacts("1", variant, metric, exact, *interval, *data, AT),)
+    return (facts.EvaluationFacts("1", variant, metric, figure, *data, AT),)
 
 
 SMALL = facts.VariantFacts("int8", "f0.onnx", "converted", source="default", precision="int8")
@@ -297,7 +300,7 @@ def test_provenance_of_a_version(ask):
 def test_best_measured_accuracy_of_what_is_small(ask):
     best = sorted(
         (name for name, one in NEWEST.items() if one.measured and size(name) < 50_000_000),
-        key=lambda name: -NEWEST[name].measured[0].value,
+        key=lambda name: -NEWEST[name].measured[0].figure.value,
     )
     rows = ask("best-measured-accuracy")
     assert models(rows) == best == ["small", "watcher"]

@@ -1,0 +1,55 @@
+"""The one form that a figure has in every graph, whoever gives it and whatever it is of.
+
+`metadata.sparql` asks for this form; a figure that nobody has is not stated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hub.protocol.figures import Kind, Status
+from metadata.rdf.quads import decimal, link, string
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from hub.protocol.figures import Interval
+    from metadata.rdf.graph import Graph
+
+
+def describe(
+    graph: Graph,
+    node: str,
+    subject: str,
+    metric: str,
+    value: float | Decimal,
+    *,
+    author: str,
+    kind: Kind = Kind.MEASURED,
+    status: Status = Status.ACCEPTED,
+    interval: Interval | None = None,
+) -> None:
+    """Describe the figure ``node`` of a metric on ``subject``; ``author`` is whose word it is."""
+    graph.add(subject, "dqv:hasQualityMeasurement", link(node))
+    graph.describe(
+        node,
+        "dqv:QualityMeasurement",
+        {
+            "dqv:isMeasurementOf": link(graph.places.metric(metric)),
+            "dqv:value": decimal(value),
+            "dqv:computedOn": link(subject),
+            "dcterms:type": graph.term("hub:ModelQuality"),
+            "prov:wasAttributedTo": link(author),
+            "hub:figureKind": string(kind),
+            "hub:figureStatus": string(status),
+        },
+    )
+    if interval is not None:
+        graph.state(
+            node,
+            {
+                "hub:intervalLow": decimal(interval.low),
+                "hub:intervalHigh": decimal(interval.high),
+                "hub:intervalMethod": string(interval.method),
+            },
+        )
