@@ -67,11 +67,11 @@ def _on_published(subject: outbox.Subject) -> None:
     """Whatever is public is owed its proofs; a variant that came later, too."""
     version = Version.objects.filter(pk=subject.key, state__in=Version.SERVED).first()
     if version is not None:
-        verification.owe(version)
-        networks.owe(version)
-        differences.owe(version)
-        scheduling.owe(version)
-        evaluations.owe(version)
+        verification.schedule_missing(version)
+        networks.schedule_missing(version)
+        differences.schedule_missing(version)
+        scheduling.schedule_missing(version)
+        evaluations.schedule_missing(version)
 
 
 def _on_dataset(subject: outbox.Subject) -> None:

@@ -50,7 +50,7 @@ class Target(NamedTuple):
 
 
 @dataclass(slots=True)
-class Relative:
+class LineageNode:
     """One ancestor or descendant.
 
     ``named`` is what a card calls it; ``version`` is None for what is not here, or not for the
@@ -65,21 +65,21 @@ class Relative:
     card: Card = field(default_factory=Card)
     again: bool = False
     others: int = 0
-    relatives: list[Relative] = field(default_factory=list)
+    relatives: list[LineageNode] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Descent:
     """One side of a version's family; ``cut`` where there is more."""
 
-    relatives: list[Relative] = field(default_factory=list)
+    relatives: list[LineageNode] = field(default_factory=list)
     cut: bool = False
 
 
 def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
     """What a version's card is based on, and so on upwards; two or three queries for a step."""
     side = Descent()
-    level: list[tuple[list[Relative], Version]] = [(side.relatives, version)]
+    level: list[tuple[list[LineageNode], Version]] = [(side.relatives, version)]
     visited, count = {version.pk}, 0
     for step in range(depth + 1):
         named = [
@@ -97,7 +97,7 @@ def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
         level = []
         for (place, young, text), base in zip(named, _bases(actor, names), strict=True):
             address = "" if base else _elsewhere(text, young, undecided)
-            one = Relative(text, base, address, card=young.typed_card)
+            one = LineageNode(text, base, address, card=young.typed_card)
             place.append(one)
             count += 1
             if base is not None:
@@ -111,12 +111,12 @@ def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
 def descendants(actor: Actor, version: Version, *, depth: int = DOWN) -> Descent:
     """The versions whose cards are based on this one, one row a model, and so on downwards."""
     side = Descent()
-    level: list[tuple[list[Relative], list[Version]]] = [(side.relatives, [version])]
+    level: list[tuple[list[LineageNode], list[Version]]] = [(side.relatives, [version])]
     visited, count = {version.pk}, 0
     for step in range(depth + 1):
         children, is_cut = _children(actor, [one for _, parents in level for one in parents])
         side.cut |= is_cut
-        following: list[tuple[list[Relative], list[Version]]] = []
+        following: list[tuple[list[LineageNode], list[Version]]] = []
         for place, parents in level:
             for group in _by_model(children, {one.pk for one in parents}):
                 if step == depth or count >= MOST:
@@ -125,7 +125,7 @@ def descendants(actor: Actor, version: Version, *, depth: int = DOWN) -> Descent
                 new = [one for one in group if one.pk not in visited]
                 first = (new or group)[0]
                 card, others = first.typed_card, len(group) - 1
-                one = Relative(first.ref, first, card=card, again=not new, others=others)
+                one = LineageNode(first.ref, first, card=card, again=not new, others=others)
                 place.append(one)
                 count += 1
                 visited.update(row.pk for row in group)

@@ -51,7 +51,7 @@ def ask(
     ]
 
 
-def owe(version: Version, live: Iterable[Offer]) -> int:
+def schedule_missing(version: Version, live: Iterable[Offer]) -> int:
     """Queue the comparison of a version's first variant with that of the version before it."""
     candidate = version.variants.select_related("entry").first()
     before = Version.objects.filter(

@@ -38,7 +38,7 @@ _SETTINGS = frozenset({
 })  # fmt: skip
 
 
-def owe(version: Version, *, with_comparison: bool = True) -> int:
+def schedule_missing(version: Version, *, with_comparison: bool = True) -> int:
     """Queue the benchmarks of a released version that no job has done or will do; how many.
 
     A file that ONNX Runtime did not load in the check is not timed on the CPU with it.
@@ -58,7 +58,7 @@ def owe(version: Version, *, with_comparison: bool = True) -> int:
                 priority = order.FIRST if is_first else IDLE
                 offer.enqueue(BENCHMARK, variant, {}, priority=priority)
                 queued += 1
-    return queued + (comparisons.owe(version, live) if with_comparison else 0)
+    return queued + (comparisons.schedule_missing(version, live) if with_comparison else 0)
 
 
 def ask(
@@ -100,7 +100,10 @@ def catch_up() -> int:
     if settings.HUB_BENCH == "off" or waiting > _ENOUGH_WAITING:
         return 0
     rows = Version.objects.filter(state=Version.State.PUBLISHED, model__deleted_at=None)
-    return sum(owe(version, with_comparison=False) for version in rows.order_by("-pk")[:_NEWEST])
+    return sum(
+        schedule_missing(version, with_comparison=False)
+        for version in rows.order_by("-pk")[:_NEWEST]
+    )
 
 
 def _check(variant: Variant, options: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from django.db.models import F
 from hub.protocol.vocabularies import ONNXRUNTIME
 from registry.models import Variant
 from runners.benchmarks.timing_jobs import BENCHMARK
-from runners.engine.reports import stored_verdicts
+from runners.engine.reports import StageStatus, stored_verdicts
 from runners.models import Job, Measurement
 from runners.queue import selectors as queue
 
@@ -18,7 +18,7 @@ MEASURED, NOT_MEASURED = "measured", "not measured"
 STATES = (MEASURED, *map(str, Job.LIVE), NOT_MEASURED)
 # The stage of a check in which ONNX Runtime loads the model.
 _LOAD = "load"
-_DOES_NOT_LOAD = frozenset({"invalid", "unsupported"})
+_DOES_NOT_LOAD = frozenset({StageStatus.INVALID, StageStatus.UNSUPPORTED})
 _TITLE = "ONNX Runtime"
 
 
@@ -69,7 +69,7 @@ def obstacle(variant: Variant) -> str:
     if newest is None:
         return ""
     load = stored_verdicts(newest.typed_report.facts.get("verdicts")).get(_LOAD)
-    if load is None or load.word not in _DOES_NOT_LOAD:
+    if load is None or load.status not in _DOES_NOT_LOAD:
         return ""
     release = newest.typed_report.versions.get(ONNXRUNTIME, "")
     return f"{f'{_TITLE} {release}'.strip()} does not load the model: {load.message}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from hub.protocol.stored import count, mapping, rows, text
@@ -17,10 +18,25 @@ if TYPE_CHECKING:
 
 Severity = Literal["error", "warning", "info"]
 Outcome = Literal["passed", "failed", "errored"]
-# How a stage of a check ended.
-Word = Literal[
-    "ok", "invalid", "unsupported", "crashed", "timed-out", "out-of-memory", "refused", "not-run"
-]
+
+
+class StageStatus(StrEnum):
+    """How a stage of a check ended, as reports have it."""
+
+    OK = "ok"
+    INVALID = "invalid"
+    UNSUPPORTED = "unsupported"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+    OUT_OF_MEMORY = "out-of-memory"
+    REFUSED = "refused"
+    NOT_RUN = "not-run"
+
+    @classmethod
+    def stored(cls, value: object) -> StageStatus:
+        """The status of this value; `NOT_RUN` for a value that is none."""
+        return next((status for status in cls if status == value), cls.NOT_RUN)
+
 
 _CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _SUBJECT = re.compile(r"[0-9a-f]{64}")
@@ -127,25 +143,25 @@ def stored_findings(stored: object) -> tuple[Finding, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of one stage of a check: a word and a message of at most 2,000 characters."""
+    """The result of one stage of a check: a status and a message of at most 2,000 characters."""
 
-    word: Word = "not-run"
+    status: StageStatus = StageStatus.NOT_RUN
     message: str = ""
     seconds: float = 0.0
 
     def finding(self, stage: str) -> Finding:
         """The finding of a stage that ended without an answer."""
-        return Finding(self.word, "error", f"{self.message}.", stage)
+        return Finding(self.status, "error", f"{self.message}.", stage)
 
     def to_json(self) -> dict[str, Any]:
-        return {"verdict": self.word, "message": self.message, "seconds": self.seconds}
+        return {"verdict": self.status, "message": self.message, "seconds": self.seconds}
 
 
 def stored_verdicts(value: object) -> dict[str, Verdict]:
-    """The verdicts of a check as the database holds them, by stage; an unknown word is not-run."""
+    """Stored verdicts of a check by stage; an unknown status is read as `NOT_RUN`."""
     return {
         stage: Verdict(
-            row["verdict"] if row.get("verdict") in get_args(Word) else "not-run",
+            StageStatus.stored(row.get("verdict")),
             text(row.get("message")),
             row.get("seconds", 0.0),
         )

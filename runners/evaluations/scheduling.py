@@ -74,7 +74,7 @@ def targets(version: Version) -> list[Target]:
     return list({(one.dataset.pk, one.split.name): one for one in targets}.values())
 
 
-def owe(version: Version) -> int:
+def schedule_missing(version: Version) -> int:
     """Queue the evaluations that a served version lacks; returns how many jobs were asked for.
 
     The main variant comes first, then those of another precision and the upgrades that are chosen.
@@ -94,13 +94,13 @@ def owe_on(dataset: Dataset) -> int:
     rows = Version.objects.filter(
         pk__in=resolution.meanings([dataset]).values("version"), state=Version.State.PUBLISHED
     )
-    return sum(map(owe, _newest_of_models(rows)))
+    return sum(map(schedule_missing, _newest_of_models(rows)))
 
 
 def owe_model(model_id: int) -> int:
     """Queue what the newest served version of a model lacks."""
     rows = Version.objects.filter(model=model_id, state=Version.State.PUBLISHED)
-    return sum(map(owe, _newest_of_models(rows)))
+    return sum(map(schedule_missing, _newest_of_models(rows)))
 
 
 def request(

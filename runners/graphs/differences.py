@@ -27,7 +27,7 @@ AGAINST = ".against"
 _URGENT = 2
 
 
-def owe(version: Version) -> int:
+def schedule_missing(version: Version) -> int:
     """Queue the differences to the served versions just before and after; returns how many jobs.
 
     Of each version it takes the first variant, and nothing where both have the same files.

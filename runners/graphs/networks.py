@@ -50,7 +50,7 @@ class Network:
         return mapping(mapping(facts.get("skeleton")).get("left_out"))
 
 
-def owe(version: Version) -> int:
+def schedule_missing(version: Version) -> int:
     """Queue the graphs of a version's variants that nothing has made; returns how many jobs."""
     jobs = Job.objects.filter(version=version, kind=KIND, input__method=METHOD)
     requests = set(jobs.values_list("entry", "subject"))

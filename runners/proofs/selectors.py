@@ -70,7 +70,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class UpgradeTarget:
     """One opset that was tried for a variant, and what came of it."""
 
     opset: int | None
@@ -81,12 +81,12 @@ class Rung:
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class UpgradeHistory:
     """The way of a variant from the opset it has to those that it could have."""
 
     variant: Variant
     ready: tuple[Variant, ...]
-    rungs: tuple[Rung, ...]
+    targets: tuple[UpgradeTarget, ...]
     job: Job | None
 
     @property
@@ -192,7 +192,7 @@ def matrices(version: Version, results: Sequence[ConformanceResult] | None = Non
     ]
 
 
-def ladders(version: Version) -> list[Ladder]:
+def upgrade_histories(version: Version) -> list[UpgradeHistory]:
     """How far each uploaded variant got up, and what stopped it."""
     variants = list(
         Variant.objects.filter(version=version).select_related("entry__blob", "derived_from")
@@ -200,7 +200,7 @@ def ladders(version: Version) -> list[Ladder]:
     newest: dict[tuple[str, Any], Job] = {}
     for job in Job.objects.filter(version=version, kind="upgrade").order_by("-queued_at"):
         newest.setdefault((job.entry, job.input.get("target")), job)
-    ladders = []
+    upgrade_histories = []
     for variant in variants:
         if variant.origin != Variant.Origin.UPLOADED:
             continue
@@ -210,9 +210,9 @@ def ladders(version: Version) -> list[Ladder]:
             for row in variants
             if row.derived_from_id == variant.pk and row.origin == Variant.Origin.UPGRADED
         )
-        rungs = tuple(rung for job in mine for rung in _rungs(job))
-        ladders.append(Ladder(variant, ready, rungs, mine[0] if mine else None))
-    return ladders
+        targets = tuple(target for job in mine for target in _targets(job))
+        upgrade_histories.append(UpgradeHistory(variant, ready, targets, mine[0] if mine else None))
+    return upgrade_histories
 
 
 def scores() -> list[Score]:
@@ -309,9 +309,9 @@ def _runtimes(results: Iterable[ConformanceResult], jobs: Iterable[Job]) -> list
     return sorted(names, key=lambda name: (name != REFERENCE, name != ONNXRUNTIME, name))
 
 
-def _rungs(job: Job) -> list[Rung]:
+def _targets(job: Job) -> list[UpgradeTarget]:
     return [
-        Rung(
+        UpgradeTarget(
             step.get("target"),
             str(step.get("result", "")),
             str(step.get("reason", "")),

@@ -80,7 +80,7 @@ def current() -> list[Runtime]:
     return list({row.name: row for row in rows}.values())
 
 
-def owe(version: Version, *, priority: int | None = None) -> int:
+def schedule_missing(version: Version, *, priority: int | None = None) -> int:
     """Queue what a published version is owed and nothing has done; returns how many jobs.
 
     Unless a priority is given, its upgrade and its conformance on ONNX Runtime come first, and all
@@ -218,7 +218,7 @@ def _advance(behind: Runtime) -> int:
         return 0
     rows = Version.objects.filter(pk__gt=runtime.cursor, state=Version.State.PUBLISHED)
     batch = list(rows.filter(model__deleted_at=None).order_by("pk")[:BATCH])
-    queued = sum(owe(version, priority=LATER) for version in batch)
+    queued = sum(schedule_missing(version, priority=LATER) for version in batch)
     if batch:
         runtime.cursor = batch[-1].pk
     else:

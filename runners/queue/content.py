@@ -63,7 +63,7 @@ _NEWEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class JobEnvironment:
     """Where a job would be done: the versions of a worker's libraries, and its host."""
 
     versions: Mapping[str, str]
@@ -87,25 +87,27 @@ def key_of(job: Job) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def answer_to(job: Job, benches: Iterable[Bench]) -> Job | None:
+def answer_to(job: Job, environments: Iterable[JobEnvironment]) -> Job | None:
     """The newest job whose result answers ``job``, were it done on one of ``benches``."""
     if not job.content_key or job.version is None:
         return None
     namespace = job.version.model.namespace_id
     rows = Job.objects.with_verdict().shared_with(namespace)
     same = rows.filter(content_key=job.content_key).exclude(pk=job.pk)
-    benches = list(benches)
-    for other in same.order_by("-finished_at", "-pk")[:_NEWEST] if benches else ():
-        if _is_whole(other) and any(_is_of(other, bench, namespace) for bench in benches):
+    environments = list(environments)
+    for other in same.order_by("-finished_at", "-pk")[:_NEWEST] if environments else ():
+        if _is_whole(other) and any(
+            _is_of(other, environment, namespace) for environment in environments
+        ):
             return other
     return None
 
 
-def benches_for(job: Job) -> list[Bench]:
+def environments_for(job: Job) -> list[JobEnvironment]:
     """The benches of the live workers that may take a job."""
     workers = Worker.objects.filter(seen_at__gt=timezone.now() - order.WORKER_LOST)
     return [
-        Bench(worker.typed_capabilities.versions, worker.host)
+        JobEnvironment(worker.typed_capabilities.versions, worker.host)
         for worker in workers
         if job.queue in worker.queues and not pools.unmet(job.requires, worker.typed_capabilities)
     ]
@@ -165,14 +167,14 @@ def _is_firm(kind: str, report: Report) -> bool:
     return True
 
 
-def _is_of(other: Job, bench: Bench, namespace: int) -> bool:
+def _is_of(other: Job, environment: JobEnvironment, namespace: int) -> bool:
     """Whether a result is what it would be on this bench, as far as a namespace may know of it."""
     versions = Report.stored(other.report).versions
-    if not versions or versions != bench.versions:
+    if not versions or versions != environment.versions:
         return False
-    if other.kind not in ("benchmark", "compare-speed") or other.host == bench.host:
+    if other.kind not in ("benchmark", "compare-speed") or other.host == environment.host:
         return True
-    timed_there = Job.objects.shared_with(namespace).filter(host=bench.host)
+    timed_there = Job.objects.shared_with(namespace).filter(host=environment.host)
     return not _devices(Job.objects.filter(pk=other.pk)).isdisjoint(_devices(timed_there))
 
 

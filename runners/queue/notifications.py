@@ -21,7 +21,7 @@ LAST = 9
 TASK = "runners.run_job"
 
 
-def ring(job: Job) -> bool:
+def notify(job: Job) -> bool:
     """Send the bell for one queued job, after the commit; False where the broker is away."""
     if not settings.REDIS_URL or job.not_before > timezone.now():
         return True

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hub.protocol.cards import Card
-    from metadata.graphs.relatives import Relative
+    from metadata.graphs.relatives import LineageNode
     from registry.models import Version
 
 # What a card calls the relation, or its training -> what was done to the older model.
@@ -74,12 +74,12 @@ def relation(card: Card) -> str:
     return training if training == "fine-tuned" else "derived"
 
 
-def above(relatives: Iterable[Relative]) -> list[Line]:
+def ancestors(relatives: Iterable[LineageNode]) -> list[Line]:
     """Ancestors: each line is a base, what hangs on it are its own bases."""
     return [_line(one, f"{relation(one.card)} to the model above") for one in relatives]
 
 
-def below(relatives: Iterable[Relative]) -> list[Line]:
+def descendants(relatives: Iterable[LineageNode]) -> list[Line]:
     """Descendants: each line is made from the one it hangs on."""
     return [_line(one, relation(one.card)) for one in relatives]
 
@@ -131,8 +131,8 @@ def drawn(version: Version, up: Sequence[Line], own: Sequence[Line], down: Seque
     return diagrams.draw(boxes, lines)
 
 
-def _line(one: Relative, relation: str) -> Line:
-    hanging = above if relation.endswith("the model above") else below
+def _line(one: LineageNode, relation: str) -> Line:
+    hanging = ancestors if relation.endswith("the model above") else descendants
     if one.version is None:
         where = "external" if one.address else "not on this hub"
         return Line(

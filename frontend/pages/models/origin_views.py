@@ -66,19 +66,19 @@ def lineage(request: HttpRequest, version: Version) -> HttpResponse:
     down = relatives.Descent()
     if version.is_served:
         down = relatives.descendants(request.user, version)
-    above, below = lines.above(up.relatives), lines.below(down.relatives)
+    ancestors, descendants = lines.ancestors(up.relatives), lines.descendants(down.relatives)
     own = lines.variants(version)
     return render(
         request,
         "models/lineage.html",
         {
             **context(request, version, "lineage"),
-            "above": above,
-            "below": below,
+            "ancestors": ancestors,
+            "descendants": descendants,
             "own": own,
-            "drawing": lines.drawn(version, above, own, below),
-            "cut_above": up.cut,
-            "cut_below": down.cut,
+            "drawing": lines.drawn(version, ancestors, own, descendants),
+            "cut_ancestors": up.cut,
+            "cut_descendants": down.cut,
             "steps": (relatives.UP, relatives.DOWN, relatives.MOST),
         },
     )

@@ -46,7 +46,8 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
             "ladders": []
             if version.state in ("draft", "submitted")
             else [
-                presenter_variants.ladder(version, one) for one in proof_selectors.ladders(version)
+                presenter_variants.ladder(version, one)
+                for one in proof_selectors.upgrade_histories(version)
             ],
             "form": form,
             "form_bytes": multipart.FORM_BYTES,

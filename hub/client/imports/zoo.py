@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hub.client import archives, catalogue, local_files
 from hub.client import push as pushing
 from hub.client.imports import zoo_cards, zoo_source
-from hub.client.imports.zoo_source import Piece
+from hub.client.imports.zoo_source import ZooFile
 from hub.client.onnx_hub import hub_name
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
@@ -158,25 +158,29 @@ class _Import:
         if not group or self._is_present(group):
             return
         with tempfile.TemporaryDirectory(prefix="hub-zoo-") as scratch:
-            pieces = [piece for entry in group if (piece := self._bring(entry, Path(scratch)))]
-            while pieces:
-                place(pieces)
+            zoo_files = [
+                zoo_file for entry in group if (zoo_file := self._bring(entry, Path(scratch)))
+            ]
+            while zoo_files:
+                place(zoo_files)
                 try:
-                    self._publish(name, pieces)
+                    self._publish(name, zoo_files)
                 except problems.ChecksFailed as error:
-                    reasons = [_reason(error, piece) for piece in pieces]
+                    reasons = [_reason(error, zoo_file) for zoo_file in zoo_files]
                     if not any(reasons):
                         raise
                     self._outcome.failures += [
-                        f"{piece.entry.path}: {reason}"
-                        for piece, reason in zip(pieces, reasons, strict=True)
+                        f"{zoo_file.entry.path}: {reason}"
+                        for zoo_file, reason in zip(zoo_files, reasons, strict=True)
                         if reason
                     ]
                     if all(reasons):
                         return
-                    self._drop(label_of(_marks(pieces)))
-                    pieces = [
-                        piece for piece, reason in zip(pieces, reasons, strict=True) if not reason
+                    self._drop(label_of(_marks(zoo_files)))
+                    zoo_files = [
+                        zoo_file
+                        for zoo_file, reason in zip(zoo_files, reasons, strict=True)
+                        if not reason
                     ]
                 else:
                     return
@@ -217,7 +221,7 @@ class _Import:
             return None
         return answers.read(pushing.Draft, row) if row else None
 
-    def _bring(self, entry: Entry, scratch: Path) -> Piece | None:
+    def _bring(self, entry: Entry, scratch: Path) -> ZooFile | None:
         """What there is of one entry; what is wrong with it is noted."""
         text = f"{entry.model}, opset {entry.opset} (read)"
         with Bar(text, entry.size, is_shown=self._options.progress) as bar:
@@ -227,29 +231,29 @@ class _Import:
             except problems.HubError as error:
                 self._outcome.failures.append(f"opset {entry.opset}: {_line(error)}")
                 return None
-            piece = Piece(entry, file, measured.sha256, measured.size)
+            zoo_file = ZooFile(entry, file, measured.sha256, measured.size)
             if entry.data_path:
                 try:
-                    self._add_data(piece, scratch, bar.advance)
+                    self._add_data(zoo_file, scratch, bar.advance)
                 except problems.HubError as error:
-                    piece.data.clear()
+                    zoo_file.data.clear()
                     self._outcome.failures.append(
                         f"test data of opset {entry.opset}: {_line(error)}"
                     )
-        return piece
+        return zoo_file
 
-    def _add_data(self, piece: Piece, scratch: Path, on_bytes: Callable[[int], None]) -> None:
-        path = str(piece.entry.data_path)
+    def _add_data(self, zoo_file: ZooFile, scratch: Path, on_bytes: Callable[[int], None]) -> None:
+        path = str(zoo_file.entry.data_path)
         archive = self._source.bring(path, scratch, on_bytes)
-        piece.data_sha256 = _measured(archive, path, piece.entry.data_sha256).sha256
+        zoo_file.data_sha256 = _measured(archive, path, zoo_file.entry.data_sha256).sha256
         folder = Path(tempfile.mkdtemp(dir=scratch))
         paths = archives.extract(archive, folder, choose=data_path)
         if not paths:
             raise zoo_source.Missing(f"{path} contains no test_data_set_N with values")
-        piece.data = {one: folder / one for one in paths}
+        zoo_file.data = {one: folder / one for one in paths}
 
-    def _publish(self, name: str, pieces: list[Piece]) -> None:
-        label = label_of(_marks(pieces))
+    def _publish(self, name: str, zoo_files: list[ZooFile]) -> None:
+        label = label_of(_marks(zoo_files))
         ref = refs.parse(self._outcome.ref)
         push = pushing.Push(
             self._hub.transport, self._hub.cache, ref, progress=self._options.progress
@@ -264,22 +268,24 @@ class _Import:
             version = push.wait(self._hub.transport.get(address), publish=True)
         else:
             card = zoo_cards.write(
-                pieces[0].entry.model, self._origin, self._options.license, pieces
+                zoo_files[0].entry.model, self._origin, self._options.license, zoo_files
             )
-            is_private = any(piece.entry.is_private for piece in pieces)
+            is_private = any(zoo_file.entry.is_private for zoo_file in zoo_files)
             push.open_model(
                 create=True, visibility="private" if is_private else self._options.visibility
             )
             if is_private:
                 self._expect_private()
             draft = push.open_draft(message="Imported from a model zoo", label=label, resume=True)
-            files = local_files.measure(_files(pieces), progress=self._options.progress)
-            _expect(pieces, files)
+            files = local_files.measure(_files(zoo_files), progress=self._options.progress)
+            _expect(zoo_files, files)
             version = push.run(draft, files, card=card, publish=True)
             version = push.wait(version, publish=True)
-        opsets = ", ".join(str(piece.entry.opset) for piece in pieces)
+        opsets = ", ".join(str(zoo_file.entry.opset) for zoo_file in zoo_files)
         sets = {
-            (piece.folder, PurePosixPath(path).parent) for piece in pieces for path in piece.data
+            (zoo_file.folder, PurePosixPath(path).parent)
+            for zoo_file in zoo_files
+            for path in zoo_file.data
         }
         text = f"opset {opsets}" + (f"; {len(sets)} data sets" if sets else "")
         self._say(IMPORTED, version["number"], text)
@@ -303,15 +309,15 @@ class _Import:
         self._outcome.word, self._outcome.text = word, f"@{number}  {text}"
 
 
-def place(pieces: list[Piece]) -> None:
+def place(zoo_files: list[ZooFile]) -> None:
     """Give each opset its folder: the largest has none, since it is what people mean."""
-    pieces.sort(key=lambda piece: -piece.entry.opset)
+    zoo_files.sort(key=lambda zoo_file: -zoo_file.entry.opset)
     counts: Counter[int] = Counter()
-    for index, piece in enumerate(pieces):
-        opset = piece.entry.opset
+    for index, zoo_file in enumerate(zoo_files):
+        opset = zoo_file.entry.opset
         counts[opset] += 1
         again = f"-{counts[opset]}" if counts[opset] > 1 else ""
-        piece.folder = f"opset{opset}{again}/" if index else ""
+        zoo_file.folder = f"opset{opset}{again}/" if index else ""
 
 
 def label_of(marks: Iterable[tuple[int, str | None, str]]) -> str:
@@ -330,18 +336,18 @@ def data_path(member: str) -> str | None:
     return f"{home}/{path.name}" if number != home and number.isdecimal() and is_value else None
 
 
-def _marks(pieces: list[Piece]) -> list[tuple[int, str | None, str]]:
+def _marks(zoo_files: list[ZooFile]) -> list[tuple[int, str | None, str]]:
     return [
-        (piece.entry.opset, piece.sha256, piece.data_sha256 if piece.data else "")
-        for piece in pieces
+        (zoo_file.entry.opset, zoo_file.sha256, zoo_file.data_sha256 if zoo_file.data else "")
+        for zoo_file in zoo_files
     ]
 
 
-def _files(pieces: list[Piece]) -> dict[str, Selected]:
+def _files(zoo_files: list[ZooFile]) -> dict[str, Selected]:
     files: dict[str, Path] = {}
-    for piece in pieces:
-        files[piece.path] = piece.source
-        files |= {f"{piece.folder}{path}": source for path, source in piece.data.items()}
+    for zoo_file in zoo_files:
+        files[zoo_file.path] = zoo_file.source
+        files |= {f"{zoo_file.folder}{path}": source for path, source in zoo_file.data.items()}
     return {path: local_files.select(source) for path, source in files.items()}
 
 
@@ -355,22 +361,22 @@ def _measured(file: Path, path: str, expected: str | None) -> LocalFile:
     return local
 
 
-def _expect(pieces: list[Piece], files: list[LocalFile]) -> None:
+def _expect(zoo_files: list[ZooFile], files: list[LocalFile]) -> None:
     """See that the files which are about to be sent are those that were verified."""
     by_path = {file.path: file.sha256 for file in files}
-    for piece in pieces:
-        if by_path[piece.path] != piece.sha256:
+    for zoo_file in zoo_files:
+        if by_path[zoo_file.path] != zoo_file.sha256:
             raise problems.DigestMismatch(
-                f"{piece.entry.path} changed while it was being read. Run the import again."
+                f"{zoo_file.entry.path} changed while it was being read. Run the import again."
             )
 
 
-def _reason(error: problems.ChecksFailed, piece: Piece) -> str:
+def _reason(error: problems.ChecksFailed, zoo_file: ZooFile) -> str:
     """What the checks say of one file, in one line; nothing where they say nothing."""
     messages = []
     for finding in error.extensions.get("findings", []):
         where = str(finding.get("where") or "")
-        if where == piece.path or where.startswith(f"{piece.path}:"):
+        if where == zoo_file.path or where.startswith(f"{zoo_file.path}:"):
             messages.append(str(finding.get("message") or finding.get("code") or "refused"))
     return "; ".join(dict.fromkeys(messages))
 

@@ -33,7 +33,7 @@ _MOST_UP = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class RateTrial:
     """What one rate gave: samples, those above the bound, and queries that were never served.
 
     ``processes`` is 1 for a trial of the search, more for a measurement that was not in the bound.
@@ -53,7 +53,7 @@ class Trial:
         processes: Sequence[dict[str, Any]],
         bound_ms: float,
         percentile: str,
-    ) -> Trial:
+    ) -> RateTrial:
         """Count the samples of these processes."""
         pooled = sorted(sample for one in processes for sample in one["samples_ns"])
         allowed = statistics.overruns_allowed(len(pooled), percentile) if pooled else 0
@@ -67,7 +67,7 @@ class Trial:
         )
 
     @classmethod
-    def from_record(cls, row: dict[str, Any]) -> Trial:
+    def from_record(cls, row: dict[str, Any]) -> RateTrial:
         """Read a trial of a checked record."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
@@ -85,7 +85,7 @@ class Trial:
         return self.over_bound < allowed and not self.unserved
 
 
-def highest(trials: Sequence[Trial], percentile: str) -> float | None:
+def highest(trials: Sequence[RateTrial], percentile: str) -> float | None:
     """The highest rate of which every trial is within the bound; None without one."""
     outside = {one.rate_per_s for one in trials if not one.is_within(percentile)}
     within = {one.rate_per_s for one in trials} - outside
@@ -96,11 +96,11 @@ class Search:
     """Chooses the rates to try: up or down from a first one, then by halves in logarithms."""
 
     def __init__(self, start: float, percentile: str) -> None:
-        self.trials: list[Trial] = []
+        self.trials: list[RateTrial] = []
         self._start = start
         self._percentile = percentile
 
-    def add(self, trial: Trial) -> None:
+    def add(self, trial: RateTrial) -> None:
         """Take the result of a rate."""
         self.trials.append(trial)
 
@@ -134,7 +134,7 @@ class Search:
         return None if rate <= 0 or rate in {one.rate_per_s for one in self.trials} else rate
 
 
-def _step(trial: Trial) -> float:
+def _step(trial: RateTrial) -> float:
     return _WIDE_STEP if trial.processes > 1 else _STEP
 
 

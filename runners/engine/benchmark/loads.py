@@ -66,7 +66,7 @@ def _of_options(record: Document, field: str) -> Iterator[Broken]:
 
 def _of_rate(config: dict[str, Any], spot: str, field: str) -> Iterator[Broken]:
     bound, rate = config["bound"], config.get("rate_per_s")
-    trials = [bounds.Trial.from_record(row) for row in bound["trials"]]
+    trials = [bounds.RateTrial.from_record(row) for row in bound["trials"]]
     for place, one in enumerate(trials):
         allowed = (
             statistics.overruns_allowed(one.samples, bound["percentile"]) if one.samples else 0
@@ -89,7 +89,7 @@ def _of_batch(config: dict[str, Any], field: str) -> Iterator[Broken]:
     batch = config["batches"]
     if batch["choice"] != batches.BY_THROUGHPUT:
         return
-    best = batches.best([batches.Trial.from_record(row) for row in batch["tried"]])
+    best = batches.best([batches.BatchTrial.from_record(row) for row in batch["tried"]])
     if best != config["batch"]:
         words = f"{batches.RULE} is {best}"
         yield Broken("batch-of-trials", f"{field}batch", config["batch"], words, _CURE)

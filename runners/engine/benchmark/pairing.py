@@ -17,6 +17,7 @@ from runners.engine.benchmark import procedure, summary, task, verdicts
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.assembling import now
 from runners.engine.benchmark.subjects import Subject, TroubleError
+from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job, JobError
 from runners.engine.reports import Finding, Report
 
@@ -99,7 +100,7 @@ def calibrate(job: Job) -> Report:
     ending = job.stage(
         "prepare", lambda: _make(place), wall_seconds=_PREPARE_SECONDS, file_bytes=_FILE_BYTES
     )
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         raise JobError("engine-error", "The model of the calibration could not be made.")
     sides = [Subject(job, options, place, "", [], name) for name in ("first", "second")]
     try:

@@ -209,7 +209,7 @@ def _under_bound(used: list[Process], measured: Document, throughput: Any) -> di
     if form.is_before_loads(measured) or "bound" not in config:
         return {}
     bound = config["bound"]
-    whole = bounds.Trial.of(
+    whole = bounds.RateTrial.of(
         config.get("rate_per_s", 0.0), used, bound["latency_ms"], bound["percentile"]
     )
     is_within = whole.is_within(bound["percentile"])

@@ -83,10 +83,10 @@ class Load:
     latency_bound_ms: float | None = None
     percentile: str = ""
     rate: str = ""
-    rates: tuple[bounds.Trial, ...] = ()
+    rates: tuple[bounds.RateTrial, ...] = ()
     batch_choice: str = ""
     most_batch: int = 0
-    batches: tuple[batches.Trial, ...] = ()
+    batches: tuple[batches.BatchTrial, ...] = ()
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> Load:
@@ -96,10 +96,10 @@ class Load:
             latency_bound_ms=number(bound.get("latency_ms")),
             percentile=stored.text(bound.get("percentile")),
             rate=stored.text(bound.get("rate")),
-            rates=tuple(map(bounds.Trial.from_record, stored.rows(bound.get("trials")))),
+            rates=tuple(map(bounds.RateTrial.from_record, stored.rows(bound.get("trials")))),
             batch_choice=stored.text(batch.get("choice")),
             most_batch=stored.count(batch.get("most")),
-            batches=tuple(map(batches.Trial.from_record, stored.rows(batch.get("tried")))),
+            batches=tuple(map(batches.BatchTrial.from_record, stored.rows(batch.get("tried")))),
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
+from runners.engine.confine.children import EndingKind
 from runners.engine.conformance import cases
 from runners.engine.jobs import Job, JobError, brief
 from runners.engine.onnx_files import bodies, datasets, text
@@ -75,7 +76,7 @@ def run(job: Job) -> Report:
         file_bytes=_FILE_BYTES,
         written_files=_MOST_FILES,
     )
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         words = job.cause(ending)
         raise JobError("suite-unreadable", f"The ONNX node tests could not be made: {words}")
     measures = _Round(job, runtime, folder, int(ending.answer)).run()
@@ -108,13 +109,13 @@ class _Round:
             first = len(measures)
             self._job.tell(10 + 90 * first // self._count, "run")
             ending = self._stage(first, min(first + _BATCH, self._count))
-            if ending.kind == "answered":
+            if ending.kind == EndingKind.ANSWERED:
                 measures += _measures(ending)
                 continue
             # What the child had judged before it died.
             journal = functools.partial(read_journal, self._folder, first)
             ending = self._job.stage("journal", journal, writes=False)
-            measures += _measures(ending) if ending.kind == "answered" else []
+            measures += _measures(ending) if ending.kind == EndingKind.ANSWERED else []
             measures.append(self._alone(len(measures)))
         return measures
 
@@ -131,15 +132,15 @@ class _Round:
 
     def _alone(self, number: int) -> Measure:
         ending = self._stage(number, number + 1)
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             return _measures(ending)[0]
         folder = self._folder
         words = self._job.cause(ending)
-        word = "timed-out" if ending.kind == "timed-out" else "crashed"
+        word = EndingKind.TIMED_OUT if ending.kind == EndingKind.TIMED_OUT else "crashed"
         named = self._job.stage(
             "name", lambda: Measure.of(cases.read_index(folder)[number], word, words), writes=False
         )
-        if named.kind != "answered":
+        if named.kind != EndingKind.ANSWERED:
             raise JobError("suite-unreadable", "The index of the ONNX node tests cannot be read.")
         return answers.read(Measure, named.answer)
 

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runners.engine.checks import written_models
+from runners.engine.confine.children import EndingKind
 from runners.engine.convert import makers, parity, prepare
 from runners.engine.convert.recipes import RECIPES, Recipe, Settings
 from runners.engine.jobs import Job, JobError
@@ -119,10 +120,10 @@ class _Conversion:
             calibrates=self._recipe.calibrates,
         )
         ending = self._stage("original", functools.partial(task, generated=True))
-        if ending.kind not in {"answered", "raised"}:
+        if ending.kind not in {EndingKind.ANSWERED, EndingKind.RAISED}:
             # Made inputs may be what it died of; the version's own decide.
             again = self._stage("original", functools.partial(task, generated=False))
-            ending = again if again.kind == "answered" else ending
+            ending = again if again.kind == EndingKind.ANSWERED else ending
         ran = self._answer(ending, "the original's run", _NOT_RUNNING, Baseline)
         self._facts["calibration"] = ran.calibration
         return ran
@@ -197,13 +198,13 @@ class _Conversion:
 
     def _answer(self, ending: Ending, who: str, blame: Finding, kind: type[_T]) -> _T:
         """Read a child's answer, or end with the finding that its end means."""
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             return answers.read(kind, ending.answer)
         who = who[0].upper() + who[1:] if who.startswith("the ") else who
-        if ending.kind == "raised":
+        if ending.kind == EndingKind.RAISED:
             name, words = ending.answer
             raise self._complaint(name, words, who, blame)
-        if ending.kind == "signalled":
+        if ending.kind == EndingKind.SIGNALLED:
             how = f"crashed: {ending.answer}"
         else:
             how = _ENDS.get(ending.kind, "ended without an answer")

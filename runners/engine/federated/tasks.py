@@ -16,6 +16,7 @@ from hub.protocol import federated
 from hub.protocol.federated import Part
 from hub.protocol.problems import InvalidRequest
 from hub.protocol.training_rules import Rules
+from runners.engine.confine.children import EndingKind
 from runners.engine.federated import aggregation, judging, mapping, splitting
 from runners.engine.federated.aggregation import Member, Round
 from runners.engine.federated.judging import Contribution
@@ -94,7 +95,7 @@ def check(job: Job) -> Report:
         some = contributions[first : first + _TOGETHER]
         task = functools.partial(_judge, entry, parts, some)
         ending = _with_files(job, "contributions", [entry, *(one.path for one in some)], task)
-        if ending.kind != "answered" or len(ending.answer) != len(some):
+        if ending.kind != EndingKind.ANSWERED or len(ending.answer) != len(some):
             raise JobError("engine-error", f"Contributions were not judged: {job.cause(ending)}")
         answers += ending.answer
     return job.report("passed", facts={"contributions": answers})
@@ -130,10 +131,10 @@ def aggregate(job: Job) -> Report:
     job.tell(10, "aggregate")
     paths = [entry, *memory, *(one.path for one in contributions)]
     ending = _with_files(job, "aggregate", paths, work, file_copies=3)
-    if ending.kind == "raised" and ending.answer[0] == "UnfitError":
+    if ending.kind == EndingKind.RAISED and ending.answer[0] == "UnfitError":
         finding = Finding("training-round-unfit", "error", str(ending.answer[1]))
         return job.report("failed", (finding,))
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         raise JobError("engine-error", f"The round was not aggregated: {job.cause(ending)}")
     names = [federated.WEIGHTS, aggregation.OPTIMISER]
     outputs = [name for name in names if (out / name).exists()]

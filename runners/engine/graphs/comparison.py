@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from runners.engine.confine.children import EndingKind
 from runners.engine.graphs import matching, sides
 from runners.engine.graphs.changes import Change
 from runners.engine.jobs import Job, JobError, mapping_of
@@ -54,7 +55,7 @@ def run(job: Job) -> Report:
     for infer in (True, False):
         task = functools.partial(compare, folder, before, after, infer=infer)
         ending = job.stage("difference", task, writes=False)
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             return job.report("passed", (), mapping_of(ending.answer))
         job.tell(60, "difference")
     words = f"The graphs cannot be compared: {job.cause(ending)}"

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from runners.engine.confine.children import EndingKind
 from runners.engine.costs import functions
 from runners.engine.jobs import Job, mapping_of
 from runners.engine.onnx_files import nodes, wire
@@ -106,7 +107,7 @@ def run(job: Job) -> Report:
             functools.partial(nodes.write, skeleton, table, infer=inferring),
             file_bytes=nodes.MOST_BYTES + (1 << 20),
         )
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             facts |= mapping_of(ending.answer)
             break
         words = f"The shapes of the graph could not be inferred: {job.cause(ending)}"
@@ -121,7 +122,7 @@ def run(job: Job) -> Report:
         lambda: functions.write(skeleton, job.out / COSTS),
         file_bytes=2 * functions.MOST_BYTES,
     )
-    if ending.kind == "answered":
+    if ending.kind == EndingKind.ANSWERED:
         facts |= mapping_of(ending.answer)
         outputs.append(COSTS)
     else:

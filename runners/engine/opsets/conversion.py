@@ -9,8 +9,8 @@ import onnx
 from runners.engine.onnx_files.bodies import bodies
 from runners.engine.opsets import functions, names, normal, schemas, weights
 from runners.engine.opsets.names import Names
+from runners.engine.opsets.node_conversion import NodeConversion, NodeConverter
 from runners.engine.opsets.outcome import Blocking, Conversion, InvalidModelError
-from runners.engine.opsets.pieces import Conveyor, Piece
 from runners.engine.opsets.scopes import Scope, of_graph
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ def convert(model: onnx.ModelProto, target: int) -> Conversion:
     except InvalidModelError as error:
         return _refused(target, str(error))
     if source not in {0, target}:
-        conveyor = Conveyor(source, target, Names(converted), used)
+        converter = NodeConverter(source, target, Names(converted), used)
         used.update(inlined)
-        _convert_graphs(converted, conveyor)
-        untouched = conveyor.untouched and functions.untouched(converted, source, target)
+        _convert_graphs(converted, converter)
+        untouched = converter.untouched and functions.untouched(converted, source, target)
         untouched &= not used
-        if conveyor.blocking:
+        if converter.blocking:
             rules = tuple(sorted(used))
-            return Conversion(None, source, target, rules, tuple(conveyor.blocking))
+            return Conversion(None, source, target, rules, tuple(converter.blocking))
         normal.stamp(converted, target, up=target > source)
     weights.attach(converted, model)
     return Conversion(converted, source, target, tuple(sorted(used)), untouched=untouched)
@@ -55,16 +55,16 @@ def _refused(target: int, reason: str) -> Conversion:
     return Conversion(None, 0, target, (), (Blocking("", "", 0, target, reason),))
 
 
-def _convert_graphs(model: onnx.ModelProto, conveyor: Conveyor) -> None:
+def _convert_graphs(model: onnx.ModelProto, converter: NodeConverter) -> None:
     """Convert the innermost graphs first, so that a rule finds the graphs of its node converted."""
     fixed = model.ir_version < normal.FREE_INITIALIZERS
-    levels: list[list[tuple[onnx.GraphProto, list[Piece]]]] = []
+    levels: list[list[tuple[onnx.GraphProto, list[NodeConversion]]]] = []
 
     def gather(
         graph: onnx.GraphProto, inferred_graph: onnx.GraphProto, around: Scope | None, depth: int
     ) -> None:
         scope = of_graph(inferred_graph, around, fixed_inputs=fixed)
-        mine = [Piece(node, conveyor.source, scope, node) for node in graph.node]
+        mine = [NodeConversion(node, converter.source, scope, node) for node in graph.node]
         while len(levels) <= depth:
             levels.append([])
         levels[depth].append((graph, mine))
@@ -72,20 +72,20 @@ def _convert_graphs(model: onnx.ModelProto, conveyor: Conveyor) -> None:
             for inner, known_inner in zip(bodies(node), bodies(inferred), strict=True):
                 gather(inner, known_inner, scope, depth + 1)
 
-    gather(model.graph, _inferred(model, conveyor.source), None, 0)
+    gather(model.graph, _inferred(model, converter.source), None, 0)
     for training in _training_graphs(model):
         gather(training, training, None, 0)
     for level in reversed(levels):
-        conveyor.convert(piece for _, mine in level for piece in mine)
+        converter.convert(conversion for _, mine in level for conversion in mine)
         for graph, mine in level:
             _put_together(graph, mine)
 
 
-def _put_together(graph: onnx.GraphProto, pieces: list[Piece]) -> None:
-    if all(piece.parts is None for piece in pieces):
+def _put_together(graph: onnx.GraphProto, conversions: list[NodeConversion]) -> None:
+    if all(conversion.parts is None for conversion in conversions):
         return
     before = _read(graph)
-    nodes = [node for piece in pieces for node in piece.nodes()]
+    nodes = [node for conversion in conversions for node in conversion.nodes()]
     # Written out before the old ones go: some of them are the old ones.
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.runs.agreement import Figures
-    from runners.engine.runs.child_runs import Form
+    from runners.engine.runs.child_runs import ModelFile
 
 _CHUNK_BYTES = 512 << 20
 _MOST_VALUES = 50_000
@@ -67,18 +67,20 @@ class Places:
     out: Path
 
 
-def find(parties: Parties, forms: Sequence[Form], places: Places, name: str) -> Divergence:
+def find(
+    parties: Parties, model_files: Sequence[ModelFile], places: Places, name: str
+) -> Divergence:
     """Compare value by value on one data set; for a child."""
     note = "no form of the model runs in both"
-    for form in forms:
-        model = form.load()
+    for model_file in model_files:
+        model = model_file.load()
         cases = [one for one in datasets.read(places.sets, model) if one.name == name]
         if not cases:
             continue
         try:
-            result = _Search(parties, form, model, cases[0].inputs, places).run()
+            result = _Search(parties, model_file, model, cases[0].inputs, places).run()
         except runtimes.LoadError as error:
-            note = text.message(str(error), str(form.folder), str(form.path.parent))
+            note = text.message(str(error), str(model_file.folder), str(model_file.path.parent))
             continue
         if result.node is not None:
             return result
@@ -90,14 +92,14 @@ class _Search:
     def __init__(
         self,
         parties: Parties,
-        form: Form,
+        model_file: ModelFile,
         model: onnx.ModelProto,
         inputs: dict[str, Value],
         places: Places,
     ) -> None:
         self._parties = parties
         self._profile = child_runs.PROFILES[parties.profile]
-        self._form = form
+        self._model_file = model_file
         self._model = model
         self._inputs = inputs
         self._places = places
@@ -109,10 +111,14 @@ class _Search:
         if not self._names or len(self._names) > _MOST_VALUES:
             return Divergence(None, "", "the graph has too many values, or none, to look at")
         parties = self._parties
-        values = self._form.open(parties.witness, optimise=False, outputs=self._names)(self._inputs)
+        values = self._model_file.open(parties.witness, optimise=False, outputs=self._names)(
+            self._inputs
+        )
         self._values |= dict(zip(self._names, values, strict=True))
         for names in self._chunks():
-            execute = self._form.open(parties.accused, optimise=parties.optimised, outputs=names)
+            execute = self._model_file.open(
+                parties.accused, optimise=parties.optimised, outputs=names
+            )
             for name, value in zip(names, execute(self._inputs), strict=True):
                 self._errors[name] = _distance(self._values[name], value)
         return self._first_suspect()
@@ -133,7 +139,7 @@ class _Search:
         """Look at the suspects one by one for the first that also differs alone."""
         first: Node | None = None
         for index, node in self._suspects():
-            cut = cut_out(self._model, node, self._values, self._form.folder)
+            cut = cut_out(self._model, node, self._values, self._model_file.folder)
             figures = self._alone(cut)
             if figures is None or figures.agrees:
                 figures = figures or self._unproven(node)
@@ -159,11 +165,11 @@ class _Search:
             return None
         place = self._places.work / f"body-{len(list(self._places.work.glob('body-*')))}.onnx"
         onnx.save(body.model, str(place))
-        form = child_runs.Form(place, self._form.folder)
-        run = self._first_that_differs(body, form)
+        model_file = child_runs.ModelFile(place, self._model_file.folder)
+        run = self._first_that_differs(body, model_file)
         if run is None:
             return None
-        result = _Search(self._parties, form, body.model, run.inputs, self._places).run()
+        result = _Search(self._parties, model_file, body.model, run.inputs, self._places).run()
         if result.node is None or not result.node.alone:
             return None
         step = Step(
@@ -175,11 +181,13 @@ class _Search:
         )
         return replace(result, node=replace(result.node, path=[step, *result.node.path]))
 
-    def _first_that_differs(self, body: body_runs.Body, form: Form) -> body_runs.OneRun | None:
+    def _first_that_differs(
+        self, body: body_runs.Body, model_file: ModelFile
+    ) -> body_runs.OneRun | None:
         """The first run of a body in which both differ on equal inputs."""
         parties = self._parties
-        witness = form.open(parties.witness, optimise=False)
-        accused = form.open(parties.accused, optimise=parties.optimised)
+        witness = model_file.open(parties.witness, optimise=False)
+        accused = model_file.open(parties.accused, optimise=parties.optimised)
         noise = _NOISE[parties.profile]
         until = time.monotonic() + _INSIDE_SECONDS
         for run in body.runs(witness):
@@ -197,7 +205,7 @@ class _Search:
         stored = next((one for one in self._model.graph.initializer if one.name == name), None)
         if stored is None:
             return None
-        return numpy_helper.to_array(stored, base_dir=str(self._form.folder))
+        return numpy_helper.to_array(stored, base_dir=str(self._model_file.folder))
 
     def _suspects(self) -> list[tuple[int, onnx.NodeProto]]:
         """The nodes whose outputs are much further off than what they read, with their places."""

@@ -20,6 +20,7 @@ from onnx import helper
 from hub.protocol import inputs
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
+from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job, JobError, mapping_of
 from runners.engine.onnx_files import datasets, text
 from runners.engine.reports import Finding, Report
@@ -70,10 +71,10 @@ def run(job: Job) -> Report:
     ending = job.stage(
         "run", task, wall_seconds=_WALL_SECONDS, cpu_seconds=_CPU_SECONDS, file_bytes=_FILE_BYTES
     )
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         words = job.cause(ending).removeprefix("UnfitInputError: ")
         finding = Finding("run-failed", "error", f"The model did not run: {words}")
-        if ending.kind == "raised" and ending.answer[0] == UnfitInputError.__name__:
+        if ending.kind == EndingKind.RAISED and ending.answer[0] == UnfitInputError.__name__:
             finding = Finding("input-unfit", "error", words)
         return job.report("failed", (finding,))
     facts = mapping_of(ending.answer)

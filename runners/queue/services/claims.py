@@ -13,7 +13,7 @@ from django.utils import timezone
 from runners import pools
 from runners.models import Attempt, Host, Job
 from runners.queue import order
-from runners.queue.content import Bench
+from runners.queue.content import JobEnvironment
 from runners.queue.services import sharing
 from runners.queue.services.workers import offered_by
 
@@ -88,7 +88,7 @@ def _claim(
 ) -> Job | None:
     place = _lock(host)
     gpu = capabilities.gpu
-    bench = Bench(capabilities.versions, host)
+    environment = JobEnvironment(capabilities.versions, host)
     rows = sharing.claimable(_allowed_on(place, rows, now))
     if gpu and Job.objects.filter(state=Job.State.RUNNING, gpu=gpu).exists():
         rows = rows.exclude(Q(exclusive=Job.Exclusive.GPU) | Q(pool__startswith="gpu-"))
@@ -100,7 +100,7 @@ def _claim(
             rows = rows.exclude(requires=job.requires)
         elif job.exclusive == Job.Exclusive.GPU and not gpu:
             rows = rows.exclude(exclusive=Job.Exclusive.GPU)
-        elif sharing.answer(job, [bench]):
+        elif sharing.answer(job, [environment]):
             continue
         elif job.exclusive == Job.Exclusive.HOST and _at_work(host).exists():
             _reserve(place, job, now)

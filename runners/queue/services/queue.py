@@ -99,7 +99,7 @@ def enqueue(
         _raise(live, job)
         return live
     if not sharing.answer(job):
-        transaction.on_commit(lambda: notifications.ring(job))
+        transaction.on_commit(lambda: notifications.notify(job))
     return job
 
 
@@ -137,7 +137,7 @@ def _raise(live: Job, job: Job) -> None:
     )
     if raised:
         live.refresh_from_db()
-        transaction.on_commit(lambda: notifications.ring(live))
+        transaction.on_commit(lambda: notifications.notify(live))
 
 
 def _subject_of(version: Version | None, entry: str) -> str:

@@ -21,20 +21,22 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
-    from runners.queue.content import Bench
+    from runners.queue.content import JobEnvironment
 
 # Jobs that are ended in the transaction of another one's end.
 _AT_ONCE = 50
 
 
 @transaction.atomic
-def answer(job: Job, benches: Iterable[Bench] | None = None) -> bool:
+def answer(job: Job, environments: Iterable[JobEnvironment] | None = None) -> bool:
     """End a waiting job with the result of another one; False where none answers it.
 
     ``benches`` are those on which it would be done, of all live workers unless given. Files that
     the report names stay in storage until its rows are written.
     """
-    other = content.answer_to(job, content.benches_for(job) if benches is None else benches)
+    other = content.answer_to(
+        job, content.environments_for(job) if environments is None else environments
+    )
     if other is None:
         return False
     files = set(other.typed_report.files.values())

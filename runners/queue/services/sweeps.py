@@ -34,10 +34,10 @@ def recover() -> None:
         if take_back(job):
             log.warning("job_lost", job=str(job.pk), worker=job.worker, attempt=job.attempt)
     if settings.REDIS_URL:
-        _ring_again()
+        _notify_again()
 
 
-def _ring_again() -> None:
+def _notify_again() -> None:
     """Ring for jobs not rung for of late, in queues that somebody is free to hear.
 
     Where every slot is taken the bells are most likely waiting in the broker, and more of them
@@ -52,7 +52,7 @@ def _ring_again() -> None:
     queues = free_queues()
     rows = waiting.filter(Q(queue__in=queues) | Q(rung_at=None))
     for job in rows.order_by(F("rung_at").asc(nulls_first=True), "due_at")[:AT_ONCE]:
-        if not notifications.ring(job):
+        if not notifications.notify(job):
             break  # the broker is away, and each further try would take its time
 
 

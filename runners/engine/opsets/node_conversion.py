@@ -25,14 +25,14 @@ _ROUNDS = 100
 
 
 @dataclass(slots=True)
-class Piece:
+class NodeConversion:
     """A node at a version; `parts` replace it once it has been converted."""
 
     node: onnx.NodeProto
     version: int
     scope: Scope
     origin: onnx.NodeProto
-    parts: list[Piece] | None = None
+    parts: list[NodeConversion] | None = None
     unruled: tuple[str, ...] = ()
 
     def nodes(self) -> list[onnx.NodeProto]:
@@ -43,7 +43,7 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Conveyor:
+class NodeConverter:
     """Converts pieces round by round, so that one call of the converter serves many nodes."""
 
     source: int
@@ -53,115 +53,128 @@ class Conveyor:
     blocking: list[Blocking] = field(default_factory=list)
     untouched: bool = True
 
-    def convert(self, pieces: Iterable[Piece]) -> None:
-        waiting = list(pieces)
+    def convert(self, conversions: Iterable[NodeConversion]) -> None:
+        waiting = list(conversions)
         for _ in range(_ROUNDS):
             if not waiting:
                 return
             waiting = self._round(waiting)
         raise RuntimeError("a conversion rule does not come to an end")
 
-    def _round(self, waiting: Sequence[Piece]) -> list[Piece]:
-        left: list[Piece] = []
-        groups: dict[tuple[int, int], list[Piece]] = defaultdict(list)
-        for piece in waiting:
-            goal = self._next(piece, left)
+    def _round(self, waiting: Sequence[NodeConversion]) -> list[NodeConversion]:
+        left: list[NodeConversion] = []
+        groups: dict[tuple[int, int], list[NodeConversion]] = defaultdict(list)
+        for conversion in waiting:
+            goal = self._next(conversion, left)
             if goal is not None:
-                groups[piece.version, goal].append(piece)
+                groups[conversion.version, goal].append(conversion)
         for (version, goal), together in groups.items():
             left.extend(self._adapt(together, version, goal))
         return left
 
-    def _next(self, piece: Piece, left: list[Piece]) -> int | None:
+    def _next(self, conversion: NodeConversion, left: list[NodeConversion]) -> int | None:
         """Finish a piece, rewrite it by a rule, or say to which version it is to be adapted."""
-        op, version = piece.node.op_type, piece.version
-        if version == self.target or piece.node.domain != "":
+        op, version = conversion.node.op_type, conversion.version
+        if version == self.target or conversion.node.domain != "":
             return None
-        if schemas.same(op, version, self.target) or _is_plain_constant(piece.node):
+        if schemas.same(op, version, self.target) or _is_plain_constant(conversion.node):
             return None
         self.untouched = False
         rule = rules.find(op, version, self.target)
-        while rule is not None and rule.name in piece.unruled:
+        while rule is not None and rule.name in conversion.unruled:
             rule = rules.find(op, rule.target, self.target)
         if rule is None:
-            return self._without_rule(piece, left)
+            return self._without_rule(conversion, left)
         if rule.takes(version):
-            self._rewrite(piece, rule, left)
+            self._rewrite(conversion, rule, left)
             return None
         return rule.source
 
-    def _without_rule(self, piece: Piece, left: list[Piece]) -> int | None:
-        op, version = piece.node.op_type, piece.version
+    def _without_rule(self, conversion: NodeConversion, left: list[NodeConversion]) -> int | None:
+        op, version = conversion.node.op_type, conversion.version
         if not schemas.usable(op, version) and not schemas.usable(op, self.target):
-            self._block(piece, "no operator set defines it")
+            self._block(conversion, "no operator set defines it")
             return None
-        if not schemas.usable(op, self.target) and self._expand(piece, left):
+        if not schemas.usable(op, self.target) and self._expand(conversion, left):
             return None
         if schemas.widened(op, version, self.target):
             return None
-        if bodies(piece.node):
-            self._block(piece, "no adapter for a node that holds graphs")
+        if bodies(conversion.node):
+            self._block(conversion, "no adapter for a node that holds graphs")
             return None
         return self.target
 
-    def _rewrite(self, piece: Piece, rule: rules.Rule, left: list[Piece]) -> None:
-        case = Case(piece.node, piece.version, piece.scope, self.names)
+    def _rewrite(
+        self, conversion: NodeConversion, rule: rules.Rule, left: list[NodeConversion]
+    ) -> None:
+        case = Case(conversion.node, conversion.version, conversion.scope, self.names)
         try:
             rule.rewrite(case)
         except CannotConvertError as error:
-            self._block(piece, str(error))
+            self._block(conversion, str(error))
             return
         except (IndexError, KeyError, TypeError, ValueError) as error:
             # No checker has seen the model yet: inputs and attributes may be missing or odd.
-            self._block(piece, f"the node is not what its operator asks for: {error}")
+            self._block(conversion, f"the node is not what its operator asks for: {error}")
             return
         if case.nodes:
             self.used.add(rule.name)
-            self._replace(piece, case.nodes, rule.leads_to(piece.version), left)
+            self._replace(conversion, case.nodes, rule.leads_to(conversion.version), left)
         else:
-            piece.unruled = (*piece.unruled, rule.name)
-            left.append(piece)
+            conversion.unruled = (*conversion.unruled, rule.name)
+            left.append(conversion)
 
-    def _expand(self, piece: Piece, left: list[Piece]) -> bool:
+    def _expand(self, conversion: NodeConversion, left: list[NodeConversion]) -> bool:
         """Going down, write the node out as the function that it is; False when it is none."""
-        if piece.version <= self.target:
+        if conversion.version <= self.target:
             return False
-        nodes = functions.expand(piece.node, piece.version, piece.scope, self.names)
+        nodes = functions.expand(conversion.node, conversion.version, conversion.scope, self.names)
         if nodes:
             self.used.add(functions.WRITTEN_OUT)
-            self._replace(piece, nodes, piece.version, left)
+            self._replace(conversion, nodes, conversion.version, left)
         return bool(nodes)
 
-    def _adapt(self, together: list[Piece], version: int, goal: int) -> list[Piece]:
-        left: list[Piece] = []
-        loose = [Loose(piece.node, piece.scope) for piece in together]
+    def _adapt(
+        self, together: list[NodeConversion], version: int, goal: int
+    ) -> list[NodeConversion]:
+        left: list[NodeConversion] = []
+        loose = [Loose(conversion.node, conversion.scope) for conversion in together]
         adapters.adapt(loose, version, goal, self.names)
-        for piece, one in zip(together, loose, strict=True):
-            if one.error and not self._expand(piece, left):
-                self._block(piece, one.error)
+        for conversion, one in zip(together, loose, strict=True):
+            if one.error and not self._expand(conversion, left):
+                self._block(conversion, one.error)
             elif one.error:
                 continue
             else:
-                self._replace(piece, one.nodes, goal, left)
+                self._replace(conversion, one.nodes, goal, left)
         return left
 
     def _replace(
-        self, piece: Piece, nodes: list[onnx.NodeProto], version: int, left: list[Piece]
+        self,
+        conversion: NodeConversion,
+        nodes: list[onnx.NodeProto],
+        version: int,
+        left: list[NodeConversion],
     ) -> None:
-        _inherit(piece.node, nodes)
-        scope = piece.scope
+        _inherit(conversion.node, nodes)
+        scope = conversion.scope
         if version != self.target and len(nodes) > 1:
-            scope = _scope_within(nodes, version, piece.scope)
-        piece.parts = [
-            Piece(node, version, scope, piece.origin, unruled=piece.unruled) for node in nodes
+            scope = _scope_within(nodes, version, conversion.scope)
+        conversion.parts = [
+            NodeConversion(node, version, scope, conversion.origin, unruled=conversion.unruled)
+            for node in nodes
         ]
-        left.extend(piece.parts)
+        left.extend(conversion.parts)
 
-    def _block(self, piece: Piece, reason: str) -> None:
-        first = next((name for name in piece.origin.output if name), "")
+    def _block(self, conversion: NodeConversion, reason: str) -> None:
+        first = next((name for name in conversion.origin.output if name), "")
         self.blocking.append(
             Blocking(
-                piece.origin.name or first, piece.origin.op_type, piece.version, self.target, reason
+                conversion.origin.name or first,
+                conversion.origin.op_type,
+                conversion.version,
+                self.target,
+                reason,
             )
         )
 
