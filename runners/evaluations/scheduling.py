@@ -87,7 +87,7 @@ def schedule_missing(version: Version) -> int:
     return queued
 
 
-def owe_on(dataset: Dataset) -> int:
+def schedule_missing_on(dataset: Dataset) -> int:
     """Queue what the newest served versions lack whose cards name a data set."""
     if not dataset.versions.exists():
         return 0
@@ -97,7 +97,7 @@ def owe_on(dataset: Dataset) -> int:
     return sum(map(schedule_missing, _newest_of_models(rows)))
 
 
-def owe_model(model_id: int) -> int:
+def schedule_missing_of_model(model_id: int) -> int:
     """Queue what the newest served version of a model lacks."""
     rows = Version.objects.filter(model=model_id, state=Version.State.PUBLISHED)
     return sum(map(schedule_missing, _newest_of_models(rows)))

@@ -155,7 +155,7 @@ def catch_up() -> int:
     return queued
 
 
-def owe_suite() -> int:
+def schedule_suite() -> int:
     """Queue the operator suite for each runtime version that has not had it."""
     queued, brought = 0, offered()
     for runtime in current():

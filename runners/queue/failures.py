@@ -1,4 +1,4 @@
-"""Whose fault an attempt's end was, so that what cannot heal is not tried for ever."""
+"""Causes of errored attempts, which decide how often a job is tried again."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from runners.engine.reports import Report
     from runners.queue.services.leases import Reason
 
-# Findings of an `errored` report. A verdict about the model is `failed` instead, and never tried
-# again; what no list names is our own trouble, which another worker or hour may not have.
+# Codes of findings of an `errored` report. Anything else is a fault of the hub that another worker
+# or a later attempt may not have. A failed check of a model is `failed` and is not tried again.
 CRASHES = frozenset({"sandbox-lost", "child-killed"})
 TIMEOUTS = frozenset({"sandbox-timeout", "job-timeout"})
 
 
 def reason_of(report: Report) -> Reason:
-    """The class of failure of an `errored` report."""
+    """The cause of an `errored` report."""
     codes = {finding.code for finding in report.findings}
     if codes & CRASHES:
         return "crash"

@@ -1,7 +1,7 @@
-"""The worker without a broker: it polls the rows that Celery's bell would have named.
+"""The worker without a broker: it polls the rows of queued jobs.
 
-`hub serve` runs two, one of which is kept free for work that somebody is waiting for; `hub worker`
-and `manage.py work` run more, on any machine that reaches the database and the storage.
+`hub serve` runs two workers, one of them for urgent jobs only; `hub worker` and `manage.py work`
+run more, on any machine that reaches the database and the storage.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-# How often rounds of trainings are looked at, where nothing else says that one is due.
+# How often rounds of trainings are checked if no event announces that one is due.
 ROUND_SECONDS = 0.5
 FIRST_SCRUB_SECONDS = 60.0
 
 
 class Pulse:
-    """Tells from a thread of its own that a worker lives, and looks for others that do not.
+    """Sends heartbeats in a thread of its own, and recovers jobs of lost workers.
 
-    So a worker that is busy for long is not taken for dead, and its sweep does not wait.
+    So a worker with a long job is not considered lost, and recovery does not wait for the job.
     """
 
     def __init__(self, name: str, queues: str, capabilities: Capabilities) -> None:
@@ -78,25 +78,25 @@ class Pulse:
 
 
 class Worker:
-    """Claims and does one job after another until it is told to stop."""
+    """Claims and runs jobs one after the other until it is stopped."""
 
     def __init__(self, names: Sequence[str], *, runtime: str = "") -> None:
         self.name = registration.name()
         self.queues = pools.queues_of(names, runtime)
         self.capabilities = Capabilities()
         self._runtime = runtime
-        # What somebody waits for must not wait for the sweep where no process keeps graphs.
+        # Where no process keeps graphs, events that a user waits for must not wait for the sweep.
         self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
         self._stopping = False
         self._swept = self._tidied = self._moved = self._last_refresh = float("-inf")
-        # What starts with the hub comes first.
+        # Verification starts later than what the start of the hub triggers.
         self._scrub_at = time.monotonic() + FIRST_SCRUB_SECONDS
         self._scrubber: threading.Thread | None = None
         self._mirrored = float("-inf")
         self._mirroring: threading.Thread | None = None
 
     def run(self) -> None:
-        """Work until SIGTERM or SIGINT; the job in hand is finished first."""
+        """Work until SIGTERM or SIGINT; the current job is finished first."""
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         with Sandbox(interpreter=environments.interpreter(self._runtime)) as sandbox:
@@ -109,7 +109,7 @@ class Worker:
             services.leave(self.name)
 
     def step(self, sandbox: Sandbox) -> bool:
-        """Do what is due, then one job; False when none waited."""
+        """Run the periodic tasks that are due, then one job; False if none was queued."""
         now = time.monotonic()
         if now - self._swept >= periodic_tasks.sweep_seconds():
             self._swept = now
@@ -140,7 +140,7 @@ class Worker:
         return True
 
     def _scrub(self, now: float) -> None:
-        """Begin to read a share of storage again where it is due; jobs go on meanwhile."""
+        """Start verifying a share of storage if it is due; jobs continue meanwhile."""
         if "light" not in self.queues or now < self._scrub_at:
             return
         self._scrub_at = now + SLICE_SECONDS
@@ -149,7 +149,7 @@ class Worker:
             self._scrubber = storage_verification.start()
 
     def _mirror(self, now: float) -> None:
-        """Begin to synchronise mirrors where one is due; jobs go on meanwhile."""
+        """Start synchronising mirrors if one is due; jobs continue meanwhile."""
         if "light" not in self.queues or now < self._mirrored + mirroring.LOOK_SECONDS:
             return
         self._mirrored = now

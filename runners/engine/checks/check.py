@@ -1,4 +1,4 @@
-"""The check of a model: a scan, the ONNX checker, strict shape inference and a load in ONNX Runtime.
+"""The check of a model: a scan, the ONNX checker, strict shape inference and a runtime load.
 
 Each stage runs in a child of its own and has its own verdict: a model that fails the full check may
 still run, and one that this runtime cannot run may still be valid. Only a model that is certainly

@@ -1,4 +1,4 @@
-"""Taking a job: the next one that this worker can do, on a host that is free for it."""
+"""Claiming: a worker takes the next job that it can run on its host."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from runners.capabilities import Capabilities
 
-# How long a host is kept free for a job that wants it alone; renewed by each look at that job.
+# How long a host stays reserved for a job that needs it exclusively; each claim attempt renews it.
 RESERVED = timedelta(seconds=60)
-# How long it is kept for the next one; its worker looks for work at once.
+# How long a host is kept for the next exclusive job, whose worker looks for work at once.
 HANDED_ON = timedelta(seconds=10)
 
 
@@ -37,12 +37,12 @@ def claim(
     host: str = "",
     capabilities: Capabilities | None = None,
 ) -> Job | None:
-    """Take the next job of these queues, or the one named; None where there is none to take.
+    """Claim the next job of these queues, or the job ``uuid``; None if there is none to claim.
 
-    What the worker's capabilities (those it registered, unless given) or the state of its host do
-    not allow is left in the queue, and costs no attempt. ``urgent`` takes nothing but the work that
-    somebody is waiting for. Work of which a result may be shared ends with it; while the same work
-    runs, it waits for that.
+    A job that the worker's capabilities (default: those it registered) or the state of its host do
+    not allow stays queued and costs no attempt. A worker of the queue ``urgent`` takes urgent jobs
+    only. A job whose result exists already ends with that result; while the same work is running,
+    it waits.
     """
     now = timezone.now()
     rows = Job.objects.filter(
@@ -61,10 +61,11 @@ def claim(
 
 
 def hand_on(ended: Job) -> None:
-    """Keep the host of a job that had it alone for the next one like it, if its turn is near.
+    """Keep the host of an ended exclusive job for the next such job if that is due soon.
 
-    Otherwise another worker would begin a proof first, and the host would have to come to rest for
-    each benchmark. The namespace whose turn it is decides. Belongs into the transaction of the end.
+    Otherwise another worker would start a proof, and the host would have to become idle again for
+    each benchmark. The namespace whose turn it is decides. Call it in the transaction that ends the
+    job.
     """
     if ended.exclusive != Job.Exclusive.HOST:
         return
@@ -110,7 +111,7 @@ def _claim(
 
 
 def _next(rows: Any, now: datetime) -> Job | None:
-    """The job whose turn it is, locked where the database can pass over what others claim."""
+    """The next job by turn, locked with SKIP LOCKED if the database supports it."""
     for own in order.turns(rows, now):
         if connection.features.has_select_for_update_skip_locked:
             own = own.select_for_update(skip_locked=True, of=("self",))  # noqa: PLW2901
@@ -121,7 +122,7 @@ def _next(rows: Any, now: datetime) -> Job | None:
 
 
 def _lock(host: str) -> Host:
-    """The host's row, locked until the claim is made: two claims on one host come in turn."""
+    """The row of the host, locked until the claim ends, so that its claims are serialised."""
     return Host.objects.select_for_update().get_or_create(name=host)[0]
 
 

@@ -1,4 +1,4 @@
-"""Workers come, give signs of life, and go."""
+"""Registration of workers: heartbeats, capabilities, removal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def see(
     capabilities: dict[str, Any],
     slots: int = 1,
 ) -> None:
-    """Note a worker's sign of life, and what it offers."""
+    """Record a heartbeat of a worker, and what it offers."""
     Worker.objects.update_or_create(
         name=worker,
         defaults={
@@ -40,24 +40,24 @@ def see(
 
 
 def offered_by(worker: str) -> tuple[list[str], Capabilities]:
-    """The queues and capabilities of a registered worker; none where it has not told any."""
+    """The queues and capabilities of a registered worker; empty if it has registered none."""
     row = Worker.objects.filter(name=worker).first()
     return (row.queues, row.typed_capabilities) if row else ([], Capabilities())
 
 
 def leave(worker: str) -> None:
-    """Forget a worker that ends in order."""
+    """Remove a worker that ends regularly."""
     Worker.objects.filter(name=worker).delete()
 
 
 def forget_runs() -> int:
-    """Drop the runs on inputs of somebody's own that ended an hour ago; returns how many."""
+    """Delete try-outs that ended more than an hour ago; returns their number."""
     over = Job.objects.filter(kind=Job.TRYOUT, finished_at__lt=timezone.now() - RUNS_KEPT)
     return int(over.delete()[1].get("runners.Job", 0))
 
 
 def tidy() -> None:
-    """Hourly: forget uploads and challenges that are over, unneeded bytes, and lost workers."""
+    """Hourly clean-up: expired uploads and challenges, unneeded bytes, lost workers."""
     forget_runs()
     with periodic.run("expired-uploads") as run:
         run.done = uploads.expire()

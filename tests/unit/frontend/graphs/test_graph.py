@@ -138,7 +138,7 @@ def test_a_guest_cannot_have_anything_made(guest, version):
     assert guest.post(f"{GRAPH}/make").status_code == 401
 
 
-def test_a_published_version_is_owed_its_graph(ada):
+def test_a_published_version_gets_its_graph(ada):
     made = factories.published(ada)
     (job,) = Job.objects.filter(version=made, kind=networks.KIND)
     assert job.entry == "model.onnx"

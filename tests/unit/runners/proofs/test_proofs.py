@@ -129,7 +129,7 @@ def conformance(
     )
 
 
-def test_a_published_version_is_owed_an_upgrade_and_every_runtime_once(owner, version):
+def test_a_published_version_gets_an_upgrade_and_every_runtime_once(owner, version):
     kinds = sorted(
         (job.kind, job.input["runtime"], job.input.get("checks", [])) for job in waiting()
     )
@@ -165,12 +165,12 @@ def test_what_was_described_by_an_older_method_is_described_again(owner, version
     assert verification.schedule_missing(version) == 0
 
 
-def test_nothing_is_owed_where_no_worker_offers_a_runtime(owner):
+def test_nothing_is_scheduled_where_no_worker_offers_a_runtime(owner):
     factories.published(owner)
     assert waiting() == []
 
 
-def test_a_new_runtime_version_is_owed_to_old_versions_and_old_results_stay(owner, version):
+def test_a_new_runtime_version_is_scheduled_for_old_versions_and_old_results_stay(owner, version):
     for job in waiting("conformance"):
         version_of = {"onnxruntime": "1.31.1", "onnx-reference": "1.23.2"}
         name = job.input["runtime"]
@@ -284,7 +284,7 @@ def test_the_database_holds_no_upgrade_without_its_proof(owner, version, changes
         Variant.objects.filter(version=version, name="default").update(proof_strength="full")
 
 
-def test_what_an_older_method_proved_is_owed_again(owner, version):
+def test_what_an_older_method_proved_is_scheduled_again(owner, version):
     (job,) = waiting("upgrade")
     assert verification.schedule_missing(version) == 0
     given = {key: value for key, value in job.input.items() if key != "method"}
@@ -379,7 +379,7 @@ def test_conformance_is_written_once_with_its_evidence(owner, version):
     assert Counter(cell.word for cell in matrix.cells) == {"failed": 4, "queued": 4}
 
 
-def test_checks_that_one_job_has_done_are_not_owed_in_two(owner, version):
+def test_checks_that_one_job_has_done_are_not_scheduled_twice(owner, version):
     own = Job.objects.filter(kind="conformance", input__runtime="onnxruntime")
     assert own.count() == 2
     own.filter(input__checks=["reference"]).delete()
@@ -402,11 +402,11 @@ def test_a_check_that_is_not_done_shows_the_state_of_its_own_job(owner, version)
     }
 
 
-def test_the_suite_is_owed_once_a_runtime_has_settled(runtimes):
-    assert verification.owe_suite() == 0
+def test_the_suite_is_scheduled_once_a_runtime_has_settled(runtimes):
+    assert verification.schedule_suite() == 0
     Runtime.objects.update(first_seen_at=timezone.now() - 2 * verification.SETTLED)
-    assert verification.owe_suite() == 2 * verification.SUITE_PARTS
-    assert verification.owe_suite() == 0
+    assert verification.schedule_suite() == 2 * verification.SUITE_PARTS
+    assert verification.schedule_suite() == 0
     for job in waiting("suite"):
         case = f"test_abs_{job.input['part']}"
         outcome = "failed" if job.input["part"] == 3 else "passed"
