@@ -165,7 +165,7 @@ def _conclude(job: Job) -> None:
     files = _file_checks([job for job in jobs if job.is_ended])
     if outcome == Check.Outcome.PASSED and (findings := _contradictions(version)):
         files.append(FileCheck(cards.CARD_PATH, findings))
-        if any(one.severity == "error" for one in findings):
+        if any(finding.severity == "error" for finding in findings):
             outcome = Check.Outcome.FAILED.value
     checks.settle(
         version=version,
@@ -186,11 +186,11 @@ def _contradictions(version: Version) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             "declared-input",
-            one.severity,
-            f"{one.message} {one.cure}",
-            f"line {one.line}, {one.field}" if one.line else one.field,
+            contradiction.severity,
+            f"{contradiction.message} {contradiction.cure}",
+            f"{f'line {contradiction.line}, ' if contradiction.line else ''}{contradiction.field}",
         )
-        for one in cards.contradictions(version.readme, model, files)
+        for contradiction in cards.contradictions(version.readme, model, files)
     )
 
 

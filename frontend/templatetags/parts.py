@@ -239,20 +239,22 @@ def choices(group: Group, shown: Iterable[Option]) -> SafeString:
         "<span>{}</span>{}</label>",
         (
             (
-                format_html('<p class="family">{}</p>', one.family)
-                if one.family and one.family != before
+                format_html('<p class="family">{}</p>', option.family)
+                if option.family and option.family != before
                 else "",
-                " zero" if one.count == 0 else "",
+                " zero" if option.count == 0 else "",
                 group.kind,
                 group.name,
-                one.value,
-                mark_safe(" checked") if one.on else "",
-                one.words,
+                option.value,
+                mark_safe(" checked") if option.on else "",
+                option.words,
                 ""
-                if one.count is None
-                else format_html("<small>{}</small>", formatting.grouped(one.count)),
+                if option.count is None
+                else format_html("<small>{}</small>", formatting.grouped(option.count)),
             )
-            for before, one in zip(["", *(one.family for one in options)], options, strict=False)
+            for before, option in zip(
+                ["", *(option.family for option in options)], options, strict=False
+            )
         ),
     )
 

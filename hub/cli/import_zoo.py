@@ -66,8 +66,13 @@ def run(options: argparse.Namespace) -> int:
     counts = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
     if options.json:
         rows = [
-            {"ref": one.ref, "outcome": one.word, "detail": one.text, "failures": one.failures}
-            for one in outcomes
+            {
+                "ref": outcome.ref,
+                "outcome": outcome.word,
+                "detail": outcome.text,
+                "failures": outcome.failures,
+            }
+            for outcome in outcomes
         ]
         print(json.dumps(rows, indent=2))
     else:

@@ -101,7 +101,7 @@ def header(links: Iterable[Link], anchor: str) -> str:
 
 def back(page: str, relations: Sequence[str] = ("collection",)) -> str:
     """The `Link` header of a file, or of a description, that leads back to its page."""
-    return ", ".join(Link("", one, page, {"type": HTML}).header() for one in relations)
+    return ", ".join(Link("", relation, page, {"type": HTML}).header() for relation in relations)
 
 
 def linkset(links: Iterable[Link]) -> bytes:

@@ -107,7 +107,7 @@ def _measured(variant: Variant, run: Mapping[str, Any], runtime_version: str) ->
 def _process(times: Sequence[float], run: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "ordinal": 0,
-        "samples_ns": [round(one * 1e6) for one in times],
+        "samples_ns": [round(time * 1e6) for time in times],
         "kept_every": 1,
         "queries": len(times),
         "inferences": len(times),
@@ -135,7 +135,7 @@ def _process(times: Sequence[float], run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _model(variant: Variant) -> dict[str, Any]:
-    paths = [one.path for one in variant.typed_facts.external_files]
+    paths = [file.path for file in variant.typed_facts.external_files]
     rows = File.objects.filter(version=variant.version_id, path__in=paths).select_related("blob")
     files = list(rows.order_by("path"))
     entry = variant.entry
@@ -151,8 +151,8 @@ def _model(variant: Variant) -> dict[str, Any]:
 
 def _batch(variant: Variant, inputs: Sequence[Mapping[str, Any]]) -> int:
     """What all inputs have as their first size, where the model leaves it free; else 1."""
-    firsts = {(one.type.shape or [0])[0] for one in variant.typed_facts.inputs}
-    sizes = {(one["shape"] or [0])[0] for one in inputs}
+    firsts = {(port.type.shape or [0])[0] for port in variant.typed_facts.inputs}
+    sizes = {(port["shape"] or [0])[0] for port in inputs}
     free = bool(firsts) and not any(isinstance(first, int) for first in firsts)
     return sizes.pop() if free and len(sizes) == 1 and 0 not in sizes else 1
 
@@ -173,9 +173,9 @@ def _inputs(rows: Any) -> list[dict[str, Any]]:
 def _times(values: Any) -> list[float]:
     if not isinstance(values, list) or not 2 <= len(values) <= MOST_RUNS:
         raise _wrong("times_ms", f"there must be 2 to {MOST_RUNS} of them")
-    if not all(_is_span(one) for one in values):
+    if not all(_is_span(value) for value in values):
         raise _wrong("times_ms", "each value must be a number of milliseconds")
-    return [float(one) for one in values]
+    return [float(value) for value in values]
 
 
 def _milliseconds(run: Mapping[str, Any], name: str) -> float:

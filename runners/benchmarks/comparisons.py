@@ -83,7 +83,7 @@ def schedule_missing(version: Version, live: Iterable[Offer]) -> int:
 def _interface(variant: Variant) -> list[Any]:
     """What a variant declares of its inputs and outputs, without descriptions."""
     facts = variant.typed_facts
-    return [[(one.name, one.type) for one in side] for side in (facts.inputs, facts.outputs)]
+    return [[(port.name, port.type) for port in side] for side in (facts.inputs, facts.outputs)]
 
 
 def _mark(options: dict[str, Any]) -> tuple[Any, ...]:

@@ -67,7 +67,9 @@ class Features:
         """Read what was stored; None for another shape, such as that of an older release."""
         if not isinstance(columns, list) or len(columns) != len(COLUMNS):
             return None
-        amounts = [one for one in map(stored.finite, columns) if one is not None and one >= 0]
+        amounts = [
+            amount for amount in map(stored.finite, columns) if amount is not None and amount >= 0
+        ]
         if len(amounts) != len(columns):
             return None
         names = operators if isinstance(operators, list) else []

@@ -55,7 +55,7 @@ def give_way(job: Job) -> int:
     ended = Job.objects.filter(
         kind=BENCHMARK, host=job.host, state=Job.State.SUCCEEDED, shared_from=None
     ).order_by("-finished_at")[:_NOISY_IN_A_ROW]
-    jobs = [one.pk for one in ended.only("pk")]
+    jobs = [job.pk for job in ended.only("pk")]
     quiet = Measurement.objects.filter(job__in=jobs).exclude(status=Measurement.Status.NOISY)
     if len(jobs) < _NOISY_IN_A_ROW or quiet.exists():
         return 0

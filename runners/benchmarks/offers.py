@@ -93,7 +93,8 @@ def live() -> list[Offer]:
             for provider in _providers(capabilities.providers, pool, build):
                 unique.add(Offer(pool, runtime, version, provider))
     return sorted(
-        unique, key=lambda one: (one.pool, one.runtime, one.provider, one.runtime_version)
+        unique,
+        key=lambda timing: (timing.pool, timing.runtime, timing.provider, timing.runtime_version),
     )
 
 

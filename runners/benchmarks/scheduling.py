@@ -50,7 +50,7 @@ def schedule_missing(version: Version, *, with_comparison: bool = True) -> int:
     live = offers.live()
     queued = 0
     variants = _timed(version)
-    main = next((one for one in variants if not unmeasured.obstacle(one)), None)
+    main = next((variant for variant in variants if not unmeasured.obstacle(variant)), None)
     for variant in variants:
         for offer in offers.loading(variant, live):
             if _mark(variant.entry.path, offer.options) not in requests:
@@ -109,7 +109,7 @@ def catch_up() -> int:
 def _check(variant: Variant, options: dict[str, Any]) -> None:
     """Raises InvalidRequest for options out of their limits, and sizes that the model has not."""
     _check_options(options)
-    ports = {one.name: one.type.shape for one in variant.typed_facts.inputs}
+    ports = {port.name: port.type.shape for port in variant.typed_facts.inputs}
     if not ports:
         return  # not described yet: the engine, which reads the model, refuses what does not fit
     try:
@@ -134,7 +134,7 @@ def _timed(version: Version) -> list[Variant]:
     variants = list(rows.exclude(origin=Variant.Origin.UPGRADED)[:_VARIANTS])
     for row in variants[:] if rows.count() > len(variants) else ():
         upgraded = rows.filter(origin=Variant.Origin.UPGRADED, derived_from=row).order_by("-opset")
-        stand_in = next((one for one in upgraded if one.is_chosen), None)
+        stand_in = next((variant for variant in upgraded if variant.is_chosen), None)
         if stand_in and unmeasured.obstacle(row):
             variants.insert(variants.index(row) + 1, stand_in)
     return variants

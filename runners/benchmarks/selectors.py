@@ -124,7 +124,8 @@ def choices(rows: Iterable[Measurement]) -> dict[str, list[Any]]:
     """For each filter the values that occur in these results, in order."""
     values = [choices_of(row) for row in rows]
     return {
-        field.name: sorted({one[field.name] for one in values} - {""}) for field in fields(Filters)
+        field.name: sorted({value[field.name] for value in values} - {""})
+        for field in fields(Filters)
     }
 
 

@@ -158,7 +158,9 @@ class Job:
             raise RefusedError((check.judge(check.SCAN, ending, limits).finding(check.SCAN),))
         scan = scan_of(ending.answer)
         if scan.is_refused:
-            raise RefusedError(tuple(one for one in scan.findings if one.severity == "error"))
+            raise RefusedError(
+                tuple(finding for finding in scan.findings if finding.severity == "error")
+            )
         return self.external(scan)
 
     def external(self, scan: Scan) -> list[str]:

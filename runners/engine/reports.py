@@ -72,7 +72,9 @@ class IsolationLevel:
     @property
     def layers(self) -> frozenset[str]:
         """The names of the layers that hold."""
-        return frozenset(one.name for one in fields(self) if getattr(self, one.name) is True)
+        return frozenset(
+            member.name for member in fields(self) if getattr(self, member.name) is True
+        )
 
     @property
     def name(self) -> Literal["full", "partial", "limits", "none"]:
@@ -165,8 +167,8 @@ def stored_verdicts(value: object) -> dict[str, Verdict]:
             text(row.get("message")),
             row.get("seconds", 0.0),
         )
-        for stage, one in mapping(value).items()
-        if (row := mapping(one))
+        for stage, entry in mapping(value).items()
+        if (row := mapping(entry))
     }
 
 
@@ -191,10 +193,12 @@ class FileCheck:
         )
 
     def to_json(self) -> dict[str, Any]:
-        row = {"path": self.path, "findings": [one.to_json() for one in self.findings]}
+        row = {"path": self.path, "findings": [finding.to_json() for finding in self.findings]}
         if self.verdicts is None:
             return row
-        return row | {"verdicts": {stage: one.to_json() for stage, one in self.verdicts.items()}}
+        return row | {
+            "verdicts": {stage: verdict.to_json() for stage, verdict in self.verdicts.items()}
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,11 +259,13 @@ class Report:
     @property
     def files(self) -> dict[str, str]:
         """The SHA-256 of each file that the task made, by its name."""
-        return {one.name: one.sha256 for one in self.outputs if one.name and one.sha256}
+        return {
+            output.name: output.sha256 for output in self.outputs if output.name and output.sha256
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Give plain data: only what `json.dumps` writes and `from_json` reads."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {member.name: getattr(self, member.name) for member in fields(self)}
         return values | {
             "findings": [finding.to_json() for finding in self.findings],
             "outputs": [asdict(output) for output in self.outputs],
@@ -297,7 +303,9 @@ class Report:
         row = mapping(data)
         return cls(
             task=str(row.get("task", "")),
-            versions={str(name): str(one) for name, one in mapping(row.get("versions")).items()},
+            versions={
+                str(name): str(version) for name, version in mapping(row.get("versions")).items()
+            },
             subject=str(row.get("subject", "")),
             outcome=row["outcome"] if row.get("outcome") in get_args(Outcome) else "errored",
             findings=stored_findings(row.get("findings")),
@@ -310,7 +318,9 @@ class Report:
 def _keys(data: Any, kind: type[Finding | Scan | Report], what: str) -> None:
     if not isinstance(data, dict):
         raise InvalidReportError(f"a {what} must be an object")
-    if strange := sorted(str(key) for key in data.keys() ^ {one.name for one in fields(kind)}):
+    if strange := sorted(
+        str(key) for key in data.keys() ^ {member.name for member in fields(kind)}
+    ):
         raise InvalidReportError(f"a {what} has unknown or missing keys: {', '.join(strange[:5])}")
 
 

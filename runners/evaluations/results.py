@@ -76,8 +76,8 @@ def _fits(measure: dict[str, Any]) -> bool:
     figures = [measure.get(key) for key in ("value", "low", "high")]
     most = 1 if measure.get("metric") in accuracy.SHARES else math.inf
     return measure.get("metric") in accuracy.ALL and all(
-        isinstance(one, int | float)
-        and math.isfinite(one)
-        and (-math.inf if most > 1 else 0) <= one <= most
-        for one in figures
+        isinstance(figure, int | float)
+        and math.isfinite(figure)
+        and (-math.inf if most > 1 else 0) <= figure <= most
+        for figure in figures
     )

@@ -71,7 +71,7 @@ def targets(version: Version) -> list[Target]:
     rows = [row for row in resolved(version) if not row.reason]
     rows += [row for claim in tried if not (row := _resolve(claim, newest)).reason]
     targets = [Target(row.dataset, row.split) for row in rows if row.dataset and row.split]
-    return list({(one.dataset.pk, one.split.name): one for one in targets}.values())
+    return list({(target.dataset.pk, target.split.name): target for target in targets}.values())
 
 
 def schedule_missing(version: Version) -> int:
@@ -138,10 +138,10 @@ def _target(slug: str, number: int | None, split: str) -> Target:
     if row is None:
         what = "no version with files" if number is None else f"no version {number}"
         raise problems.InvalidRequest.at("/version", f"The data set {entry.slug} has {what}.")
-    for one in row.typed_splits:
-        if one.name == split.strip():
-            return Target(row, one)
-    names = ", ".join(one.name for one in row.typed_splits) or "none"
+    for candidate in row.typed_splits:
+        if candidate.name == split.strip():
+            return Target(row, candidate)
+    names = ", ".join(candidate.name for candidate in row.typed_splits) or "none"
     raise problems.InvalidRequest.at(
         "/split", f"{row} has no split {split[:60]!r}. Its splits: {names}."
     )
@@ -205,7 +205,9 @@ def _resolve(claim: Claim, newest: dict[str, DatasetVersion | None]) -> Resolved
     row = newest[keys[0]]
     if row is None:
         return ResolvedClaim(claim, None, None, "The data set has no version with files.")
-    split = next((one for one in row.typed_splits if one.name == claim.split), None)
+    split = next(
+        (candidate for candidate in row.typed_splits if candidate.name == claim.split), None
+    )
     if split is None:
         words = (
             f"{row} has no split {claim.split!r}." if claim.split else "The card names no split."

@@ -127,7 +127,7 @@ def overview(version: Version) -> Overview:
     for row in sorted(rows_of(version), key=_place):
         is_main = main is not None and row.variant_id == main.pk
         rows.append(Measured(row, claimed.get(_subject(row)) if is_main else None))
-    done = {_subject(one.row) for one in rows if main and one.row.variant_id == main.pk}
+    done = {_subject(scored.row) for scored in rows if main and scored.row.variant_id == main.pk}
     jobs = _jobs(version, main.entry.path) if main else {}
     lacking = []
     for claim in claims:
@@ -156,7 +156,7 @@ def _unmeasured(row: scheduling.ResolvedClaim, job: Job | None) -> Unmeasured:
     if job.state == Job.State.SUCCEEDED and isinstance(skipped, dict):
         reason = str(skipped.get(row.metric, "The evaluation gave no such figure."))
     else:
-        errors = [one.message for one in report.findings if one.severity == "error"]
+        errors = [finding.message for finding in report.findings if finding.severity == "error"]
         reason = " ".join(errors) or job.error_detail or f"The job was {job.state}."
     return Unmeasured(row.claim, "not measured", reason, job)
 

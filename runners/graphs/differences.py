@@ -96,9 +96,9 @@ def without_weights(report: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _without_weights(node: dict[str, Any]) -> dict[str, Any]:
     changes = list(map(Change.read, stored.rows(node.get("changes"))))
-    earlier = (one.before.rsplit(".", 1)[-1] for one in changes if one.what == "operator")
+    earlier = (change.before.rsplit(".", 1)[-1] for change in changes if change.what == "operator")
     operators = {str(node.get("op")), *earlier}
-    return {**node, "changes": [one.without_weights(operators).to_json() for one in changes]}
+    return {**node, "changes": [change.without_weights(operators).to_json() for change in changes]}
 
 
 def keep(job: Job) -> None:

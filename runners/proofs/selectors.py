@@ -229,11 +229,11 @@ def scores() -> list[Score]:
 
 def score(runtime: str, runtime_version: str, onnx_version: str = "") -> Score:
     """One run of the suite, the newest unless the version of onnx is named; raises NotFound."""
-    for one in scores():
-        run = one.run
+    for candidate in scores():
+        run = candidate.run
         same = (run.runtime, run.runtime_version) == (runtime, runtime_version)
         if same and onnx_version in ("", run.onnx_version):
-            return one
+            return candidate
     raise problems.NotFound(f"The operator suite has not been run on {runtime} {runtime_version}.")
 
 

@@ -58,7 +58,9 @@ def tally(results: Iterable[ConformanceResult]) -> Tally:
         and row.verdict != ConformanceVerdict.INAPPLICABLE
     )
     order = list(ConformanceVerdict)
-    return Tally(passed, failed, tuple(sorted(others.items(), key=lambda one: order.index(one[0]))))
+    return Tally(
+        passed, failed, tuple(sorted(others.items(), key=lambda item: order.index(item[0])))
+    )
 
 
 def together(results: Iterable[ConformanceResult]) -> ConformanceVerdict:

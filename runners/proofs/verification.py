@@ -97,7 +97,7 @@ def schedule_missing(version: Version, *, priority: int | None = None) -> int:
         for kind, job_input in _due(variant, runtimes):
             # One job may have done all checks that are two now.
             whole = {name: value for name, value in job_input.items() if name != "checks"}
-            marks = {_mark(kind, variant.entry.path, one) for one in (job_input, whole)}
+            marks = {_mark(kind, variant.entry.path, options) for options in (job_input, whole)}
             if not marks_of_jobs.isdisjoint(marks):
                 continue
             usual = order.FIRST if _is_first(kind, variant, job_input) else order.DEEP
@@ -137,8 +137,10 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
             f"No worker of this hub provides {runtime or 'a runtime'}; see /api/v1/runtimes.",
         )
     return [
-        _queue("conformance", version, one, _runtime_input(offer), priority=REQUESTED, again=True)
-        for one in variants
+        _queue(
+            "conformance", version, variant, _runtime_input(offer), priority=REQUESTED, again=True
+        )
+        for variant in variants
         for offer in offers
     ]
 

@@ -240,7 +240,7 @@ def _down(actor: Actor, collection: Collection, model: RegisteredModel, _: str) 
 def _move(actor: Actor, collection: Collection, model: RegisteredModel, by: int) -> None:
     """Exchange a model with the one before or after it; at an end nothing changes."""
     order = [entry.model for entry in selectors.entries(actor, collection)]
-    place = next((place for place, one in enumerate(order) if one.pk == model.pk), None)
+    place = next((place for place, listed in enumerate(order) if listed.pk == model.pk), None)
     if place is None or not 0 <= place + by < len(order):
         return
     order[place], order[place + by] = order[place + by], order[place]

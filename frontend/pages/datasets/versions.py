@@ -59,7 +59,8 @@ class SplitView:
             reader=_READERS[split.reader],
             files=Names.of(split.files),
             inputs=tuple(
-                (one.name, _source(noun, one), Names.of(one.columns)) for one in split.inputs
+                (source.name, _source(noun, source), Names.of(source.columns))
+                for source in split.inputs
             ),
             target=_target(noun, split.target),
             positive=split.target.positive,

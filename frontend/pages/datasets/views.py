@@ -100,7 +100,9 @@ def _page(request: HttpRequest, dataset: Dataset, number: int | None = None) -> 
             "dataset": dataset,
             "personal": labels.PERSONAL[dataset.personal_data],
             "licence": labels.licence(dataset.license),
-            "categories": [personal_data.CATEGORIES.get(one, one) for one in dataset.categories],
+            "categories": [
+                personal_data.CATEGORIES.get(category, category) for category in dataset.categories
+            ],
             "legal_basis": personal_data.LEGAL_BASES.get(dataset.legal_basis, ""),
             "version": version,
             "newest": newest,

@@ -112,7 +112,10 @@ def privacy_of(version: Version) -> Privacy | None:
 def rows(of: Sequence[Round], *, may_manage: bool) -> list[RoundRow]:
     """Rounds with what became of their contributions; maintainers see every figure."""
     counts = rounds.counts(of)
-    return [_row(one, counts[one.pk], may_manage=may_manage) for one in of]
+    return [
+        _row(training_round, counts[training_round.pk], may_manage=may_manage)
+        for training_round in of
+    ]
 
 
 def chart(shown: Sequence[RoundRow]) -> SafeString:
@@ -206,7 +209,9 @@ def selection_words(of: Round) -> str:
 
 def spread(of: Sequence[ContributionRow]) -> SafeString:
     """The norms of a round's contributions, shortest first; those left out are grey."""
-    norms = sorted((one.norm, one.contribution.state) for one in of if one.norm is not None)
+    norms = sorted(
+        (update.norm, update.contribution.state) for update in of if update.norm is not None
+    )
     points = [
         charts.Point(place, norm, "" if state in ("used", "accepted") else "of-noisy")
         for place, (norm, state) in enumerate(norms, 1)
@@ -298,16 +303,16 @@ def _norm(aggregate: Aggregate | None, *, may_manage: bool) -> float | None:
     return _number(norm.get("trainable") if isinstance(norm, dict) else norm)
 
 
-def _row(one: Round, counts: dict[str, int], *, may_manage: bool) -> RoundRow:
+def _row(training_round: Round, counts: dict[str, int], *, may_manage: bool) -> RoundRow:
     used = counts.get("used", 0)
     waiting = counts.get("received", 0) + counts.get("accepted", 0)
     return RoundRow(
-        round=one,
-        reason=REASONS.get(one.reason, one.reason),
+        round=training_round,
+        reason=REASONS.get(training_round.reason, training_round.reason),
         used=used,
         waiting=waiting,
         left_out=sum(counts.values()) - used - waiting,
-        norm=_norm(getattr(one, "aggregate", None), may_manage=may_manage),
+        norm=_norm(getattr(training_round, "aggregate", None), may_manage=may_manage),
     )
 
 

@@ -66,7 +66,7 @@ def _content(request: HttpRequest, version: Version, file: File) -> dict[str, An
     if shown["is_card"] and "source" not in request.GET:
         place = [version.model.namespace.slug, version.model.name, version.number]
         files_url = reverse("version-file", args=[*place, "-"])[:-1]
-        paths = frozenset(one.path for one in version.files.all())
+        paths = frozenset(file.path for file in version.files.all())
         return {**shown, "card": markdown.render(version.readme, files_url, paths)}
     if file_contents.may_be_text(file.path):
         return {**shown, "text": file_contents.text(file, page)}

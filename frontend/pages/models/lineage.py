@@ -76,12 +76,12 @@ def relation(card: Card) -> str:
 
 def ancestors(relatives: Iterable[LineageNode]) -> list[Line]:
     """Ancestors: each line is a base, what hangs on it are its own bases."""
-    return [_line(one, f"{relation(one.card)} to the model above") for one in relatives]
+    return [_line(node, f"{relation(node.card)} to the model above") for node in relatives]
 
 
 def descendants(relatives: Iterable[LineageNode]) -> list[Line]:
     """Descendants: each line is made from the one it hangs on."""
-    return [_line(one, relation(one.card)) for one in relatives]
+    return [_line(node, relation(node.card)) for node in relatives]
 
 
 def variants(version: Version) -> list[Line]:
@@ -131,20 +131,20 @@ def drawn(version: Version, up: Sequence[Line], own: Sequence[Line], down: Seque
     return diagrams.draw(boxes, lines)
 
 
-def _line(one: LineageNode, relation: str) -> Line:
+def _line(node: LineageNode, relation: str) -> Line:
     hanging = ancestors if relation.endswith("the model above") else descendants
-    if one.version is None:
-        where = "external" if one.address else "not on this hub"
+    if node.version is None:
+        where = "external" if node.address else "not on this hub"
         return Line(
-            diagrams.cut(one.named, _CLIPPED), one.address, relation, "declared", where,
-            outside=bool(one.address),
+            diagrams.cut(node.named, _CLIPPED), node.address, relation, "declared", where,
+            outside=bool(node.address),
         )  # fmt: skip
-    notes = ["yanked"] if one.version.state == "yanked" else []
-    if one.others:
-        notes.append(f"and {one.others} earlier version{'s' if one.others != 1 else ''}")
-    if one.again:
+    notes = ["yanked"] if node.version.state == "yanked" else []
+    if node.others:
+        notes.append(f"and {node.others} earlier version{'s' if node.others != 1 else ''}")
+    if node.again:
         notes.append("already listed")
     return Line(
-        one.version.ref, version_head.place(one.version), relation, "declared", "; ".join(notes),
-        lines=hanging(one.relatives),
+        node.version.ref, version_head.place(node.version), relation, "declared", "; ".join(notes),
+        lines=hanging(node.relatives),
     )  # fmt: skip

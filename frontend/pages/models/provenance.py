@@ -107,10 +107,10 @@ class _Narrative:
     ) -> Sentence:
         """A sentence; without statements in the graph it has no question."""
         subject = subject or self.version
-        stored = [one for one in predicates if (subject, one) in self._lines]
-        self._statements.update((subject, one) for one in stored)
+        stored = [predicate for predicate in predicates if (subject, predicate) in self._lines]
+        self._statements.update((subject, predicate) for predicate in stored)
         question = _question(subject, stored) if stored and self._asks else ""
-        pieces = (Part(one) if isinstance(one, str) else one for one in parts)
+        pieces = (Part(part) if isinstance(part, str) else part for part in parts)
         return Sentence(tuple(piece for piece in pieces if piece.words or piece.at), kind, question)
 
     def statements(self) -> str:
@@ -204,8 +204,8 @@ def _learning(narrative: _Narrative) -> Iterator[Sentence]:
     data = trained_on(narrative)
     if data:
         parts: list[str | Part] = ["Trained on "]
-        for index, one in enumerate(data[:_ENTRIES]):
-            parts += [", " if index else "", one]
+        for index, item in enumerate(data[:_ENTRIES]):
+            parts += [", " if index else "", item]
         more = len(data) - _ENTRIES
         yield narrative.sentence(
             "declared", [*parts, f" and {more} more." if more > 0 else "."], "", f"{IT6}trainedOn"
@@ -286,15 +286,17 @@ def trained_on(narrative: _Narrative) -> list[Part]:
     """The data sets that a card says were learned from, linked to their entries or elsewhere."""
     card, entries = narrative.card, narrative.of.entries
     parts: dict[str, Part] = {}
-    for one in (*card.datasets[:_LOOKED_AT], *card.training_data[:_LOOKED_AT]):
-        if name := one.iri or one.url or one.name:
-            parts.setdefault(mentions.key(name), _data(entries, one.name, one.iri or one.url))
+    for dataset in (*card.datasets[:_LOOKED_AT], *card.training_data[:_LOOKED_AT]):
+        if name := dataset.iri or dataset.url or dataset.name:
+            parts.setdefault(
+                mentions.key(name), _data(entries, dataset.name, dataset.iri or dataset.url)
+            )
     return list(parts.values())
 
 
 def _data(entries: Iterable[EntryFacts], name: str, iri: str) -> Part:
     keys = {mentions.key(text) for text in (name, iri) if text}
-    entry = next((one for one in entries if keys & set(one.keys)), None)
+    entry = next((candidate for candidate in entries if keys & set(candidate.keys)), None)
     if entry is not None:
         return Part(_clip(name or entry.slug), reverse("dataset", args=[entry.slug]))
     outside = quads.foreign(mentions.name(iri or name))
@@ -317,7 +319,7 @@ def _how(variant: VariantFacts) -> str:
 
 
 def _row(items: Sequence[str]) -> str:
-    shown = ", ".join(_clip(one, 80) for one in items[:_ENTRIES])
+    shown = ", ".join(_clip(item, 80) for item in items[:_ENTRIES])
     more = len(items) - _ENTRIES
     return f"{shown} and {more} more" if more > 0 else shown
 
@@ -347,7 +349,7 @@ def _lines(nquads: str) -> dict[tuple[str, str], list[str]]:
 
 def _question(subject: str, predicates: Iterable[str]) -> str:
     """The address of the query page with the question that finds these statements."""
-    names = [short(one) for one in predicates]
+    names = [short(predicate) for predicate in predicates]
     used = sorted({name.partition(":")[0] for name in names if not name.startswith("http")})
     prefixes = entities.prefixes()
     lines = [f"PREFIX {prefix}: <{prefixes[prefix]}>" for prefix in used if prefix in prefixes]

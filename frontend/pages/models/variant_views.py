@@ -36,7 +36,7 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
         require(request.user, "version.derive", version.model)
         if form is not None and form.is_valid() and (job := _ask(request, version, form)):
             return HttpResponseRedirect(job)
-    matrices = [conformance.matrix(version, one) for one in proof_selectors.matrices(version)]
+    matrices = [conformance.matrix(version, matrix) for matrix in proof_selectors.matrices(version)]
     return render(
         request,
         "models/variants.html",
@@ -46,8 +46,8 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
             "ladders": []
             if version.state in ("draft", "submitted")
             else [
-                presenter_variants.ladder(version, one)
-                for one in proof_selectors.upgrade_histories(version)
+                presenter_variants.ladder(version, history)
+                for history in proof_selectors.upgrade_histories(version)
             ],
             "form": form,
             "form_bytes": multipart.FORM_BYTES,

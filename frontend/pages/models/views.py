@@ -285,13 +285,13 @@ def _get(version: Version, variant: Variant | None) -> dict[str, Any]:
         ref=ref,
         repository=model.ref,
         number=version.number or 0,
-        paths=tuple(one.path for one in own),
+        paths=tuple(file.path for file in own),
         inputs=variant.typed_facts.inputs if variant else (),
         hub=settings.HUB_PUBLIC_URL,
         is_open=model.visibility == "public" and not model.is_gated,
         is_derived=file.derived,
     )
-    weight = sum(one.blob.size for one in own)
+    weight = sum(file.blob.size for file in own)
     return {
         "ref": ref,
         "in_browser": variant is not None

@@ -41,8 +41,11 @@ def matrix(request: HttpRequest, version: Version) -> HttpResponse:
             **shown,
             "matrix": conformance.of_variant(version, shown["variant"], matrices),
             "siblings": [
-                (version_head.choice_of(version, one.variant), conformance.matrix(version, one))
-                for one in matrices
+                (
+                    version_head.choice_of(version, matrix.variant),
+                    conformance.matrix(version, matrix),
+                )
+                for matrix in matrices
             ]
             if len(matrices) > 1
             else [],

@@ -142,8 +142,8 @@ def _others(
     of: selectors.Score, everything: list[selectors.Score], choice: str
 ) -> list[tuple[str, str, bool]]:
     rows = {}
-    for one in everything:
-        run = one.run
+    for score in everything:
+        run = score.run
         if (run.runtime, run.runtime_version) == (of.run.runtime, of.run.runtime_version):
             continue
         same = run.runtime == of.run.runtime

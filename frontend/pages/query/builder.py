@@ -56,13 +56,15 @@ class Row:
     def options(self) -> list[Option]:
         """The properties, with that of the row chosen."""
         parameter = self.of.parameter if self.of else ""
-        return [Option(one.title, key, on=key == parameter) for key, one in PROPERTIES.items()]
+        return [Option(prop.title, key, on=key == parameter) for key, prop in PROPERTIES.items()]
 
     @property
     def values(self) -> list[Option]:
         """The values of the property, with that of the row chosen."""
         values = self.of.values if self.of else ()
-        return [Option(one.words, one.value, on=one.value == self.value) for one in values]
+        return [
+            Option(choice.words, choice.value, on=choice.value == self.value) for choice in values
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ _ALL: Final = (
     Property("keyword", "Keyword"),
     Property("namespace", "Namespace"),
 )
-PROPERTIES: Final = {one.parameter: one for one in _ALL}
+PROPERTIES: Final = {prop.parameter: prop for prop in _ALL}
 
 
 def read(data: QueryDict, actor: Actor) -> Built | None:
@@ -136,7 +138,7 @@ def _row(name: str, value: str) -> Row:
         is_valid = whole and _NUMBER.fullmatch(value) is not None
         return Row(of, value, "" if is_valid else f"Enter a number ({of.unit}).")
     if of.values:
-        is_known = any(value == one.value for one in of.values)
+        is_known = any(value == choice.value for choice in of.values)
         return Row(of, value if is_known else "", "" if is_known else "Choose a value.")
     return Row(of, value, "" if value else "Enter a value.")
 

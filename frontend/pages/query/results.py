@@ -158,8 +158,8 @@ def _table(lines: Iterator[bytes | None]) -> Result:
         count += 1
         if not rows or (left > 0 and len(rows) < ROWS):
             terms = line.decode(errors="replace").rstrip("\r").split("\t")
-            row = tuple(term(one) for one in terms)
-            left -= 1 + sum(one.elements for one in row)
+            row = tuple(term(item) for item in terms)
+            left -= 1 + sum(term.elements for term in row)
             if left >= 0 or not rows:
                 rows.append(row)
     columns = tuple(

@@ -82,8 +82,8 @@ def _built(
 def _example(
     request: HttpRequest, examples: tuple[example_queries.ExampleQuery, ...], slug: str
 ) -> HttpResponse:
-    by_slug = {one.slug: one for one in examples}
-    by_number = {f"cq{index:02}": one for index, one in enumerate(examples, start=1)}
+    by_slug = {example.slug: example for example in examples}
+    by_number = {f"cq{index:02}": example for index, example in enumerate(examples, start=1)}
     if slug in by_number:
         return HttpResponseRedirect(f"{reverse('query')}?example={by_number[slug].slug}")
     if slug not in by_slug:
@@ -152,7 +152,9 @@ def _show(
         "section": "query",
         "built_rows": [*(built.rows if built else ()), builder.Row(None)],
         "properties": tuple(builder.PROPERTIES.values()),
-        "row_counts": {one.slug: counts.get(_count_key(one.slug), "") for one in examples},
+        "row_counts": {
+            example.slug: counts.get(_count_key(example.slug), "") for example in examples
+        },
         "text": text,
         "height": min(max(lines + 1, FEWEST), MOST),
         "examples": examples,

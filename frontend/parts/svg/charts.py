@@ -68,10 +68,10 @@ def undominated(points: Sequence[Point]) -> list[bool]:
     """For each point whether no other is at least as good in both and better in one."""
     return [
         not any(
-            other.x <= one.x and other.y <= one.y and (other.x < one.x or other.y < one.y)
+            other.x <= point.x and other.y <= point.y and (other.x < point.x or other.y < point.y)
             for other in points
         )
-        for one in points
+        for point in points
     ]
 
 
@@ -105,7 +105,7 @@ def columns(columns: Sequence[Column], *, across: str, down: str, words: str) ->
     """Columns from zero over whole numbers, with the axes of a plot; nothing for fewer than two."""
     if len(columns) < 2:
         return mark_safe("")
-    rungs = ticks(0, max(1, *(one.y + one.grey for one in columns)), whole=True)
+    rungs = ticks(0, max(1, *(column.y + column.grey for column in columns)), whole=True)
     first, last = columns[0].x, columns[-1].x
     axes = _Axes((first, last), (rungs[0], rungs[-1]))
     width = round(min(8.0, 0.7 * (_RIGHT - _LEFT) / (last - first)), 2)
@@ -122,8 +122,8 @@ def columns(columns: Sequence[Column], *, across: str, down: str, words: str) ->
         ' focusable="false"><path class="grid" d="{}"/><path class="column" d="{}"/>'
         '<path class="column grey" d="{}"/></svg>',
         axes.grid(rungs),
-        bars([(one.x, 0, one.y) for one in columns]),
-        bars([(one.x, one.y, one.y + one.grey) for one in columns]),
+        bars([(column.x, 0, column.y) for column in columns]),
+        bars([(column.x, column.y, column.y + column.grey) for column in columns]),
     )
     return _framed(chart, axes, rungs, across=across, down=down, words=words)
 

@@ -231,17 +231,17 @@ class Mirror:
             body=text.encode(),
             headers={"Content-Type": pushing.CARD_TYPE},
         ).json()
-        errors = [one for one in checked["findings"] if one["severity"] == "error"]
+        errors = [finding for finding in checked["findings"] if finding["severity"] == "error"]
         if errors:
             raise problems.CardInvalid(
                 "This hub rejected the source's model card. Save its README.md, correct it and "
                 "pass it with --card.",
                 errors=[
                     {
-                        "pointer": f"line {one['line']}, {one['field']}".removesuffix(", "),
-                        "detail": f"{one['message']} {one['cure']}",
+                        "pointer": f"line {error['line']}, {error['field']}".removesuffix(", "),
+                        "detail": f"{error['message']} {error['cure']}",
                     }
-                    for one in errors
+                    for error in errors
                 ],
             )
 

@@ -111,22 +111,24 @@ def grouped(
     groups: dict[str, list[Entry]] = {}
     faults: dict[str, list[str]] = {}
     selected = {hub_name(word) for word in only}
-    for one in raw:
+    for row in raw:
         try:
-            entry = zoo_source.Entry.read(one)
+            entry = zoo_source.Entry.read(row)
             # What another hub calls `lab/net` is `net` here, in the namespace that was asked for.
             name = hub_name(entry.model.rpartition("/")[2])
             refs.check_name(name)
         except problems.Problem as error:
-            label = hub_name(str(one.get("model") or "")) if isinstance(one, dict) else ""
+            label = hub_name(str(row.get("model") or "")) if isinstance(row, dict) else ""
             name = label or "unnamed"
             faults.setdefault(name, []).append(str(error))
             groups.setdefault(name, [])
             continue
         group = groups.setdefault(name, [])
-        if any((one.opset, one.sha256, one.path) == (entry.opset, entry.sha256, entry.path)
-               or (entry.sha256 and (one.opset, one.sha256) == (entry.opset, entry.sha256))
-               for one in group):  # fmt: skip
+        same_opset = [existing for existing in group if existing.opset == entry.opset]
+        if any(
+            existing.sha256 == entry.sha256 and (entry.sha256 or existing.path == entry.path)
+            for existing in same_opset
+        ):
             continue
         if group and group[0].model != entry.model:
             clash = (
@@ -187,9 +189,9 @@ class _Import:
 
     def _is_present(self, group: list[Entry]) -> bool:
         """Whether the newest version holds all of it, as far as the manifest itself tells."""
-        marks = [(one.opset, one.sha256, one.data_sha256 or "") for one in group]
-        if any(not sha or (one.data_path and not one.data_sha256)
-               for one, (_, sha, _) in zip(group, marks, strict=True)):  # fmt: skip
+        marks = [(entry.opset, entry.sha256, entry.data_sha256 or "") for entry in group]
+        if any(not sha or (entry.data_path and not entry.data_sha256)
+               for entry, (_, sha, _) in zip(group, marks, strict=True)):  # fmt: skip
             return False
         existing = self._labelled(label_of(marks))
         if existing and existing.state in _ENDED:
@@ -200,8 +202,8 @@ class _Import:
             return False
         present = {digests.parse(file.sha256) for file in newest.files}
         has_data = any("test_data_set_" in file.path for file in newest.files)
-        needs_data = any(one.data_path for one in group)
-        if present.issuperset(one.sha256 for one in group) and (has_data or not needs_data):
+        needs_data = any(entry.data_path for entry in group)
+        if present.issuperset(entry.sha256 for entry in group) and (has_data or not needs_data):
             self._say(PRESENT, newest.number, "has identical files")
             return True
         return False
@@ -216,7 +218,7 @@ class _Import:
     def _labelled(self, label: str) -> pushing.Draft | None:
         versions = catalogue.items(self._hub.transport, f"{self._model}/versions", {}, None)
         try:
-            row = next((one for one in versions if one.get("label") == label), None)
+            row = next((version for version in versions if version.get("label") == label), None)
         except problems.NotFound:
             return None
         return answers.read(pushing.Draft, row) if row else None
@@ -250,7 +252,7 @@ class _Import:
         paths = archives.extract(archive, folder, choose=data_path)
         if not paths:
             raise zoo_source.Missing(f"{path} contains no test_data_set_N with values")
-        zoo_file.data = {one: folder / one for one in paths}
+        zoo_file.data = {path: folder / path for path in paths}
 
     def _publish(self, name: str, zoo_files: list[ZooFile]) -> None:
         label = label_of(_marks(zoo_files))

@@ -272,8 +272,8 @@ class Turn:
         if row.state == State.STORED and is_due:
             statements = source.statements(ref, released)
             row.statements = [
-                {"kind": one.kind, "subject": one.subject, "outcome": one.outcome}
-                for one in statements
+                {"kind": statement.kind, "subject": statement.subject, "outcome": statement.outcome}
+                for statement in statements
             ]
             row.stated_at = timezone.now()
             row.save(update_fields=["statements", "stated_at"])

@@ -72,7 +72,9 @@ def introduce() -> Iterator[bytes]:
 def list_refs(refs: dict[str, str], arguments: list[str]) -> Iterator[bytes]:
     """The answer to `ls-refs`."""
     prefixes = [
-        one.removeprefix("ref-prefix ") for one in arguments if one.startswith("ref-prefix ")
+        argument.removeprefix("ref-prefix ")
+        for argument in arguments
+        if argument.startswith("ref-prefix ")
     ]
     for name, oid in _with_head(refs).items():
         if prefixes and not name.startswith(tuple(prefixes)):

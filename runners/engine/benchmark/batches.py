@@ -52,15 +52,15 @@ class BatchTrial:
 
 def best(trials: Sequence[BatchTrial]) -> int:
     """The batch that RULE chooses; 1 where nothing was tried."""
-    most = max((one.throughput_per_s for one in trials), default=0.0)
-    near = (one.batch for one in trials if one.throughput_per_s >= _WITHIN * most)
+    most = max((trial.throughput_per_s for trial in trials), default=0.0)
+    near = (trial.batch for trial in trials if trial.throughput_per_s >= _WITHIN * most)
     return min(near, default=1)
 
 
 def is_slower(trials: Sequence[BatchTrial]) -> bool:
     """Whether the last two batches are so much slower than the best that the trials end."""
-    most = max((one.throughput_per_s for one in trials), default=0.0)
-    return len(trials) > 2 and all(one.throughput_per_s < _SLOWER * most for one in trials[-2:])
+    most = max((trial.throughput_per_s for trial in trials), default=0.0)
+    return len(trials) > 2 and all(trial.throughput_per_s < _SLOWER * most for trial in trials[-2:])
 
 
 def is_too_large(trials: Sequence[BatchTrial], memory_bytes: int) -> bool:
@@ -68,7 +68,7 @@ def is_too_large(trials: Sequence[BatchTrial], memory_bytes: int) -> bool:
 
     A batch adds what its rows need, so that the step to twice the batch is twice the last step.
     """
-    peaks = [one.peak_rss_bytes for one in trials if not isinstance(one.peak_rss_bytes, str)]
+    peaks = [trial.peak_rss_bytes for trial in trials if not isinstance(trial.peak_rss_bytes, str)]
     if len(peaks) < 2:
         return False
     step = max(peaks[-1] - peaks[-2], 0)

@@ -55,13 +55,13 @@ class RateTrial:
         percentile: str,
     ) -> RateTrial:
         """Count the samples of these processes."""
-        pooled = sorted(sample for one in processes for sample in one["samples_ns"])
+        pooled = sorted(sample for process in processes for sample in process["samples_ns"])
         allowed = statistics.overruns_allowed(len(pooled), percentile) if pooled else 0
         return cls(
             rate_per_s=rate_per_s,
             samples=len(pooled),
             over_bound=sum(sample / 1e6 > bound_ms for sample in pooled),
-            unserved=sum(one.get("unserved", 0) for one in processes),
+            unserved=sum(process.get("unserved", 0) for process in processes),
             estimate_ms=pooled[-allowed] / 1e6 if allowed else None,
             processes=len(processes),
         )
@@ -87,8 +87,8 @@ class RateTrial:
 
 def highest(trials: Sequence[RateTrial], percentile: str) -> float | None:
     """The highest rate of which every trial is within the bound; None without one."""
-    outside = {one.rate_per_s for one in trials if not one.is_within(percentile)}
-    within = {one.rate_per_s for one in trials} - outside
+    outside = {trial.rate_per_s for trial in trials if not trial.is_within(percentile)}
+    within = {trial.rate_per_s for trial in trials} - outside
     return max(within, default=None)
 
 
@@ -118,20 +118,20 @@ class Search:
         if not self.trials:
             return _digits(self._start)
         low = self.highest()
-        outside = [one for one in self.trials if not one.is_within(self._percentile)]
-        above = [one for one in outside if low is None or one.rate_per_s > low]
+        outside = [trial for trial in self.trials if not trial.is_within(self._percentile)]
+        above = [trial for trial in outside if low is None or trial.rate_per_s > low]
         if self.trials[-1] in outside and self.trials[-1].processes > 1:
             rate = _digits(self.trials[-1].rate_per_s / _WIDE_STEP)
         elif low is None:
-            rate = _digits(min(one.rate_per_s for one in outside) * _DOWN)
+            rate = _digits(min(trial.rate_per_s for trial in outside) * _DOWN)
         elif not above:
             # Far beyond what its callers can serve the bound does not bind, at whatever rate.
             rate = _digits(low * _UP) if low < _MOST_UP * self._start else 0.0
-        elif any(one.rate_per_s <= _digits(low * _step(one)) for one in above):
+        elif any(trial.rate_per_s <= _digits(low * _step(trial)) for trial in above):
             return None
         else:
-            rate = _digits(math.sqrt(low * min(one.rate_per_s for one in above)))
-        return None if rate <= 0 or rate in {one.rate_per_s for one in self.trials} else rate
+            rate = _digits(math.sqrt(low * min(trial.rate_per_s for trial in above)))
+        return None if rate <= 0 or rate in {trial.rate_per_s for trial in self.trials} else rate
 
 
 def _step(trial: RateTrial) -> float:

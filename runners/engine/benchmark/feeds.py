@@ -84,9 +84,9 @@ def _candidates(
             break
         yield f"seeded, free dimensions {size}", values
     if request.batch == 1 and not request.shapes and not request.input_shapes:
-        for one in datasets.read(beside, model)[:3]:
-            if all(port.name in one.inputs for port in required_inputs(model)):
-                yield f"bundled {child_runs.title_of(one.name)}", one.inputs
+        for dataset in datasets.read(beside, model)[:3]:
+            if all(port.name in dataset.inputs for port in required_inputs(model)):
+                yield f"bundled {child_runs.title_of(dataset.name)}", dataset.inputs
     if words:
         raise UnsuitableInputError(words)
 

@@ -67,15 +67,15 @@ def _of_options(record: Document, field: str) -> Iterator[Broken]:
 def _of_rate(config: dict[str, Any], spot: str, field: str) -> Iterator[Broken]:
     bound, rate = config["bound"], config.get("rate_per_s")
     trials = [bounds.RateTrial.from_record(row) for row in bound["trials"]]
-    for place, one in enumerate(trials):
+    for place, trial in enumerate(trials):
         allowed = (
-            statistics.overruns_allowed(one.samples, bound["percentile"]) if one.samples else 0
+            statistics.overruns_allowed(trial.samples, bound["percentile"]) if trial.samples else 0
         )
-        estimate, bound_ms = one.estimate_ms, bound["latency_ms"]
+        estimate, bound_ms = trial.estimate_ms, bound["latency_ms"]
         if (estimate is None) is bool(allowed) or (
-            estimate is not None and (estimate <= bound_ms) is not (one.over_bound < allowed)
+            estimate is not None and (estimate <= bound_ms) is not (trial.over_bound < allowed)
         ):
-            words = f"{one.over_bound} of {one.samples} samples above the bound do not give it"
+            words = f"{trial.over_bound} of {trial.samples} samples above the bound do not give it"
             yield Broken("rate-of-trials", f"{spot}[{place}].estimate_ms", estimate, words, _CURE)
             return
     if bound["rate"] == bounds.SEARCH:

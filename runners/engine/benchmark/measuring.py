@@ -56,7 +56,7 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
         request,
         [own[0].infer for own in callers],
         instruments,
-        [one.infer for one in callers[0][1:]],
+        [caller.infer for caller in callers[0][1:]],
     )
     for session, _, _ in opened:
         session.expect_provider()
@@ -97,7 +97,7 @@ def _open(
     first = time.perf_counter()
     before = outputs.fingerprint(caller.read(output))
     if others:
-        loops.overlap([one.infer for one in opened.callers], _OVERLAPPING)
+        loops.overlap([caller.infer for caller in opened.callers], _OVERLAPPING)
     warm = loops.warm_up(caller.infer, request.warmup_seconds, request.warmup_cap_seconds)
     return (
         opened,

@@ -117,13 +117,13 @@ def outcome(comparison: dict[str, Any], options: Options) -> dict[str, Any]:
     ones. A host that was not at rest keeps those, and says so.
     """
     records = [comparison["baseline"], comparison["candidate"]]
-    processes = [one for record in records for one in record["processes"]]
+    processes = [process for record in records for process in record["processes"]]
     readings: dict[str, float | None] = {
         name: max(
             (
-                one["interference"][name]
-                for one in processes
-                if not isinstance(one["interference"][name], str)
+                process["interference"][name]
+                for process in processes
+                if not isinstance(process["interference"][name], str)
             ),
             default=None,
         )
@@ -142,7 +142,10 @@ def outcome(comparison: dict[str, Any], options: Options) -> dict[str, Any]:
         "calibrated_at": now(),
         "is_quiet": is_quiet,
         "limits": limits,
-        "seen": {name: form.NOT_EXPOSED if one is None else one for name, one in readings.items()},
+        "seen": {
+            name: form.NOT_EXPOSED if reading is None else reading
+            for name, reading in readings.items()
+        },
         "verdict": comparison["verdict"],
         "statuses": [record["status"] for record in records],
         "environment_digest": records[0]["environment_digest"],

@@ -65,7 +65,7 @@ def interval(values: Sequence[float]) -> Interval | None:
         return None
     logs = [math.log(value) for value in values]
     mean = math.fsum(logs) / len(logs)
-    square = math.fsum((one - mean) ** 2 for one in logs) / (len(logs) - 1)
+    square = math.fsum((log - mean) ** 2 for log in logs) / (len(logs) - 1)
     degrees = len(logs) - 1
     factor = _factor(degrees)
     half = factor * math.sqrt(square / len(logs))
@@ -82,8 +82,8 @@ def ratio_of_sums(above: Sequence[float], below: Sequence[float]) -> Interval | 
     if len(above) < 2 or total <= 0:
         return None
     ratio, count = math.fsum(above) / total, len(above)
-    away = [one - ratio * other for one, other in zip(above, below, strict=True)]
-    square = math.fsum(one * one for one in away) / (count - 1)
+    away = [numerator - ratio * other for numerator, other in zip(above, below, strict=True)]
+    square = math.fsum(residual * residual for residual in away) / (count - 1)
     half = _factor(count - 1) * math.sqrt(count * square) / total
     return ratio, max(ratio - half, 0.0), ratio + half
 
@@ -144,7 +144,7 @@ def paired_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Inter
     outside = _ranks_outside(len(logs))
     if outside is None:
         return None
-    means = sorted((one + other) / 2 for place, one in enumerate(logs) for other in logs[place:])
+    means = sorted((log + other) / 2 for place, log in enumerate(logs) for other in logs[place:])
     ends = median(means), means[outside], means[-outside - 1]
     return math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])
 

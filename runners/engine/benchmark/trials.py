@@ -64,7 +64,7 @@ def under_bound(subject: Subject, collect: Callable[[], list[Process]]) -> list[
 
 
 def _not_met(search: bounds.Search, percentile: str, bound_ms: float) -> str:
-    lowest = min(search.trials, key=lambda one: one.rate_per_s, default=None)
+    lowest = min(search.trials, key=lambda trial: trial.rate_per_s, default=None)
     if lowest is None:
         return "There was no time for a trial. Raise --budget."
     if not lowest.is_decided(percentile):
@@ -118,6 +118,6 @@ def choose_batch(subject: Subject) -> None:
     if not trials:
         raise TroubleError("benchmark-failed", reason)
     subject.batches = {"choice": batches.BY_THROUGHPUT, "most": options.most_batch, "ended": ended,
-                       "reason": reason, "tried": [one.as_record() for one in trials],
+                       "reason": reason, "tried": [trial.as_record() for trial in trials],
                        "inputs_of_one": of_one}  # fmt: skip
     subject.options = replace(options, batch=batches.best(trials))

@@ -151,8 +151,8 @@ class Stats:
             row,
             p50_ci95_ms=tuple(row["p50_ci95_ms"]) if row.get("p50_ci95_ms") else None,
             samples_needed={
-                name: stored.count(stored.mapping(one).get("samples_needed"))
-                for name, one in stopping.items()
+                name: stored.count(stored.mapping(rule).get("samples_needed"))
+                for name, rule in stopping.items()
             },
             under_bound_per_s=number(
                 stored.mapping(row.get("under_bound")).get("throughput_per_s")
@@ -231,20 +231,20 @@ class Record:
             ),
             entry_sha256=stored.text(model.get("sha256")),
             file_digests=frozenset(
-                stored.text(one.get("sha256")) for one in stored.rows(model.get("files"))
+                stored.text(row.get("sha256")) for row in stored.rows(model.get("files"))
             ),
             config=_read(Config, config),
             provider=_read(Provider, data.get("provider")),
             load=Load.read(config),
-            processes=tuple(_read(Process, one) for one in stored.rows(data.get("processes"))),
+            processes=tuple(_read(Process, row) for row in stored.rows(data.get("processes"))),
             operators=tuple(
-                _read(Operator, {"operator": one.get("op"), "nodes": one.get("count")} | one)
-                for one in stored.rows(profile.get("operators"))
+                _read(Operator, {"operator": row.get("op"), "nodes": row.get("count")} | row)
+                for row in stored.rows(profile.get("operators"))
             ),
             stats=Stats.read(stored.mapping(data.get("stats"))),
             energy=_read(Energy, data.get("energy")),
             carbon=_read(Carbon, data.get("carbon")),
-            sweeps=tuple(cls.read(one["record"]) for one in stored.rows(data.get("sweeps"))),
+            sweeps=tuple(cls.read(row["record"]) for row in stored.rows(data.get("sweeps"))),
         )
 
     @property
@@ -323,7 +323,7 @@ def _reading(value: object) -> Reading:
 
 
 def _numbers(value: object) -> dict[str, float]:
-    rows = ((name, number(one)) for name, one in stored.mapping(value).items())
+    rows = ((name, number(amount)) for name, amount in stored.mapping(value).items())
     return {name: amount for name, amount in rows if amount is not None}
 
 
@@ -342,7 +342,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 def _read(kind: type[_Section], value: object, **values: Any) -> _Section:
     """A section of a document: ``values``, and the fields of the same names as the section has."""
     row = stored.mapping(value)
-    for one in fields(kind):
-        if one.name in row and one.name not in values:
-            values[one.name] = _READERS[str(one.type)](row[one.name])
+    for member in fields(kind):
+        if member.name in row and member.name not in values:
+            values[member.name] = _READERS[str(member.type)](row[member.name])
     return kind(**values)

@@ -51,10 +51,12 @@ def judge(baseline: Document, candidate: Document) -> dict[str, Any]:
     sides = (baseline, candidate)
     noise = _noise(sides)
     pairs, is_mixed = _pairs(baseline, candidate)
-    if is_mixed and not any(form.is_first(one) for one in sides):
+    if is_mixed and not any(form.is_first(side) for side in sides):
         noise = [*noise, REJECTED_USED]
-    threads = [one["config"]["intra_op_threads"] for one in sides]
-    is_single = threads == [1, 1] and all(one["comparability"]["device"] == "cpu" for one in sides)
+    threads = [side["config"]["intra_op_threads"] for side in sides]
+    is_single = threads == [1, 1] and all(
+        side["comparability"]["device"] == "cpu" for side in sides
+    )
     if noise and not is_single:
         pairs = [pair for pair in pairs if _had_room(pair[0])]
     wall = _paired(pairs, summary.medians_ms)
@@ -77,9 +79,9 @@ def judge_apart(baseline: Document, candidate: Document) -> dict[str, Any]:
     The interval is a bootstrap over the processes of each side.
     """
     sides = (baseline, candidate)
-    used = [[one for one in side["processes"] if not one["rejected"]] for side in sides]
-    wall = _apart([summary.medians_ms(one) for one in used])
-    cpu = _apart([summary.cpu_ms(one) for one in used])
+    used = [[process for process in side["processes"] if not process["rejected"]] for side in sides]
+    wall = _apart([summary.medians_ms(processes) for processes in used])
+    cpu = _apart([summary.cpu_ms(processes) for processes in used])
     noise = _noise(sides)
     word, reasons = INCONCLUSIVE, noise
     if wall is None or cpu is None:
@@ -112,9 +114,9 @@ def _verdict(
 
 def _noise(sides: tuple[Document, Document]) -> list[str]:
     return [
-        f"{name}-{one['status']}"
-        for name, one in zip(_SIDES, sides, strict=True)
-        if one["status"] != form.ACCEPTED
+        f"{name}-{side['status']}"
+        for name, side in zip(_SIDES, sides, strict=True)
+        if side["status"] != form.ACCEPTED
     ]
 
 
@@ -124,8 +126,8 @@ def _pairs(baseline: Document, candidate: Document) -> tuple[list[Pair], bool]:
     Tells also whether there are such among them that do not count.
     """
     both = list(zip(baseline["processes"], candidate["processes"], strict=True))
-    finished = [pair for pair in both if all(one["samples_ns"] for one in pair)]
-    counting = [pair for pair in finished if not any(one["rejected"] for one in pair)]
+    finished = [pair for pair in both if all(process["samples_ns"] for process in pair)]
+    counting = [pair for pair in finished if not any(process["rejected"] for process in pair)]
     if len(counting) >= LEAST_PAIRS:
         return counting, False
     return finished, len(finished) > len(counting)
@@ -134,7 +136,7 @@ def _pairs(baseline: Document, candidate: Document) -> tuple[list[Pair], bool]:
 def _had_room(process: Process) -> bool:
     """Whether others left most of the host's processors to a process, as far as it shows."""
     shares = [process["interference"][name] for name in ("foreign_cpu", "steal")]
-    return not any(isinstance(one, str) for one in shares) and sum(shares) <= _MOST_TAKEN
+    return not any(isinstance(share, str) for share in shares) and sum(shares) <= _MOST_TAKEN
 
 
 def _paired(
@@ -145,13 +147,13 @@ def _paired(
     if not all(len(values) == len(pairs) and min(values, default=0) > 0 for values in sides):
         return None
     interval = statistics.paired_ratio(sides[0], sides[1])
-    return None if interval is None else [rounded(one) for one in interval]
+    return None if interval is None else [rounded(value) for value in interval]
 
 
 def _apart(sides: list[list[float]]) -> list[float] | None:
     if not all(len(values) >= LEAST_PAIRS and min(values) > 0 for values in sides):
         return None
-    return [rounded(one) for one in statistics.ratio_interval(sides[0], sides[1], 0)]
+    return [rounded(value) for value in statistics.ratio_interval(sides[0], sides[1], 0)]
 
 
 def _word(wall: list[float], cpu: list[float], margin: float) -> tuple[str, list[str]]:
@@ -196,7 +198,9 @@ def check(data: Any) -> dict[str, Any]:
         raise form.InvalidRecordError("comparison: its verdict must be an object")
     if not isinstance(data["order"], str) or set(data["order"]) - {"A", "B"}:
         raise form.InvalidRecordError("comparison: its order must be made of A and B")
-    ordinals = [[one["ordinal"] for one in form.check(data[name])["processes"]] for name in _SIDES]
+    ordinals = [
+        [process["ordinal"] for process in form.check(data[name])["processes"]] for name in _SIDES
+    ]
     if ordinals[0] != ordinals[1]:
         raise form.InvalidRecordError("comparison: its processes are no pairs")
     comparison: dict[str, Any] = data

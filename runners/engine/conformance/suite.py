@@ -80,7 +80,7 @@ def run(job: Job) -> Report:
         words = job.cause(ending)
         raise JobError("suite-unreadable", f"The ONNX node tests could not be made: {words}")
     measures = _Round(job, runtime, folder, int(ending.answer)).run()
-    totals = {word: sum(one.outcome == word for one in measures) for word in OUTCOMES}
+    totals = {word: sum(measure.outcome == word for measure in measures) for word in OUTCOMES}
     facts = {"runtime": runtime, "part": part, "parts": parts, "totals": totals}
     return job.report("passed", (), facts, list(map(asdict, measures)))
 

@@ -34,10 +34,12 @@ def split(sets: Sequence[DataSet]) -> tuple[list[DataSet], list[DataSet]]:
     """Split into what calibrates and what is held out; a single set has to do both."""
     if len(sets) < 2:
         return list(sets), list(sets)
-    judged = [one for place, one in enumerate(sets) if place % _KEEP_EVERY == _KEEP_EVERY - 1]
+    judged = [
+        dataset for place, dataset in enumerate(sets) if place % _KEEP_EVERY == _KEEP_EVERY - 1
+    ]
     judged = judged or [sets[-1]]
-    names = {one.name for one in judged}
-    return [one for one in sets if one.name not in names], judged
+    names = {dataset.name for dataset in judged}
+    return [dataset for dataset in sets if dataset.name not in names], judged
 
 
 def read_sample(path: Path, model: onnx.ModelProto) -> list[DataSet]:
@@ -101,8 +103,8 @@ def _fitted(port: onnx.ValueInfoProto, array: Any) -> Any:
 def leave(work: Path, sets: Sequence[DataSet], model: onnx.ModelProto) -> None:
     """Leave the calibrating data for the child that quantises."""
     folder = work / _FOLDER
-    for place, one in enumerate(sets):
-        named = datasets.DataSet(f"test_data_set_{place}", one.origin, one.inputs)
+    for place, dataset in enumerate(sets):
+        named = datasets.DataSet(f"test_data_set_{place}", dataset.origin, dataset.inputs)
         datasets.write(folder, named, model)
 
 
@@ -117,7 +119,7 @@ def reader(work: Path) -> Any:
         """Gives one data set after the other, then None."""
 
         def get_next(self) -> dict[str, Value] | None:
-            one = next(sets, None)
-            return None if one is None else dict(one.inputs)
+            first = next(sets, None)
+            return None if first is None else dict(first.inputs)
 
     return Reader()

@@ -143,7 +143,7 @@ class _Conversion:
         judge = functools.partial(written_models.judge, self._target)
         ending = self._stage("judge", judge)
         judgement = self._answer(ending, "the variant's load", _UNUSABLE, Judgement)
-        refused = [one for one in judgement.scan.findings if one.severity == "error"]
+        refused = [finding for finding in judgement.scan.findings if finding.severity == "error"]
         if refused:
             raise _EndError(replace(_UNUSABLE, message=f"{_LOST} {refused[0].message}"))
         comparing = functools.partial(

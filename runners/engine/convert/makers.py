@@ -154,7 +154,7 @@ def _sort(graph: onnx.GraphProto) -> None:
         stack = [first]
         while stack:
             place = stack[-1]
-            missing = [one for one in sorted(needs[place]) if one not in done]
+            missing = [need for need in sorted(needs[place]) if need not in done]
             if place in done or len(stack) > len(needs):
                 stack.pop()
             elif missing:

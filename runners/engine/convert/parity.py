@@ -67,11 +67,11 @@ def baseline(
         origin, held_out, bundled = "bundled", len(bundled) > 1, judged
     calibration.leave(work, using, model)
     inputs, reason = _generated(model) if generated else ([], "")
-    ran, reasons, unsteady = _run_all(source, work, model, [*bundled[:MAX_SETS], *inputs])
+    ran, reasons, nondeterministic = _run_all(source, work, model, [*bundled[:MAX_SETS], *inputs])
     return Baseline(
         ran,
         [*reasons, *filter(None, (unread, reason))],
-        unsteady,
+        nondeterministic,
         held_out,
         {"from": origin, "samples": len(using)} if origin else None,
     )
@@ -86,7 +86,7 @@ def _bundled(source: Path, model: onnx.ModelProto, *, needed: bool) -> tuple[lis
             raise
         return [], f"The test data cannot be read: {error}"
     names = {port.name for port in datasets.required_inputs(model)}
-    return [one for one in sets if names <= set(one.inputs)], ""
+    return [dataset for dataset in sets if names <= set(dataset.inputs)], ""
 
 
 def _generated(model: onnx.ModelProto) -> tuple[list[DataSet], str]:
@@ -99,7 +99,7 @@ def _generated(model: onnx.ModelProto) -> tuple[list[DataSet], str]:
 def _run_all(
     source: Path, work: Path, model: onnx.ModelProto, sets: list[DataSet]
 ) -> tuple[list[SetRun], list[str], list[str]]:
-    """Run the original on the sets: those that ran, why others did not, and unsteady outputs."""
+    """Run the original on the sets: those that ran, why others did not, and random outputs."""
     try:
         run = runtimes.of(ONNXRUNTIME).open(source)
     except (runtimes.LoadError, runtimes.UnsupportedModelError) as error:
@@ -107,28 +107,30 @@ def _run_all(
     names = [port.name for port in model.graph.output]
     ran: list[SetRun] = []
     reasons: list[str] = []
-    unsteady: set[str] = set()
-    for one in sets:
-        outputs = runtimes.attempt(run, one.inputs)
+    nondeterministic: set[str] = set()
+    for dataset in sets:
+        outputs = runtimes.attempt(run, dataset.inputs)
         # Once is enough to know what draws random numbers.
         again = (
-            outputs if ran or isinstance(outputs, Exception) else runtimes.attempt(run, one.inputs)
+            outputs
+            if ran or isinstance(outputs, Exception)
+            else runtimes.attempt(run, dataset.inputs)
         )
         if isinstance(outputs, Exception) or isinstance(again, Exception):
             failure = outputs if isinstance(outputs, Exception) else again
-            reasons.append(text.message(f"{one.name}: {failure}"))
+            reasons.append(text.message(f"{dataset.name}: {failure}"))
             continue
         for name, first, second in zip(names, outputs, again, strict=True):
             if not agreement.compare(name, first, second, agreement.FP32).agrees:
-                unsteady.add(name)
+                nondeterministic.add(name)
         values = dict(zip(names, outputs, strict=True))
-        dataset = replace(one, name=f"test_data_set_{len(ran)}", outputs=values)
-        datasets.write(work / _FOLDER, dataset, model)
-        ran.append(SetRun(one.name, one.origin))
+        numbered = replace(dataset, name=f"test_data_set_{len(ran)}", outputs=values)
+        datasets.write(work / _FOLDER, numbered, model)
+        ran.append(SetRun(dataset.name, dataset.origin))
     if not ran:
         why = reasons[0] if reasons else "there is no data to run it with"
         raise NotRunningError(f"no data set could be run: {why}")
-    return ran, reasons[:5], sorted(unsteady)
+    return ran, reasons[:5], sorted(nondeterministic)
 
 
 def compare(source: Path, variant: Path, work: Path, recipe: str, ran: Baseline) -> Parity:
@@ -140,15 +142,15 @@ def compare(source: Path, variant: Path, work: Path, recipe: str, ran: Baseline)
     broken: list[str] = []
     cosines: dict[str, list[float]] = {}
     real = _like_real(ran.sets)
-    for one, trial in zip(datasets.read(work / _FOLDER, model), ran.sets, strict=True):
-        outputs = runtimes.attempt(run, one.inputs)
+    for dataset, trial in zip(datasets.read(work / _FOLDER, model), ran.sets, strict=True):
+        outputs = runtimes.attempt(run, dataset.inputs)
         if isinstance(outputs, Exception):
             broken.append(text.message(f"{trial.name}: does not run: {outputs}"))
             continue
         for port, actual in zip(model.graph.output, outputs, strict=True):
-            if port.name in ran.unsteady:
+            if port.name in ran.nondeterministic:
                 continue
-            expected = one.outputs.get(port.name)
+            expected = dataset.outputs.get(port.name)
             figures = agreement.compare(port.name, expected, actual, profile)
             outputs_compared.append((trial, figures))
             if trial.name not in real:
@@ -168,8 +170,10 @@ def compare(source: Path, variant: Path, work: Path, recipe: str, ran: Baseline)
             "profile": profile.name,
             "datasets": len(real),
             # Made inputs go where no data goes: told, but apart.
-            "made": _worst([one for trial, one in outputs_compared if trial.name not in real]),
-            "unsteady": ran.unsteady,
+            "made": _worst(
+                [figures for trial, figures in outputs_compared if trial.name not in real]
+            ),
+            "unsteady": ran.nondeterministic,
             "not_run": ran.reasons,
         },
     )
@@ -177,8 +181,8 @@ def compare(source: Path, variant: Path, work: Path, recipe: str, ran: Baseline)
 
 def _like_real(sets: list[SetRun]) -> set[str]:
     """Name the sets that decide: the version's own where there are any, plain made ones else."""
-    own = {one.name for one in sets if one.origin != "generated"}
-    return own or {one.name for one in sets if one.name != _EXTREME}
+    own = {dataset.name for dataset in sets if dataset.origin != "generated"}
+    return own or {dataset.name for dataset in sets if dataset.name != _EXTREME}
 
 
 def _broken(expected: Value, actual: Value, figures: Figures, where: str) -> list[str]:
@@ -217,15 +221,15 @@ def _lost(cosines: dict[str, list[float]]) -> list[str]:
 
 def _worst(outputs: list[Figures]) -> dict[str, Any]:
     def finite(values: Iterable[float | None]) -> list[float]:
-        return [one for one in values if one is not None and math.isfinite(one)]
+        return [value for value in values if value is not None and math.isfinite(value)]
 
-    is_infinite = any(one.max_abs == math.inf for one in outputs)
+    is_infinite = any(output.max_abs == math.inf for output in outputs)
     return {
-        "agrees": all(one.agrees for one in outputs),
+        "agrees": all(output.agrees for output in outputs),
         "max_abs": "inf"
         if is_infinite
-        else max(finite(one.max_abs for one in outputs), default=None),
-        "cosine": min(finite(one.cosine for one in outputs), default=None),
-        "top1": min(finite(one.top1 for one in outputs), default=None),
-        "outside": sum(one.outside for one in outputs),
+        else max(finite(output.max_abs for output in outputs), default=None),
+        "cosine": min(finite(output.cosine for output in outputs), default=None),
+        "top1": min(finite(output.top1 for output in outputs), default=None),
+        "outside": sum(output.outside for output in outputs),
     }

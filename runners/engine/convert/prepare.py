@@ -273,4 +273,7 @@ def fits_half(node: onnx.NodeProto, version: int) -> bool:
     if schema is None or node.op_type == _KNOWN_TO_TOOL:
         return schema is not None
     formal = [*schema.inputs, *schema.outputs]
-    return all("tensor(float)" not in one.types or "tensor(float16)" in one.types for one in formal)
+    return all(
+        "tensor(float)" not in parameter.types or "tensor(float16)" in parameter.types
+        for parameter in formal
+    )

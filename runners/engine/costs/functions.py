@@ -57,8 +57,8 @@ class Costs:
     def to_json(self) -> dict[str, Any]:
         """The file that the hub stores; it lists at most MOST_NODES nodes."""
 
-        def terms_of(one: Polynomial | None) -> list[list[object]] | None:
-            return None if one is None else one.to_json(self.symbols)
+        def terms_of(polynomial: Polynomial | None) -> list[list[object]] | None:
+            return None if polynomial is None else polynomial.to_json(self.symbols)
 
         rows = [
             {
@@ -85,8 +85,8 @@ class Costs:
             "lattice": self.lattice,
             "macs": terms_of(total(self.macs)),
             "bytes": terms_of(total(self.bytes)),
-            "bytes_unknown": sum(one is None for one in self.bytes),
-            "peaks": [terms_of(one) for one in self.peaks],
+            "bytes_unknown": sum(polynomial is None for polynomial in self.bytes),
+            "peaks": [terms_of(peak) for peak in self.peaks],
             "peak_is_whole": self.peak_is_whole,
             "weights": self.weights,
             "unknown": [
@@ -158,8 +158,8 @@ def derived_dimension(name: str, names: Sequence[str]) -> list[str] | None:
     if _DIMENSION_SUM.fullmatch(name) and all(part in names or part.isdigit() for part in parts):
         return parts
     if name.startswith("total_seq"):
-        past = [one for one in names if one.startswith("past")]
-        new = [one for one in names if one.startswith("seq")]
+        past = [name for name in names if name.startswith("past")]
+        new = [name for name in names if name.startswith("seq")]
         if len(past) == len(new) == 1:
             return [past[0], new[0]]
     return None
@@ -168,8 +168,8 @@ def derived_dimension(name: str, names: Sequence[str]) -> list[str] | None:
 def total(functions: Iterable[Polynomial | None]) -> Polynomial:
     """The sum of what is known."""
     terms: Counter[tuple[int, ...]] = Counter()
-    for one in functions:
-        for powers, factor in one.terms if one else ():
+    for function in functions:
+        for powers, factor in function.terms if function else ():
             terms[powers] += factor  # type: ignore[assignment]
     return Polynomial(tuple((powers, factor) for powers, factor in sorted(terms.items()) if factor))  # type: ignore[misc]
 
@@ -196,16 +196,22 @@ def _fitted(
     macs = fit(zip(*([step.macs for step in walk.steps] for walk in walks), strict=True))
     traffic = fit(zip(*([step.bytes for step in walk.steps] for walk in walks), strict=True))
     live = fit(zip(*lives, strict=True))
-    return walks[0], macs, traffic, _greatest(one for one in live if one), None not in live
+    return (
+        walks[0],
+        macs,
+        traffic,
+        _greatest(polynomial for polynomial in live if polynomial),
+        None not in live,
+    )
 
 
 def _greatest(functions: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
     """Those that no other exceeds for all sizes, at most MOST_PEAKS of them."""
     largest: list[Polynomial] = []
-    for one in dict.fromkeys(functions):
-        if any(one.is_at_most(other) for other in largest):
+    for function in dict.fromkeys(functions):
+        if any(function.is_at_most(other) for other in largest):
             continue
-        largest = [other for other in largest if not other.is_at_most(one)] + [one]
+        largest = [other for other in largest if not other.is_at_most(function)] + [function]
     return tuple(largest[:MOST_PEAKS])
 
 
@@ -218,8 +224,8 @@ def _holds(costs: Costs, walker: Walker, sizes: _Sizes, point: Sequence[int]) ->
             return False
         if function is not None and function.at(point) != step.macs:
             return False
-    live = [one for one in walk.live() if one is not None]
-    return max((one.at(point) for one in costs.peaks), default=0) == max(live, default=0)
+    live = [polynomial for polynomial in walk.live() if polynomial is not None]
+    return max((peak.at(point) for peak in costs.peaks), default=0) == max(live, default=0)
 
 
 def _bounded(rows: Sequence[Mapping[str, Any]]) -> int:

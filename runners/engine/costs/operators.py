@@ -208,7 +208,7 @@ def _broadcast(left: Sequence[int], right: Sequence[int]) -> Shape:
     pairs = zip(
         (*[1] * (rank - len(left)), *left), (*[1] * (rank - len(right)), *right), strict=True
     )
-    return tuple(max(one, other) for one, other in pairs)
+    return tuple(max(first, other) for first, other in pairs)
 
 
 def _embedding_shape(call: Call) -> tuple[Shape | None, ...]:

@@ -84,7 +84,10 @@ class Fitter:
         key = tuple(values)
         if key not in self._by_form:
             factors = [
-                sum((one * value for one, value in zip(row, key, strict=True)), Fraction())
+                sum(
+                    (coefficient * value for coefficient, value in zip(row, key, strict=True)),
+                    Fraction(),
+                )
                 for row in self._inverse
             ]
             self._by_form[key] = Polynomial(

@@ -58,14 +58,16 @@ class Walker:
         self._model = model
         # Before IR 3 no operator set was written, and version 1 was meant.
         self._opsets = {DEFAULT_DOMAIN: 1} if model.ir_version < 3 else {}
-        self._opsets |= {one.domain or DEFAULT_DOMAIN: one.version for one in model.opset_import}
+        self._opsets |= {
+            opset.domain or DEFAULT_DOMAIN: opset.version for opset in model.opset_import
+        }
         self._imports = [
             onnx.helper.make_opsetid(domain, version) for domain, version in self._plain_opsets()
         ]
         self._weighed: set[str] = set()
         stored = {tensor.name for tensor in model.graph.initializer}
         self.inputs = {
-            one.name: Value(named(one)) for one in model.graph.input if one.name not in stored
+            port.name: Value(named(port)) for port in model.graph.input if port.name not in stored
         }
 
     @property
@@ -101,8 +103,8 @@ class Walker:
         return Walk(
             steps,
             {name: value.bytes for name, value in inputs.items()},
-            [scope.get(one.name) for one in graph.output],
-            [one.name for one in graph.output],
+            [scope.get(port.name) for port in graph.output],
+            [port.name for port in graph.output],
         )
 
     def _node(self, node: onnx.NodeProto, scope: dict[str, Value]) -> Step:
@@ -135,7 +137,10 @@ class Walker:
     ) -> None:
         call = Call(
             step.operator,
-            {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute},
+            {
+                attribute.name: onnx.helper.get_attribute_value(attribute)
+                for attribute in node.attribute
+            },
             tuple(value.shape if value else None for value in inputs),
             tuple(value.shape for value in outputs),
         )
@@ -204,7 +209,10 @@ class Walker:
     ) -> list[Value] | None:
         call = Call(
             operator,
-            {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute},
+            {
+                attribute.name: onnx.helper.get_attribute_value(attribute)
+                for attribute in node.attribute
+            },
             tuple(value.shape if value else None for value in inputs),
             (),
         )
@@ -278,7 +286,9 @@ class Walker:
         scope: dict[str, Value],
         step: Step,
     ) -> list[Value]:
-        bodies = {one.name: one.g for one in node.attribute if one.HasField("g")}
+        bodies = {
+            attribute.name: attribute.g for attribute in node.attribute if attribute.HasField("g")
+        }
         if step.operator == "If":
             return self._branches(arguments, bodies, scope, step)
         if step.operator == "Loop":
@@ -287,11 +297,16 @@ class Walker:
             inputs = [
                 Value(onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [])),
                 Value(onnx.helper.make_tensor_type_proto(onnx.TensorProto.BOOL, [])),
-                *(replace(one, content=None) if one else None for one in arguments[2:]),
+                *(
+                    replace(argument, content=None) if argument else None
+                    for argument in arguments[2:]
+                ),
             ]
             states, first, output_axes = len(arguments) - 2, 1, None
         else:
-            numbers = {one.name: list(one.ints) or one.i for one in node.attribute}
+            numbers = {
+                attribute.name: list(attribute.ints) or attribute.i for attribute in node.attribute
+            }
             scanned = int(numbers.get("num_scan_inputs", 0))  # type: ignore[arg-type]
             states, first, output_axes = (
                 len(arguments) - scanned,
@@ -301,7 +316,12 @@ class Walker:
             slices, count = scan_slices(
                 arguments[states:], numbers.get("scan_input_axes") or [0] * scanned
             )
-            inputs = [*(replace(one, content=None) if one else None for one in arguments[:states])]
+            inputs = [
+                *(
+                    replace(argument, content=None) if argument else None
+                    for argument in arguments[:states]
+                )
+            ]
             inputs += slices
         walk = self._body(bodies.get("body"), inputs, scope, step)
         if walk is None:
@@ -313,10 +333,10 @@ class Walker:
         carried = walk.outputs[first : first + states]
         parts = walk.outputs[first + states :]
         collected = [
-            stacked(one, count, axis)
-            for one, axis in zip(parts, output_axes or [0] * len(parts), strict=False)
+            stacked(part, count, axis)
+            for part, axis in zip(parts, output_axes or [0] * len(parts), strict=False)
         ]
-        return [one or Value(onnx.TypeProto()) for one in (*carried, *collected)]
+        return [value or Value(onnx.TypeProto()) for value in (*carried, *collected)]
 
     def _branches(
         self,
@@ -336,9 +356,9 @@ class Walker:
         step.inner_peak = greatest(greatest(walk.live()) for walk in walks)
         outputs = []
         for values in zip(*(walk.outputs for walk in walks), strict=False):
-            types = {one.type.SerializeToString() if one else b"" for one in values}
+            types = {value.type.SerializeToString() if value else b"" for value in values}
             outputs.append(values[0] if len(types) == 1 and values[0] else Value(onnx.TypeProto()))
-        return [replace(one, content=None) for one in outputs]
+        return [replace(output, content=None) for output in outputs]
 
     def _body(
         self,
@@ -351,8 +371,8 @@ class Walker:
             step.macs = step.bytes = step.inner_peak = None
             return None
         named_inputs = {
-            one.name: value or Value(onnx.TypeProto())
-            for one, value in zip(body.input, inputs, strict=True)
+            port.name: value or Value(onnx.TypeProto())
+            for port, value in zip(body.input, inputs, strict=True)
         }
         walk = self._graph(body, scope, named_inputs)
         step.inner_peak = greatest(walk.live())
@@ -366,8 +386,8 @@ def operator_of(node: onnx.NodeProto) -> str:
 
 def _uses(node: onnx.NodeProto) -> Iterable[str]:
     yield from (name for name in node.input if name)
-    for one in node.attribute:
-        for graph in ([one.g] if one.HasField("g") else []) + list(one.graphs):
+    for attribute in node.attribute:
+        for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
             for inner in graph.node:
                 yield from _uses(inner)
             yield from (output.name for output in graph.output)

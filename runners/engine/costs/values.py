@@ -109,7 +109,7 @@ def shape_content(node: onnx.NodeProto, value: Value | None) -> list[Value] | No
         return None
     if node.op_type == "Size":
         return [content_value(np.array(value.elements, np.int64))]
-    options = {one.name: one.i for one in node.attribute}
+    options = {attribute.name: attribute.i for attribute in node.attribute}
     shape = value.shape[options.get("start", 0) : options.get("end")]
     return [content_value(np.array(shape, np.int64))]
 
@@ -120,13 +120,13 @@ def range_length(contents: Sequence[np.ndarray[Any, Any]]) -> float:
 
 
 def constant(node: onnx.NodeProto) -> list[Value] | None:
-    for one in node.attribute:
-        if one.name == "value":
-            return [stored_value(one.t)]
-        if one.name in ("value_int", "value_ints"):
-            return [content_value(np.array(onnx.helper.get_attribute_value(one), np.int64))]
-        if one.name in ("value_float", "value_floats"):
-            return [content_value(np.array(onnx.helper.get_attribute_value(one), np.float32))]
+    for attribute in node.attribute:
+        if attribute.name == "value":
+            return [stored_value(attribute.t)]
+        if attribute.name in ("value_int", "value_ints"):
+            return [content_value(np.array(onnx.helper.get_attribute_value(attribute), np.int64))]
+        if attribute.name in ("value_float", "value_floats"):
+            return [content_value(np.array(onnx.helper.get_attribute_value(attribute), np.float32))]
     return None
 
 

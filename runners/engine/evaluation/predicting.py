@@ -170,7 +170,11 @@ def picture(port: onnx.ValueInfoProto, declared: Any, polarity: Polarity | None)
     Nothing is assumed: every step must be declared, and where the card declares a polarity, the
     split must say with ``polarity`` which one its pictures have.
     """
-    own = [one for one in declarations.parse(declared) if one.name == port.name]
+    own = [
+        declared_input
+        for declared_input in declarations.parse(declared)
+        if declared_input.name == port.name
+    ]
     image = own[0].image if own else None
     if image is None:
         raise UnfitPicturesError(

@@ -46,7 +46,7 @@ def run(job: Job) -> Report:
     job.tell(20, "read")
     ports = read(Ports, _answer(job, "inputs", partial(predicting.ports, job.model))).inputs
     try:
-        names = [one.name for one in split.inputs]
+        names = [split_input.name for split_input in split.inputs]
         places = matching.ports_of(names, ports)
         texts = [ports[place].dtype == "text" for place in places]
         rows = _read(job, split, folder, texts)

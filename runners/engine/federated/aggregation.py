@@ -72,7 +72,7 @@ def aggregate(job: Round, folder: Path) -> dict[str, Any]:
     """Write the next weights, and the optimiser's memory if there is one; answers the figures."""
     if not job.members:
         raise UnfitError("There are no contributions to aggregate.")
-    if job.rules.noise_multiplier and any(one.role == federated.STATISTIC for one in job.parts):
+    if job.rules.noise_multiplier and any(part.role == federated.STATISTIC for part in job.parts):
         raise UnfitError("Noise would break the statistics of batch normalisations.")
     job = replace(job, members=sorted(job.members, key=lambda member: member.id))
     medians = _medians(job.members)
@@ -107,7 +107,7 @@ def _limit(job: Round, medians: Norms) -> float | None:
     if fixed is not None or multiple is None:
         return fixed
     history = [*list(job.history)[-_HISTORY:], medians]
-    return multiple * statistics.median(one[federated.TRAINABLE] for one in history)
+    return multiple * statistics.median(norms[federated.TRAINABLE] for norms in history)
 
 
 def _clipped(job: Round, limit: float | None) -> list[Member]:
@@ -122,15 +122,17 @@ def _clipped(job: Round, limit: float | None) -> list[Member]:
 def _weighed(job: Round) -> list[Member]:
     """Give every member its weight by the rule: integers wherever sample counts decide."""
     rules, most = job.rules, _most_examples(job)
-    members = [replace(one, examples=max(1, min(one.examples, most))) for one in job.members]
+    members = [
+        replace(member, examples=max(1, min(member.examples, most))) for member in job.members
+    ]
     if rules.rule in training_rules.ROBUST or rules.noise_multiplier:
         weights = _robust_weights(job)
     else:
-        weights = [float(one.examples) for one in members]
+        weights = [float(member.examples) for member in members]
     statistic_weights = _statistic_weights(job, weights)
     return [
-        _discounted(replace(one, weight=weight, statistic_weight=other), rules)
-        for one, weight, other in zip(members, weights, statistic_weights, strict=True)
+        _discounted(replace(member, weight=weight, statistic_weight=other), rules)
+        for member, weight, other in zip(members, weights, statistic_weights, strict=True)
     ]
 
 
@@ -162,7 +164,7 @@ def _robust_weights(job: Round) -> list[float]:
         )
     if rules.rule not in _BY_PRODUCTS:
         return [1.0] * count
-    scales = np.array([one.scale for one in job.members])
+    scales = np.array([member.scale for member in job.members])
     return _BY_PRODUCTS[rules.rule](rules, kernels.gram(job.parts, _changes(job), scales))
 
 
@@ -179,22 +181,23 @@ def _statistic_weights(job: Round, weights: list[float]) -> list[float]:
     factors = _BY_PRODUCTS[rules.rule](rules, products)
     if rules.rule == training_rules.GEOMETRIC:
         return factors
-    return [weight * float(one) for weight, one in zip(weights, factors, strict=True)]
+    return [weight * float(factor) for weight, factor in zip(weights, factors, strict=True)]
 
 
 # Weights from the inner products of all updates.
 _BY_PRODUCTS: dict[str, Callable[[Rules, Array], list[float]]] = {
     training_rules.MULTI_KRUM: lambda rules, products: [
-        float(one) for one in robust.multi_krum(products, rules.parameters["attackers"])
+        float(weight) for weight in robust.multi_krum(products, rules.parameters["attackers"])
     ],
     training_rules.GEOMETRIC: lambda rules, products: [
-        float(one) for one in robust.geometric_median(products, int(rules.parameters["iterations"]))
+        float(weight)
+        for weight in robust.geometric_median(products, int(rules.parameters["iterations"]))
     ],
 }
 
 
 def _changes(job: Round) -> list[Update]:
-    return [one.update for one in job.members]
+    return [member.update for member in job.members]
 
 
 @dataclass(slots=True)
@@ -293,7 +296,7 @@ def _means(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
     """Give the combined change of a trained part, run by run: a weighted mean, or by value."""
     if job.rules.rule in _BY_VALUE:
         combine = _BY_VALUE[job.rules.rule]
-        scales = np.array([one.scale for one in job.members])
+        scales = np.array([member.scale for member in job.members])
         for first, end, rows in kernels.matrices(part, _changes(job), scales):
             yield first, end, combine(job.rules, rows)
         return
@@ -351,7 +354,9 @@ class _Memory:
                 if part.role == federated.TRAINABLE
             ]
             first, header = safetensors.make_header(rows)
-            self._places = {one.name: header.data_start + one.start for one in header.tensors}
+            self._places = {
+                tensor.name: header.data_start + tensor.start for tensor in header.tensors
+            }
             self._file = self._path.open("xb")
             self._file.write(first)
         return self

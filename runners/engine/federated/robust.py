@@ -91,15 +91,15 @@ def ranks(rows: Array, low: int, high: int) -> list[Array]:
     wires = list(rows)
     spare = np.empty(rows.shape[1])
     for first, second, needs_less, needs_more in comparators(len(wires), low, high):
-        one, other = wires[first], wires[second]
+        left, other = wires[first], wires[second]
         if needs_less and needs_more:
-            np.minimum(one, other, out=spare)
-            np.maximum(one, other, out=other)
-            wires[first], spare = spare, one
+            np.minimum(left, other, out=spare)
+            np.maximum(left, other, out=other)
+            wires[first], spare = spare, left
         elif needs_less:
-            np.minimum(one, other, out=one)
+            np.minimum(left, other, out=left)
         else:
-            np.maximum(one, other, out=other)
+            np.maximum(left, other, out=other)
     return wires[low:high]
 
 

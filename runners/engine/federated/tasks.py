@@ -94,7 +94,9 @@ def check(job: Job) -> Report:
         job.tell(5 + 90 * first // count, "contributions")
         some = contributions[first : first + _TOGETHER]
         task = functools.partial(_judge, entry, parts, some)
-        ending = _with_files(job, "contributions", [entry, *(one.path for one in some)], task)
+        ending = _with_files(
+            job, "contributions", [entry, *(contribution.path for contribution in some)], task
+        )
         if ending.kind != EndingKind.ANSWERED or len(ending.answer) != len(some):
             raise JobError("engine-error", f"Contributions were not judged: {job.cause(ending)}")
         answers += ending.answer
@@ -105,7 +107,10 @@ def _judge(
     entry: str, parts: list[Part], contributions: list[Contribution], buffers: Buffers
 ) -> list[dict[str, Any]]:
     base = Weights(buffers[entry])
-    return [judging.judge(one, buffers[one.path], base, parts).to_json() for one in contributions]
+    return [
+        judging.judge(contribution, buffers[contribution.path], base, parts).to_json()
+        for contribution in contributions
+    ]
 
 
 def aggregate(job: Job) -> Report:
@@ -121,7 +126,7 @@ def aggregate(job: Job) -> Report:
 
     def work(buffers: Buffers) -> dict[str, Any]:
         base = Weights(buffers[entry])
-        members = [_member(one, buffers, base, parts) for one in contributions]
+        members = [_member(contribution, buffers, base, parts) for contribution in contributions]
         history = job.request.options.get("norm_history", ())
         optimiser = Weights(buffers[aggregation.OPTIMISER]) if memory else None
         return aggregation.aggregate(
@@ -129,7 +134,7 @@ def aggregate(job: Job) -> Report:
         )
 
     job.tell(10, "aggregate")
-    paths = [entry, *memory, *(one.path for one in contributions)]
+    paths = [entry, *memory, *(contribution.path for contribution in contributions)]
     ending = _with_files(job, "aggregate", paths, work, file_copies=3)
     if ending.kind == EndingKind.RAISED and ending.answer[0] == "UnfitError":
         finding = Finding("training-round-unfit", "error", str(ending.answer[1]))
@@ -168,7 +173,7 @@ def _read_options(job: Job, *, is_counted: bool) -> tuple[list[Part], list[Contr
     """Read the layout and the contributions that the hub asks about."""
     options = job.request.options
     try:
-        parts = [Part.from_json(one) for one in options["tensors"]]
+        parts = [Part.from_json(row) for row in options["tensors"]]
         rows = options["contributions"]
         return parts, [Contribution.from_json(row, is_counted=is_counted) for row in rows]
     except (KeyError, TypeError, AttributeError):

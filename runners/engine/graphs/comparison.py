@@ -82,13 +82,13 @@ def compare(folder: Path, before: str, after: str, *, infer: bool = True) -> dic
 def _facts(old: Side, new: Side, rows: list[Recognised], weights: sides.Weights) -> dict[str, Any]:
     """Counts are of all nodes; lists hold at most `LISTED_NODES` and say by counts what is cut."""
     earlier, later = {row.earlier.index for row in rows}, {row.later.index for row in rows}
-    removed = [one for one in old.nodes if one.index not in earlier]
-    added = [one for one in new.nodes if one.index not in later]
+    removed = [node for node in old.nodes if node.index not in earlier]
+    added = [node for node in new.nodes if node.index not in later]
     changed = [row for row in rows if row.changes]
     marks = dict.fromkeys((row.earlier.index for row in changed), CHANGED)
-    marks |= dict.fromkeys((one.index for one in removed), ALONE)
+    marks |= dict.fromkeys((node.index for node in removed), ALONE)
     later_marks = dict.fromkeys((row.later.index for row in changed), CHANGED)
-    later_marks |= dict.fromkeys((one.index for one in added), ALONE)
+    later_marks |= dict.fromkeys((node.index for node in added), ALONE)
     return {
         "format": FORMAT,
         "counts": {
@@ -101,8 +101,8 @@ def _facts(old: Side, new: Side, rows: list[Recognised], weights: sides.Weights)
             **{f"by_{how}": n for how, n in Counter(row.how for row in rows).items()},
         },
         "inferred": old.inferred and new.inferred,
-        "added": [_row(one) for one in added[:LISTED_NODES]],
-        "removed": [_row(one) for one in removed[:LISTED_NODES]],
+        "added": [_row(node) for node in added[:LISTED_NODES]],
+        "removed": [_row(node) for node in removed[:LISTED_NODES]],
         "changed": [
             _row(row.later)
             | ({"was": _name(row.earlier)} if _name(row.earlier) != _name(row.later) else {})
@@ -134,27 +134,27 @@ def _outputs(rows: list[Recognised]) -> list[tuple[str, str]]:
     return [(was, now) for was, now in named if was != now][:LISTED_OUTPUTS]
 
 
-def _row(one: Placed) -> dict[str, Any]:
-    outputs = [[name, kind] for name, kind in one.outputs[:1]]
-    return {"name": _name(one), "op": text.clip(one.proto.op_type, nodes.NAME_CHARACTERS)} | {
+def _row(node: Placed) -> dict[str, Any]:
+    outputs = [[name, kind] for name, kind in node.outputs[:1]]
+    return {"name": _name(node), "op": text.clip(node.proto.op_type, nodes.NAME_CHARACTERS)} | {
         key: value
-        for key, value in (("path", one.path), ("domain", one.domain), ("out", outputs))
+        for key, value in (("path", node.path), ("domain", node.domain), ("out", outputs))
         if value
     }
 
 
-def _name(one: Placed) -> str:
-    return text.clip(one.proto.name, nodes.NAME_CHARACTERS)
+def _name(node: Placed) -> str:
+    return text.clip(node.proto.name, nodes.NAME_CHARACTERS)
 
 
 def _barcode(side: Side, marks: dict[int, int]) -> dict[str, Any]:
     """The band of a graph, without functions, and for each cell the strongest mark inside it."""
-    sequence = [one for one in side.nodes if not one.path.startswith("function ")]
-    band = describe.barcode(bytes(nodes.category(one.proto) for one in sequence))
+    sequence = [node for node in side.nodes if not node.path.startswith("function ")]
+    band = describe.barcode(bytes(nodes.category(node.proto) for node in sequence))
     cells = len(band["cells"])
     edges = [cell * len(sequence) // cells for cell in range(cells + 1)] if cells else [0]
     strongest = [
-        max(marks.get(one.index, 0) for one in sequence[edges[cell] : edges[cell + 1]])
+        max(marks.get(node.index, 0) for node in sequence[edges[cell] : edges[cell + 1]])
         for cell in range(cells)
     ]
     return band | {"marks": strongest}
@@ -181,23 +181,23 @@ def _changes(
 
 
 def _attributes(earlier: Placed, later: Placed, weights: sides.Weights) -> list[Change]:
-    was = {one.name: one for one in earlier.proto.attribute}
-    now = {one.name: one for one in later.proto.attribute}
+    was = {attribute.name: attribute for attribute in earlier.proto.attribute}
+    now = {attribute.name: attribute for attribute in later.proto.attribute}
     changes = []
     for name in sorted(was.keys() | now.keys()):
-        one, other = was.get(name), now.get(name)
-        pairs = [nodes.words_of(side) if side is not None else ("", "") for side in (one, other)]
+        before, other = was.get(name), now.get(name)
+        pairs = [nodes.words_of(side) if side is not None else ("", "") for side in (before, other)]
         kinds, words = (tuple(pair[place] for pair in pairs) for place in (0, 1))
         label = text.clip(name, nodes.NAME_CHARACTERS)
         # The types too: a reader without access to the weights is shown these alone.
         change = Change("attribute", label, words[0], words[1], kinds)
-        if one is None or other is None:
+        if before is None or other is None:
             changes.append(change)
-        elif sides.stored_in(one) is not None or sides.stored_in(other) is not None:
-            distance = weights.distance(one, other)
+        elif sides.stored_in(before) is not None or sides.stored_in(other) is not None:
+            distance = weights.distance(before, other)
             if not distance.equal:
                 changes.append(replace(change, has_norm=True, norm=distance.norm))
-        elif words[0] != words[1] or sides.plain(one) != sides.plain(other):
+        elif words[0] != words[1] or sides.plain(before) != sides.plain(other):
             changes.append(change)
     return changes
 
@@ -226,14 +226,14 @@ def _same_source(was: sides.Input, now: sides.Input, pairs: dict[int, matching.P
         pair = pairs.get(now.maker)
         return pair is not None and pair.earlier == was.maker and was.output == now.output
     origins = (was.maker, now.maker, was.stored, now.stored)
-    return all(one is None for one in origins) and was.place == now.place
+    return all(origin is None for origin in origins) and was.place == now.place
 
 
 def _of_models(old: onnx.ModelProto, new: onnx.ModelProto) -> list[Change]:
     """What is other about the models as wholes: operator sets, inputs and outputs."""
     changes = []
     sets = [
-        {one.domain or DEFAULT_DOMAIN: str(one.version) for one in model.opset_import}
+        {opset.domain or DEFAULT_DOMAIN: str(opset.version) for opset in model.opset_import}
         for model in (old, new)
     ]
     ports = [
@@ -255,4 +255,4 @@ def _of_models(old: onnx.ModelProto, new: onnx.ModelProto) -> list[Change]:
 
 
 def _json(changes: list[Change]) -> list[dict[str, Any]]:
-    return [one.to_json() for one in changes[:LISTED_CHANGES]]
+    return [change.to_json() for change in changes[:LISTED_CHANGES]]

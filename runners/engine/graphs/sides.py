@@ -172,11 +172,11 @@ class Weights:
     def summary(self) -> dict[str, Any]:
         """How many pairs there were, and the norm of all changes together against all weights."""
         distances = list(self._distances.values())
-        change = sum(one.squares[0] for one in distances)
-        whole = sum(one.squares[1] for one in distances)
+        change = sum(distance.squares[0] for distance in distances)
+        whole = sum(distance.squares[1] for distance in distances)
         return {
             "compared": len(distances),
-            "equal": sum(one.equal for one in distances),
+            "equal": sum(distance.equal for distance in distances),
             "norm": float(np.sqrt(change / whole)) if whole > 0 and np.isfinite(change) else None,
         }
 
@@ -192,13 +192,13 @@ def _distance(old: Side, was: Stored, new: Side, now: Stored) -> Distance:
     change = whole = 0.0
     equal = True
     for start in range(0, a.size, _AT_ONCE):
-        one, other = a[start : start + _AT_ONCE], b[start : start + _AT_ONCE]
-        equal = equal and bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
-        wide = np.complex128 if one.dtype.kind == "c" else np.float64
+        left, other = a[start : start + _AT_ONCE], b[start : start + _AT_ONCE]
+        equal = equal and bool(np.array_equal(left, other, equal_nan=left.dtype.kind in "fc"))
+        wide = np.complex128 if left.dtype.kind == "c" else np.float64
         with np.errstate(all="ignore"):
-            moved = np.abs(other.astype(wide) - one.astype(wide))
+            moved = np.abs(other.astype(wide) - left.astype(wide))
             change += float(np.dot(moved, moved))
-            size = np.abs(one.astype(wide))
+            size = np.abs(left.astype(wide))
             whole += float(np.dot(size, size))
     if first.dtype.kind == "b" or (first.dtype.kind in "iu" and first.dtype.itemsize > 2):
         return Distance(equal, 0.0 if equal else _ratio(change, whole))  # sizes and places

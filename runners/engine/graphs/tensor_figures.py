@@ -225,11 +225,11 @@ def _protocol_buffer(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[
     """A TensorProto, or a SequenceProto of some; nothing says which, so the fields decide."""
     raw = folder.joinpath(*entry.split("/")).read_bytes()
     try:
-        one = onnx.TensorProto.FromString(raw)
+        tensor = onnx.TensorProto.FromString(raw)
     except DecodeError:
-        one = None
-    if one is not None and one.data_type in DATA_TYPES and not one.HasField("segment"):
-        tensors = [one]
+        tensor = None
+    if tensor is not None and tensor.data_type in DATA_TYPES and not tensor.HasField("segment"):
+        tensors = [tensor]
     else:
         try:
             tensors = list(onnx.SequenceProto.FromString(raw).tensor_values)
@@ -253,10 +253,10 @@ def _numpy_array(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int,
 
 def _numpy_archive(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Tensors]:
     archive = zipfile.ZipFile(folder.joinpath(*entry.split("/")))
-    members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
+    members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
     if not members:
         raise UnreadableTensorError("the archive holds no arrays.")
-    if sum(one.file_size for one in members) > _UNPACKED_BYTES:
+    if sum(member.file_size for member in members) > _UNPACKED_BYTES:
         raise UnreadableTensorError("the archive expands to more than 1 GiB.")
 
     def each() -> Tensors:

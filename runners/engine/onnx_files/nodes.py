@@ -112,8 +112,8 @@ def row_of(path: str, node: onnx.NodeProto, types: dict[str, str]) -> dict[str, 
         "in": _ports(node.input, types),
         "out": _ports(node.output, types),
         "attrs": [
-            [text.clip(one.name, NAME_CHARACTERS), *words_of(one)]
-            for one in node.attribute[:LISTED_ATTRIBUTES]
+            [text.clip(attribute.name, NAME_CHARACTERS), *words_of(attribute)]
+            for attribute in node.attribute[:LISTED_ATTRIBUTES]
         ],
         "more_in": max(0, len(node.input) - LISTED_PORTS),
         "more_out": max(0, len(node.output) - LISTED_PORTS),
@@ -206,16 +206,16 @@ def words_of(attribute: onnx.AttributeProto) -> tuple[str, str]:
 
 
 _WORDS: dict[str, Callable[[Any], str]] = {
-    "float": lambda one: f"{one.f:.6g}",
-    "int": lambda one: str(one.i),
-    "string": lambda one: text.decode(one.s, VALUE_CHARACTERS),
-    "tensor": lambda one: of_tensor(one.t),
-    "floats": lambda one: _list("floats", list(one.floats)),
-    "ints": lambda one: _list("ints", list(one.ints)),
-    "strings": lambda one: _list("strings", list(one.strings)),
-    "graph": lambda one: counting.plural(len(one.g.node), "node"),
-    "graphs": lambda one: counting.plural(len(one.graphs), "graph"),
-    "tensors": lambda one: counting.plural(len(one.tensors), "tensor"),
+    "float": lambda attribute: f"{attribute.f:.6g}",
+    "int": lambda attribute: str(attribute.i),
+    "string": lambda attribute: text.decode(attribute.s, VALUE_CHARACTERS),
+    "tensor": lambda attribute: of_tensor(attribute.t),
+    "floats": lambda attribute: _list("floats", list(attribute.floats)),
+    "ints": lambda attribute: _list("ints", list(attribute.ints)),
+    "strings": lambda attribute: _list("strings", list(attribute.strings)),
+    "graph": lambda attribute: counting.plural(len(attribute.g.node), "node"),
+    "graphs": lambda attribute: counting.plural(len(attribute.graphs), "graph"),
+    "tensors": lambda attribute: counting.plural(len(attribute.tensors), "tensor"),
 }
 
 
@@ -231,12 +231,12 @@ def _list(kind: str, values: list[Any]) -> str:
     return text.clip(f"[{', '.join(words)}]", VALUE_CHARACTERS)
 
 
-def _dimension(one: Any) -> str:
-    if one.HasField("dim_value"):
-        return str(one.dim_value)
+def _dimension(dimension: Any) -> str:
+    if dimension.HasField("dim_value"):
+        return str(dimension.dim_value)
     # What inference calls unk__7 has no name.
-    named = one.dim_param and not one.dim_param.startswith("unk__")
-    return text.clip(one.dim_param, 40) if named else "?"
+    named = dimension.dim_param and not dimension.dim_param.startswith("unk__")
+    return text.clip(dimension.dim_param, 40) if named else "?"
 
 
 def _joined(parts: Iterable[Any]) -> str:

@@ -148,9 +148,9 @@ class _Model:
         state = self._walk
         self._training += 1
         state.trail.append("training")
-        for number, kind, one, two in wire.fields(state.buffer, first, second):
+        for number, kind, inner_first, inner_end in wire.fields(state.buffer, first, second):
             if number in {1, 2} and kind == wire.BYTES:
-                graphs.read_graph(state, one, two, Scope("training"))
+                graphs.read_graph(state, inner_first, inner_end, Scope("training"))
         state.trail.pop()
 
     def _judge(self) -> None:

@@ -64,7 +64,7 @@ class Notes:
         findings = list(self._findings)
         for code, count in self._counts.items():
             if count > _FINDINGS_PER_CODE:
-                severity = next(one.severity for one in findings if one.code == code)
+                severity = next(finding.severity for finding in findings if finding.code == code)
                 more = count - _FINDINGS_PER_CODE
                 findings.append(Finding(code, severity, f"And {more} more of the same kind."))
         return tuple(findings)

@@ -98,8 +98,8 @@ def _inferred(model: onnx.ModelProto, source: int) -> onnx.GraphProto:
         inferred = onnx.shape_inference.infer_shapes(model)
         if source < _FIRST_WITH_INFERENCE:
             # Many operators could not infer before; what they gave has the same type and shape.
-            for one in inferred.opset_import:
-                one.version = _FIRST_WITH_INFERENCE if one.domain == "" else one.version
+            for opset in inferred.opset_import:
+                opset.version = _FIRST_WITH_INFERENCE if opset.domain == "" else opset.version
             inferred = onnx.shape_inference.infer_shapes(inferred)
     except Exception:  # noqa: BLE001 - what the file itself declares may be enough
         return model.graph
@@ -116,9 +116,9 @@ def _read(graph: onnx.GraphProto) -> set[str]:
     """Collect the names that a graph reads, those of graphs inside included."""
     return {
         name
-        for one in names.within(graph)
-        for node in one.node
-        for name in (*node.input, *(value.name for value in one.output))
+        for inner in names.within(graph)
+        for node in inner.node
+        for name in (*node.input, *(value.name for value in inner.output))
     }
 
 

@@ -30,8 +30,8 @@ def settle(
     for function in model.functions:
         version = _version(function)
         if version not in {None, source} and _unchanged(function, source, source):
-            for one in function.opset_import:
-                one.version = source if one.domain == "" else one.version
+            for opset in function.opset_import:
+                opset.version = source if opset.domain == "" else opset.version
     other = any(_version(function) not in {None, source} for function in model.functions)
     try:
         inlined = inliner.inline_local_functions(model, convert_version=other)
@@ -51,7 +51,7 @@ def untouched(model: onnx.ModelProto, source: int, target: int) -> bool:
 
 
 def _version(function: onnx.FunctionProto) -> int | None:
-    return next((one.version for one in function.opset_import if one.domain == ""), None)
+    return next((opset.version for opset in function.opset_import if opset.domain == ""), None)
 
 
 def _unchanged(function: onnx.FunctionProto, source: int, target: int) -> bool:
@@ -85,7 +85,7 @@ def expand(node: onnx.NodeProto, version: int, scope: Scope, names: Names) -> li
     except RuntimeError:  # some definitions cannot be built from what is known of the node
         return []
     nodes = list(inlined.graph.node)
-    if [one.op_type for one in nodes] == [node.op_type]:
+    if [new.op_type for new in nodes] == [node.op_type]:
         return []
     _rename(nodes, node, names)
     return nodes
@@ -95,9 +95,9 @@ def _rename(nodes: list[onnx.NodeProto], node: onnx.NodeProto, names: Names) -> 
     """Give the values between the new nodes names that nothing else in the model has."""
     new_names = {name: name for name in ("", *node.input, *node.output)}
     base = next((name for name in node.output if name), node.op_type)
-    for one in nodes:
-        for side in (one.input, one.output):
+    for new in nodes:
+        for side in (new.input, new.output):
             for place, name in enumerate(side):
                 if name not in new_names:
-                    new_names[name] = names.fresh(f"{base}_{one.op_type.lower()}")
+                    new_names[name] = names.fresh(f"{base}_{new.op_type.lower()}")
                 side[place] = new_names[name]

@@ -10,7 +10,7 @@ import onnx
 
 from runners.engine.onnx_files.bodies import bodies
 from runners.engine.opsets import adapters, functions, rules, schemas
-from runners.engine.opsets.adapters import Loose
+from runners.engine.opsets.adapters import LooseNode
 from runners.engine.opsets.outcome import Blocking, CannotConvertError
 from runners.engine.opsets.rules.case import Case
 from runners.engine.opsets.scopes import Scope, of_graph
@@ -138,15 +138,15 @@ class NodeConverter:
         self, together: list[NodeConversion], version: int, goal: int
     ) -> list[NodeConversion]:
         left: list[NodeConversion] = []
-        loose = [Loose(conversion.node, conversion.scope) for conversion in together]
-        adapters.adapt(loose, version, goal, self.names)
-        for conversion, one in zip(together, loose, strict=True):
-            if one.error and not self._expand(conversion, left):
-                self._block(conversion, one.error)
-            elif one.error:
+        loose_nodes = [LooseNode(conversion.node, conversion.scope) for conversion in together]
+        adapters.adapt(loose_nodes, version, goal, self.names)
+        for conversion, loose_node in zip(together, loose_nodes, strict=True):
+            if loose_node.error and not self._expand(conversion, left):
+                self._block(conversion, loose_node.error)
+            elif loose_node.error:
                 continue
             else:
-                self._replace(conversion, one.nodes, goal, left)
+                self._replace(conversion, loose_node.nodes, goal, left)
         return left
 
     def _replace(
@@ -181,16 +181,18 @@ class NodeConverter:
 
 def _is_plain_constant(node: onnx.NodeProto) -> bool:
     """A constant tensor means the same in every version; they differ in other ways to give one."""
-    return node.op_type == "Constant" and [one.name for one in node.attribute] == ["value"]
+    return node.op_type == "Constant" and [attribute.name for attribute in node.attribute] == [
+        "value"
+    ]
 
 
 def _inherit(node: onnx.NodeProto, nodes: list[onnx.NodeProto]) -> None:
     """The node that does the old one's work keeps its name, documentation and metadata."""
     last = set(node.output)
-    heirs = [one for one in nodes if one.op_type == node.op_type]
-    heirs += [one for one in nodes if last & set(one.output)]
-    for one in nodes:
-        one.name = ""
+    heirs = [new for new in nodes if new.op_type == node.op_type]
+    heirs += [new for new in nodes if last & set(new.output)]
+    for new in nodes:
+        new.name = ""
     if heirs:
         heir = heirs[0]
         heir.name = node.name

@@ -61,12 +61,12 @@ def _unwritten(model: onnx.ModelProto) -> int:
 
 def _merge(imports: list[onnx.OperatorSetIdProto]) -> int | None:
     versions: dict[str, int] = {}
-    for one in imports:
-        domain = "" if one.domain in bodies.DEFAULT_DOMAINS else one.domain
-        if versions.setdefault(domain, one.version) != one.version:
+    for opset in imports:
+        domain = "" if opset.domain in bodies.DEFAULT_DOMAINS else opset.domain
+        if versions.setdefault(domain, opset.version) != opset.version:
             raise InvalidModelError(
                 f"Operator set {domain or 'ai.onnx'!r} is imported in versions "
-                f"{versions[domain]} and {one.version}; it is ambiguous which one applies. Keep "
+                f"{versions[domain]} and {opset.version}; it is ambiguous which one applies. Keep "
                 "one."
             )
     del imports[:]
@@ -96,9 +96,9 @@ def nodes_of(function: onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
 def stamp(model: onnx.ModelProto, target: int, *, up: bool) -> None:
     """Write the new version, and the IR version that belongs to it."""
     for holder in (model, *model.functions):
-        for one in holder.opset_import:
-            if one.domain == "":
-                one.version = target
+        for opset in holder.opset_import:
+            if opset.domain == "":
+                opset.version = target
     lowest = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", target)])
     if up:
         _raise_ir(model, max(model.ir_version, lowest))

@@ -58,11 +58,12 @@ def widened(op: str, source: int, target: int) -> bool:
 
 def _signature(definition: Any) -> tuple[Any, ...]:
     attributes = {
-        name: (one.type, one.required, one.default_value.SerializeToString())
-        for name, one in definition.attributes.items()
+        name: (attribute.type, attribute.required, attribute.default_value.SerializeToString())
+        for name, attribute in definition.attributes.items()
     }
     sides = [
-        [(one.name, one.option) for one in side] for side in (definition.inputs, definition.outputs)
+        [(parameter.name, parameter.option) for parameter in side]
+        for side in (definition.inputs, definition.outputs)
     ]
     return (attributes, *sides, definition.min_input, definition.max_input)
 

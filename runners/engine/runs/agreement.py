@@ -160,14 +160,16 @@ class _Output:
         ]
         if not each:
             return Figures(self.name, kind, [0], agrees=True, profile=self.profile.name)
-        worst = max(each, key=lambda one: (not one.agrees, one.outside, one.max_abs or 0.0))
+        worst = max(
+            each, key=lambda figures: (not figures.agrees, figures.outside, figures.max_abs or 0.0)
+        )
         return replace(
             worst,
             name=self.name,
             dtype=f"{kind} of {worst.dtype}",
             shape=[len(each)],
-            agrees=all(one.agrees for one in each),
-            outside=sum(one.outside for one in each),
+            agrees=all(figures.agrees for figures in each),
+            outside=sum(figures.outside for figures in each),
         )
 
     def compare_arrays(self, expected: Array, actual: Array) -> Figures:

@@ -271,14 +271,14 @@ class SetRun:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The runs of the original: their data sets, why others are missing, and unsteady outputs.
+    """The runs of the original: their data sets, why others are missing, and random outputs.
 
     `held_out` tells whether none of the calibrating data is among the sets.
     """
 
     sets: list[SetRun]
     reasons: list[str]
-    unsteady: list[str]
+    nondeterministic: list[str]
     held_out: bool
     calibration: Mapping[str, Any] | None
 
@@ -379,7 +379,7 @@ def _count(value: Any, key: str) -> int:
 
 
 def _counts(answer: Any, key: str) -> tuple[int, ...]:
-    return tuple(_count(one, key) for one in take(answer, key, list))
+    return tuple(_count(element, key) for element in take(answer, key, list))
 
 
 def _sizes(answer: Any, key: str) -> tuple[int | None, ...] | None:

@@ -85,7 +85,7 @@ class Body:
         return value.reshape([1] * len(port.type.tensor_type.shape.dim))
 
     def _scan(self, go: Run) -> Iterator[OneRun]:
-        settings = {one.name: one for one in self.node.attribute}
+        settings = {attribute.name: attribute for attribute in self.node.attribute}
         count = int(settings["num_scan_inputs"].i)
         values = [self.value_of(name) for name in self.node.input]
         state, sequences = values[:-count], [np.asarray(value) for value in values[-count:]]
@@ -177,8 +177,8 @@ def supply(
 
     Gives the values of the inputs; None where one is not known, or is no tensor.
     """
-    stored = {one.name: one for one in model.graph.initializer}
-    sparse = {one.values.name: one for one in model.graph.sparse_initializer}
+    stored = {tensor.name: tensor for tensor in model.graph.initializer}
+    sparse = {tensor.values.name: tensor for tensor in model.graph.sparse_initializer}
     values: dict[str, Value] = {}
     for name in names:
         if name in sparse:
@@ -194,7 +194,9 @@ def supply(
 
 
 def _body(node: onnx.NodeProto, attribute: str) -> onnx.GraphProto:
-    graph: onnx.GraphProto = next(one.g for one in node.attribute if one.name == attribute)
+    graph: onnx.GraphProto = next(
+        candidate.g for candidate in node.attribute if candidate.name == attribute
+    )
     return graph
 
 

@@ -92,7 +92,9 @@ class InputMaker:
             _Port(port.name, port.type, uses.of(port.name)) for port in required_inputs(model)
         ]
         self._symbols = _assign([port.kind for port in self._ports], plan.size)
-        self._declared: Mapping[str, DeclaredInput] = {one.name: one for one in declared}
+        self._declared: Mapping[str, DeclaredInput] = {
+            declared_input.name: declared_input for declared_input in declared
+        }
 
     def make(self) -> dict[str, Value]:
         """Make a value for each required input; raises CannotGenerateError."""
@@ -292,13 +294,13 @@ def _as_declared(
 
 
 def _by_channel(
-    values: list[float], shape: tuple[int, ...], one: Callable[[list[float]], float]
+    values: list[float], shape: tuple[int, ...], draw: Callable[[list[float]], float]
 ) -> Array:
     """One number, or one for each channel along the axis that has as many."""
     axes = [axis for axis in (1, len(shape) - 1, 0) if 0 <= axis < len(shape)]
     axis = next((axis for axis in axes if shape[axis] == len(values)), None)
     if len(values) == 1 or axis is None:
-        return np.asarray(one(values))
+        return np.asarray(draw(values))
     return np.asarray(values).reshape([-1 if k == axis else 1 for k in range(len(shape))])
 
 

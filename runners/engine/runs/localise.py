@@ -74,7 +74,7 @@ def find(
     note = "no form of the model runs in both"
     for model_file in model_files:
         model = model_file.load()
-        cases = [one for one in datasets.read(places.sets, model) if one.name == name]
+        cases = [dataset for dataset in datasets.read(places.sets, model) if dataset.name == name]
         if not cases:
             continue
         try:
@@ -192,7 +192,7 @@ class _Search:
         until = time.monotonic() + _INSIDE_SECONDS
         for run in body.runs(witness):
             pairs = zip(run.outputs, accused(run.inputs), strict=True)
-            if max((_distance(one, other) for one, other in pairs), default=0.0) > noise:
+            if max((_distance(first, other) for first, other in pairs), default=0.0) > noise:
                 return run
             if time.monotonic() > until:
                 return None
@@ -202,7 +202,9 @@ class _Search:
         """The value of a name of the graph: computed by the witness, an input, or stored."""
         if name in self._values:
             return self._values[name]
-        stored = next((one for one in self._model.graph.initializer if one.name == name), None)
+        stored = next(
+            (tensor for tensor in self._model.graph.initializer if tensor.name == name), None
+        )
         if stored is None:
             return None
         return numpy_helper.to_array(stored, base_dir=str(self._model_file.folder))
@@ -237,11 +239,11 @@ class _Search:
             agreement.compare(port.name, left, right, self._profile)
             for port, left, right in zip(cut.graph.output, *sides, strict=True)
         ]
-        return max(each, key=lambda one: (not one.agrees, one.outside))
+        return max(each, key=lambda figures: (not figures.agrees, figures.outside))
 
     def _unproven(self, node: onnx.NodeProto) -> Figures:
         """Say of a node that does not run alone how far its worst output was off in the graph."""
-        name = max((name for name in node.output if name), key=lambda one: self._errors[one])
+        name = max((name for name in node.output if name), key=lambda output: self._errors[output])
         value = self._values[name]
         return agreement.Figures(
             name_of(name),

@@ -64,7 +64,7 @@ def run(job: Job) -> Report:
     options = job.request.options
     files = _inputs(job)
     runtime = str(options.get("runtime", ONNXRUNTIME))
-    folder = job.lay_out([job.request.entry, *job.scan(), *(one.path for one in files)])
+    folder = job.lay_out([job.request.entry, *job.scan(), *(file.path for file in files)])
     job.tell(30, "run")
     draw = options.get("draw") is True
     task = functools.partial(infer, runtime, job.model, folder, files, job.out, draw=draw)
@@ -232,7 +232,7 @@ def _output(name: str, value: Any, target: Path, most: int) -> dict[str, Any]:
         "dtype": "text" if array.dtype.kind == "O" else array.dtype.name,
         "shape": [int(size) for size in array.shape],
         "elements": int(array.size),
-        "values": [_number(one) for one in array.reshape(-1)[:most].tolist()],
+        "values": [_number(value) for value in array.reshape(-1)[:most].tolist()],
     }
     if array.dtype.kind in "OV":
         return row
@@ -247,9 +247,9 @@ def _plain(value: Any, most: int) -> Any:
     """The first rows of a sequence or map, as JSON."""
     if isinstance(value, dict):
         pairs = list(value.items())[:most]
-        return [{"key": _number(key), "value": _number(_scalar(one))} for key, one in pairs]
+        return [{"key": _number(key), "value": _number(_scalar(value))} for key, value in pairs]
     if isinstance(value, list | tuple):
-        return [_plain(one, most) for one in value[: min(most, 20)]]
+        return [_plain(element, most) for element in value[: min(most, 20)]]
     return _number(_scalar(value))
 
 
@@ -258,7 +258,7 @@ def _scalar(value: Any) -> Any:
     if item is not None and getattr(value, "size", 1) == 1:
         return item()
     flat = getattr(value, "reshape", None)
-    return [_number(one) for one in flat(-1)[:20].tolist()] if flat is not None else value
+    return [_number(element) for element in flat(-1)[:20].tolist()] if flat is not None else value
 
 
 def _number(value: Any) -> Any:

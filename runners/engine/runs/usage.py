@@ -96,7 +96,9 @@ class Uses:
 
     def _look(self, node: onnx.NodeProto, place: int, use: Use, *, direct: bool) -> None:
         if node.op_type in _LOOKUPS and _LOOKUPS[node.op_type][1] == place:
-            axis = next((int(one.i) for one in node.attribute if one.name == "axis"), 0)
+            axis = next(
+                (int(attribute.i) for attribute in node.attribute if attribute.name == "axis"), 0
+            )
             use.bound(self._length(node.input[0], axis))
         elif node.op_type == "EmbedLayerNormalization" and place in _EMBEDDINGS:
             table = _EMBEDDINGS[place]

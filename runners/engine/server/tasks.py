@@ -48,7 +48,7 @@ def check_model(job: Job) -> Report:
         return _verdict_report(job, verdicts, (), {})
     scan = scan_of(ending.answer)
     if scan.is_refused:
-        message = next(one.message for one in scan.findings if one.severity == "error")
+        message = next(finding.message for finding in scan.findings if finding.severity == "error")
         verdicts[check.SCAN] = Verdict(StageStatus.REFUSED, message, ending.seconds)
         return _verdict_report(job, verdicts, scan.findings, scan.facts)
     verdicts[check.SCAN] = Verdict(StageStatus.OK, "", ending.seconds)
@@ -87,8 +87,10 @@ def _verdict_report(
     runtime = f"onnxruntime {job.versions.get('onnxruntime', '')}".strip()
     findings = check.findings(verdicts, facts, runtime)
     # The load verdict says the same with more weight.
-    if any(one.code == "needs-operator-set" for one in findings):
-        scan_findings = tuple(one for one in scan_findings if one.code != "needs-operator-set")
+    if any(finding.code == "needs-operator-set" for finding in findings):
+        scan_findings = tuple(
+            finding for finding in scan_findings if finding.code != "needs-operator-set"
+        )
     all_facts = {
         "verdicts": {stage: verdict.to_json() for stage, verdict in verdicts.items()},
         **facts,

@@ -35,18 +35,18 @@ class Case:
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """Give an attribute's value; text is decoded."""
-        for one in self.node.attribute:
-            if one.name == name:
-                value = helper.get_attribute_value(one)
+        for attribute in self.node.attribute:
+            if attribute.name == name:
+                value = helper.get_attribute_value(attribute)
                 return value.decode() if isinstance(value, bytes) else value
         return default
 
     def attributes(self, *left_out: str) -> dict[str, Any]:
         """Give all attributes but those named."""
         return {
-            one.name: helper.get_attribute_value(one)
-            for one in self.node.attribute
-            if one.name not in left_out
+            attribute.name: helper.get_attribute_value(attribute)
+            for attribute in self.node.attribute
+            if attribute.name not in left_out
         }
 
     def dtype(self, name: str) -> int:
@@ -107,7 +107,9 @@ class Case:
         """Write the same node once more, with some attributes left out or changed."""
         node = onnx.NodeProto()
         node.CopyFrom(self.node)
-        remaining = [one for one in node.attribute if one.name not in {*left_out, *changed}]
+        remaining = [
+            attribute for attribute in node.attribute if attribute.name not in {*left_out, *changed}
+        ]
         del node.attribute[:]
         node.attribute.extend(remaining)
         node.attribute.extend(

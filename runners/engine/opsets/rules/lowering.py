@@ -49,7 +49,7 @@ for _ops, _source, _target, _added in _ADDED:
 
 def _ints(case: Case, place: int) -> list[int] | None:
     name = case.input(place)
-    return [int(one) for one in case.values(name).reshape(-1)] if name else None
+    return [int(value) for value in case.values(name).reshape(-1)] if name else None
 
 
 @rule("shape-then-slice", "Shape", source=15, target=14)

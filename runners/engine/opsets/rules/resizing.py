@@ -52,8 +52,8 @@ def _roundings(case: Case) -> list[tuple[str, str]]:
     name, kind = case.input(1), onnx.TensorProto.FLOAT
     scales = case.constant(name)
     if scales is None:
-        one = case.value([1.0], kind)
-        return [("ceil", case.add("Min", [name, one])), ("floor", case.add("Max", [name, one]))]
+        unit = case.value([1.0], kind)
+        return [("ceil", case.add("Min", [name, unit])), ("floor", case.add("Max", [name, unit]))]
     growing, shrinking = np.maximum(scales, 1), np.minimum(scales, 1)
     if (growing == scales).all():
         return [("floor", name)]

@@ -69,7 +69,7 @@ def rule(
 
 def find(op: str, version: int, goal: int) -> Rule | None:
     """Give the first rule that lies on the way from a version to the goal."""
-    on_the_way = [one for one in RULES.get(op, ()) if one.lies_between(version, goal)]
+    on_the_way = [rule for rule in RULES.get(op, ()) if rule.lies_between(version, goal)]
     if not on_the_way:
         return None
-    return min(on_the_way, key=lambda one: abs(one.source - version))
+    return min(on_the_way, key=lambda rule: abs(rule.source - version))

@@ -54,7 +54,7 @@ def split(case: Case) -> None:
     if axis is None:
         raise CannotConvertError("Split-1 without an axis: its definition names no default")
     if case.input(1):
-        sizes = [int(one) for one in case.values(case.input(1))]
+        sizes = [int(size) for size in case.values(case.input(1))]
     case.again(inputs=[case.input(0)], axis=axis, split=list(sizes) if sizes else None)
 
 
