@@ -22,7 +22,8 @@ from hub.protocol.stored import mapping
 from registry.cards import cards
 from registry.models import Blob, File, Variant
 from runners import pools
-from runners.engine.benchmark import record, verdicts
+from runners.engine.benchmark import record
+from runners.engine.benchmark.verdicts import SpeedChange
 from runners.engine.evaluation import rules
 from runners.engine.onnx_files import describe
 from runners.engine.reports import InvalidReportError, Report
@@ -172,7 +173,7 @@ def _is_firm(kind: str, report: Report) -> bool:
     if report.outcome == "passed" and kind == "compare-speed":
         comparison = mapping(facts.get("comparison")) or facts
         word = mapping(comparison.get("verdict")).get("word")
-        return word in verdicts.WORDS and word != verdicts.INCONCLUSIVE
+        return word in list(SpeedChange) and word != SpeedChange.INCONCLUSIVE
     return True
 
 

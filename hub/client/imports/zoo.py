@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -33,21 +34,28 @@ if TYPE_CHECKING:
     from hub.client.imports.zoo_source import Entry, Source
     from hub.client.local_files import LocalFile, Selected
 
-IMPORTED, PRESENT, FAILED = "imported", "present", "failed"
 _ENDED = ("published", "yanked", "withdrawn")
+
+
+class ImportStatus(StrEnum):
+    """How the import of a model ended."""
+
+    IMPORTED = "imported"
+    PRESENT = "present"
+    FAILED = "failed"
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one model: a word, a line for people, and what failed, each with its cause."""
+    """Result of importing one model: its status, a line of text, and failures with their causes."""
 
     ref: str
-    word: str = FAILED
+    status: ImportStatus = ImportStatus.FAILED
     text: str = ""
     failures: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"{self.word:<8}  {self.ref}  {self.text}".rstrip()
+        return f"{self.status:<8}  {self.ref}  {self.text}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ def import_zoo(
         except problems.NotAuthenticated:
             raise
         except (problems.HubError, OSError) as error:
-            outcome.word, outcome.text = FAILED, ""
+            outcome.status, outcome.text = ImportStatus.FAILED, ""
             outcome.failures.append(" ".join(str(error).split()))
         outcomes.append(outcome)
         on_outcome(outcome)
@@ -195,7 +203,7 @@ class _Import:
             return False
         existing = self._labelled(label_of(marks))
         if existing and existing.state in _ENDED:
-            self._say(PRESENT, existing.number, f"{existing.state} already")
+            self._say(ImportStatus.PRESENT, existing.number, f"{existing.state} already")
             return True
         newest = self._newest()
         if newest is None:
@@ -204,7 +212,7 @@ class _Import:
         has_data = any("test_data_set_" in file.path for file in newest.files)
         needs_data = any(entry.data_path for entry in group)
         if present.issuperset(entry.sha256 for entry in group) and (has_data or not needs_data):
-            self._say(PRESENT, newest.number, "has identical files")
+            self._say(ImportStatus.PRESENT, newest.number, "has identical files")
             return True
         return False
 
@@ -262,7 +270,7 @@ class _Import:
         )
         existing = self._labelled(label)
         if existing and existing.state in _ENDED:
-            self._say(PRESENT, existing.number, f"{existing.state} already")
+            self._say(ImportStatus.PRESENT, existing.number, f"{existing.state} already")
             return
         if existing and existing.state == "submitted":
             # A run that was cut after it had sent everything.
@@ -290,7 +298,7 @@ class _Import:
             for path in zoo_file.data
         }
         text = f"opset {opsets}" + (f"; {len(sets)} data sets" if sets else "")
-        self._say(IMPORTED, version["number"], text)
+        self._say(ImportStatus.IMPORTED, version["number"], text)
 
     def _expect_private(self) -> None:
         """What is private where it comes from is not to become public by being copied."""
@@ -307,8 +315,8 @@ class _Import:
             with suppress(problems.NotFound):  # an attempt whose answer was lost removed it
                 self._hub.transport.request("DELETE", f"{self._model}/versions/{draft.number}")
 
-    def _say(self, word: str, number: int, text: str) -> None:
-        self._outcome.word, self._outcome.text = word, f"@{number}  {text}"
+    def _say(self, status: ImportStatus, number: int, text: str) -> None:
+        self._outcome.status, self._outcome.text = status, f"@{number}  {text}"
 
 
 def place(zoo_files: list[ZooFile]) -> None:

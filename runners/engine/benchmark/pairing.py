@@ -17,6 +17,7 @@ from runners.engine.benchmark import procedure, summary, task, verdicts
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.assembling import now
 from runners.engine.benchmark.subjects import Subject, TroubleError
+from runners.engine.benchmark.verdicts import SpeedChange
 from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job, JobError
 from runners.engine.reports import Finding, Report
@@ -80,14 +81,14 @@ def _alternate(job: Job, baseline: Subject, candidate: Subject) -> dict[str, Any
 
 
 def _findings(verdict: dict[str, Any]) -> tuple[Finding, ...]:
-    word = verdict["word"]
-    if word == verdicts.SLOWER:
+    change = verdict["word"]
+    if change == SpeedChange.SLOWER:
         times = f"{verdict['wall_ratio'][0]:.3g} times its p50"
         if verdicts.BY_CPU_TIME in verdict["reasons"]:
             times = f"{verdict['cpu_ratio'][0]:.3g} times its processor time, on a noisy host"
         words = f"Slower than the baseline: {times}."
         return (Finding("speed-slower", "warning", words),)
-    if word == verdicts.INCONCLUSIVE:
+    if change == SpeedChange.INCONCLUSIVE:
         words = f"No verdict on the speed: {', '.join(verdict['reasons'])}."
         return (Finding("speed-inconclusive", "info", words),)
     return ()
@@ -133,7 +134,7 @@ def outcome(comparison: dict[str, Any], options: Options) -> dict[str, Any]:
         (record["stats"]["between_process_cv"] for record in records if record["stats"]),
         default=None,
     )
-    is_quiet = comparison["verdict"]["word"] == verdicts.SAME
+    is_quiet = comparison["verdict"]["word"] == SpeedChange.SAME
     limits = {
         name: _limit(name, value) if is_quiet else summary.PROVISIONAL[name]
         for name, value in readings.items()

@@ -280,7 +280,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two records made in turns; ``word`` is one of `verdicts.WORDS`.
+    """Two records made in turns; ``change`` is a `verdicts.SpeedChange`, as stored.
 
     The ratios are the candidate's figure over the baseline's, with the ends of its 99 % interval;
     None of too few processes.
@@ -289,7 +289,7 @@ class Comparison:
     data: dict[str, Any]
     baseline: Record
     candidate: Record
-    word: str
+    change: str
     reasons: tuple[str, ...]
     wall_ratio: tuple[float, float, float] | None
     cpu_ratio: tuple[float, float, float] | None
@@ -303,7 +303,7 @@ class Comparison:
             data=data,
             baseline=Record.read(data["baseline"]),
             candidate=Record.read(data["candidate"]),
-            word=verdict["word"],
+            change=verdict["word"],
             reasons=tuple(verdict["reasons"]),
             wall_ratio=tuple(wall) if wall else None,
             cpu_ratio=tuple(cpu) if cpu else None,

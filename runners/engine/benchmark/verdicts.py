@@ -7,6 +7,7 @@ what a neighbour does to one he does to the other, and only their ratio counts. 
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import record as form
@@ -21,8 +22,17 @@ if TYPE_CHECKING:
     Pair = tuple[Document, Document]
 
 FORMAT = "onnx-model-hub/speed-comparison"
-SLOWER, FASTER, SAME, INCONCLUSIVE = "slower", "faster", "same", "inconclusive"
-WORDS = (SLOWER, FASTER, SAME, INCONCLUSIVE)
+
+
+class SpeedChange(StrEnum):
+    """The speed of the candidate against the baseline; the key `word` of a stored verdict."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    SAME = "same"
+    INCONCLUSIVE = "inconclusive"
+
+
 BY_CPU_TIME = "by-cpu-time"
 REJECTED_USED = "rejected-processes-used"
 # Fewer pairs have no 99 % interval, nor have fewer processes of a side that was made apart.
@@ -62,15 +72,15 @@ def judge(baseline: Document, candidate: Document) -> dict[str, Any]:
     wall = _paired(pairs, summary.medians_ms)
     cpu = _paired(pairs, summary.cpu_ms)
     if wall is None or cpu is None:
-        word, reasons = INCONCLUSIVE, ["too-few-processes"]
+        change, reasons = SpeedChange.INCONCLUSIVE, ["too-few-processes"]
     elif noise and is_single:
-        word, reasons = _by_cpu_time(wall, cpu)
+        change, reasons = _by_cpu_time(wall, cpu)
     else:
         against = cpu if threads[0] == threads[1] else wall
-        word, reasons = _word(wall, against, WIDE_MARGIN if noise else MARGIN)
-    if noise and word == SAME:
-        word = INCONCLUSIVE
-    return _verdict(sides, word, [*noise, *reasons], wall, cpu)
+        change, reasons = _change(wall, against, WIDE_MARGIN if noise else MARGIN)
+    if noise and change == SpeedChange.SAME:
+        change = SpeedChange.INCONCLUSIVE
+    return _verdict(sides, change, [*noise, *reasons], wall, cpu)
 
 
 def judge_apart(baseline: Document, candidate: Document) -> dict[str, Any]:
@@ -83,24 +93,24 @@ def judge_apart(baseline: Document, candidate: Document) -> dict[str, Any]:
     wall = _apart([summary.medians_ms(processes) for processes in used])
     cpu = _apart([summary.cpu_ms(processes) for processes in used])
     noise = _noise(sides)
-    word, reasons = INCONCLUSIVE, noise
+    change, reasons = SpeedChange.INCONCLUSIVE, noise
     if wall is None or cpu is None:
         reasons = [*noise, "too-few-processes"]
     elif not noise:
-        word, reasons = _word(wall, cpu, MARGIN)
-    return _verdict(sides, word, reasons, wall, cpu)
+        change, reasons = _change(wall, cpu, MARGIN)
+    return _verdict(sides, change, reasons, wall, cpu)
 
 
 def _verdict(
     sides: tuple[Document, Document],
-    word: str,
+    change: SpeedChange,
     reasons: list[str],
     wall: list[float] | None,
     cpu: list[float] | None,
 ) -> dict[str, Any]:
     baseline, candidate = sides
     return {
-        "word": word,
+        "word": change,
         "reasons": reasons,
         "wall_ratio": wall,
         "cpu_ratio": cpu,
@@ -156,22 +166,29 @@ def _apart(sides: list[list[float]]) -> list[float] | None:
     return [rounded(value) for value in statistics.ratio_interval(sides[0], sides[1], 0)]
 
 
-def _word(wall: list[float], cpu: list[float], margin: float) -> tuple[str, list[str]]:
+def _change(wall: list[float], cpu: list[float], margin: float) -> tuple[SpeedChange, list[str]]:
+    """The change by two ratios with their intervals, and why it is inconclusive.
+
+    The whole interval of the wall time must lie beyond the margin, and the ratio of the processor
+    time on the same side of 1. It is the same if the interval lies within the margin.
+    """
     _, low, high = wall
-    if low > margin:
-        return (SLOWER, []) if cpu[0] > 1 else (INCONCLUSIVE, ["cpu-time-disagrees"])
-    if high < 1 / margin:
-        return (FASTER, []) if cpu[0] < 1 else (INCONCLUSIVE, ["cpu-time-disagrees"])
+    if low > margin and cpu[0] > 1:
+        return SpeedChange.SLOWER, []
+    if high < 1 / margin and cpu[0] < 1:
+        return SpeedChange.FASTER, []
+    if low > margin or high < 1 / margin:
+        return SpeedChange.INCONCLUSIVE, ["cpu-time-disagrees"]
     if low >= 1 / margin and high <= margin:
-        return SAME, []
-    return INCONCLUSIVE, ["interval-too-wide"]
+        return SpeedChange.SAME, []
+    return SpeedChange.INCONCLUSIVE, ["interval-too-wide"]
 
 
-def _by_cpu_time(wall: list[float], cpu: list[float]) -> tuple[str, list[str]]:
-    word, reasons = _word(cpu, wall, MARGIN)
+def _by_cpu_time(wall: list[float], cpu: list[float]) -> tuple[SpeedChange, list[str]]:
+    change, reasons = _change(cpu, wall, MARGIN)
     if reasons == ["cpu-time-disagrees"]:
-        return word, ["latency-disagrees"]
-    return word, [BY_CPU_TIME] if word in (SLOWER, FASTER) else reasons
+        return change, ["latency-disagrees"]
+    return change, [BY_CPU_TIME] if change in (SpeedChange.SLOWER, SpeedChange.FASTER) else reasons
 
 
 def complete(baseline: Document, candidate: Document, order: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from runners.engine.conformance.cases import Case
     from runners.engine.reports import Report
 
-OUTCOMES = ("passed", "failed", "unsupported", "crashed", "timed-out")
 _FILE_BYTES = 256 << 20
 # All cases of the suite lie in one folder, where one part is the whole of it.
 _MOST_FILES = 100_000
@@ -41,18 +41,28 @@ _BFLOAT16_RTOL = 2.0**-6
 _JOURNAL = "journal"
 
 
+class CaseOutcome(StrEnum):
+    """How a case of the suite ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNSUPPORTED = "unsupported"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How a case ended, one of OUTCOMES, and why."""
+    """How a case ended, and why."""
 
     case: str
     operator: str
     opset: int
-    outcome: str
+    outcome: CaseOutcome
     reason: str
 
     @classmethod
-    def of(cls, case: Case, outcome: str, reason: str) -> Measure:
+    def of(cls, case: Case, outcome: CaseOutcome, reason: str) -> Measure:
         """How a case ended, with as much of the reason as a report keeps."""
         clipped = text.clip(reason, _REASON_LENGTH)
         return cls(case.name, case.operator, case.opset, outcome, clipped)
@@ -80,7 +90,10 @@ def run(job: Job) -> Report:
         words = job.cause(ending)
         raise JobError("suite-unreadable", f"The ONNX node tests could not be made: {words}")
     measures = _Round(job, runtime, folder, int(ending.answer)).run()
-    totals = {word: sum(measure.outcome == word for measure in measures) for word in OUTCOMES}
+    totals = {
+        outcome.value: sum(measure.outcome == outcome for measure in measures)
+        for outcome in CaseOutcome
+    }
     facts = {"runtime": runtime, "part": part, "parts": parts, "totals": totals}
     return job.report("passed", (), facts, list(map(asdict, measures)))
 
@@ -136,9 +149,12 @@ class _Round:
             return _measures(ending)[0]
         folder = self._folder
         words = self._job.cause(ending)
-        word = EndingKind.TIMED_OUT if ending.kind == EndingKind.TIMED_OUT else "crashed"
+        is_late = ending.kind == EndingKind.TIMED_OUT
+        outcome = CaseOutcome.TIMED_OUT if is_late else CaseOutcome.CRASHED
         named = self._job.stage(
-            "name", lambda: Measure.of(cases.read_index(folder)[number], word, words), writes=False
+            "name",
+            lambda: Measure.of(cases.read_index(folder)[number], outcome, words),
+            writes=False,
         )
         if named.kind != EndingKind.ANSWERED:
             raise JobError("suite-unreadable", "The index of the ONNX node tests cannot be read.")
@@ -173,29 +189,29 @@ def read_journal(folder: Path, first: int) -> list[Measure]:
     return measures
 
 
-def _try(runtime: runtimes.Runtime, case: Case, home: Path) -> tuple[str, str]:
+def _try(runtime: runtimes.Runtime, case: Case, home: Path) -> tuple[CaseOutcome, str]:
     if case.problem:
-        return "unsupported", case.problem
+        return CaseOutcome.UNSUPPORTED, case.problem
     path = home / "model.onnx"
     model = child_runs.load(path)
     try:
         execute = runtime.open(path)
     except runtimes.LoadError as error:
-        return "unsupported", brief(str(error), str(home))
+        return CaseOutcome.UNSUPPORTED, brief(str(error), str(home))
     profile = Profile("case", rtol=case.rtol, atol=case.atol)
     for dataset in datasets.read(home, model):
         values = runtimes.attempt(execute, dataset.inputs)
         if isinstance(values, Exception):
             words = brief(str(values), str(home))
-            return "failed", f"does not run: {type(values).__name__}: {words}"
+            return CaseOutcome.FAILED, f"does not run: {type(values).__name__}: {words}"
         for port, value in zip(model.graph.output, values, strict=True):
             expected = dataset.outputs.get(port.name)
             reason = _judge(port.name, expected, value, profile)
             if reason:
                 chance = ", ".join(bodies.random_operators(model))
                 drawn = f"draws random numbers ({chance}), so it cannot match: " if chance else ""
-                return "failed", drawn + reason
-    return "passed", ""
+                return CaseOutcome.FAILED, drawn + reason
+    return CaseOutcome.PASSED, ""
 
 
 def _judge(name: str, expected: Any, actual: Any, profile: Profile) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NewType, TypeVar, get_args, get_origin, get_type_hints
 
 from hub.protocol import proofs, stored
@@ -328,6 +329,8 @@ def _reader(hint: Any) -> Callable[[Any, str], Any]:
     """How a field of this type is read; objects inside an answer are dataclasses, too."""
     if hint in _READERS:
         return _READERS[hint]
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return _member(hint)
     kind = get_args(hint)[0]
     if get_origin(hint) is tuple:
         return lambda answer, key: tuple(_many(kind, _MOST_MEMBERS)(answer, key))
@@ -402,6 +405,16 @@ def _name(answer: Any, key: str) -> Name:
 
 def _optional(kind: type[_T]) -> Callable[[Any, str], _T | None]:
     return lambda answer, key: None if answer.get(key) is None else take(answer, key, kind)
+
+
+def _member(kind: type[StrEnum]) -> Callable[[Any, str], StrEnum]:
+    def read_member(answer: Any, key: str) -> StrEnum:
+        value = take(answer, key, str)
+        if value not in list(kind):
+            raise unreadable(key)
+        return kind(value)
+
+    return read_member
 
 
 def _nested(kind: type[_T]) -> Callable[[Any, str], _T | None]:

@@ -6,7 +6,7 @@ Every write names the claimed attempt, so a late write of a lost worker changes 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
@@ -15,12 +15,11 @@ from django.utils import timezone
 
 from registry.core import events
 from runners.models import Attempt, Bar, Job
+from runners.queue.failures import FailureCause
 from runners.queue.services import claims, sharing
 
 if TYPE_CHECKING:
     from runners.engine.reports import Report
-
-Reason = Literal["errored", "crash", "timeout"]
 
 # Exclusive jobs of a priority number above this are interrupted for urgent ones, and queued again
 # after `_AFTER_URGENT`.
@@ -29,11 +28,11 @@ GIVES_WAY = 3
 INTERRUPTIONS = 3
 _AFTER_URGENT = timedelta(seconds=60)
 # Maximum number of attempts that crash or run out of time.
-TRIES = {"crash": 2, "timeout": 2}
-_OUTCOMES: dict[Reason, str] = {
-    "errored": Attempt.Outcome.ERRORED,
-    "crash": Attempt.Outcome.CRASHED,
-    "timeout": Attempt.Outcome.TIMED_OUT,
+TRIES = {FailureCause.CRASH: 2, FailureCause.TIMEOUT: 2}
+_OUTCOMES: dict[FailureCause, str] = {
+    FailureCause.ERRORED: Attempt.Outcome.ERRORED,
+    FailureCause.CRASH: Attempt.Outcome.CRASHED,
+    FailureCause.TIMEOUT: Attempt.Outcome.TIMED_OUT,
 }
 
 
@@ -71,7 +70,7 @@ def finish(job: Job, report: Report) -> bool:
 
 
 @transaction.atomic
-def give_back(job: Job, *, reason: Reason, detail: str = "") -> bool:
+def give_back(job: Job, *, reason: FailureCause, detail: str = "") -> bool:
     """Return a job whose attempt failed to the queue, or fail it after its last attempt.
 
     After a second crash, the file is quarantined for this kind of work until an administrator
@@ -95,9 +94,10 @@ def give_back(job: Job, *, reason: Reason, detail: str = "") -> bool:
             phase="waiting for another attempt",
         )
         return True
-    if reason == "crash" and job.kind != Job.TRYOUT:
+    has_crashed = reason == FailureCause.CRASH
+    if has_crashed and job.kind != Job.TRYOUT:
         _bar(job, detail)
-    _fail(job, "poison" if reason == "crash" else reason, detail)
+    _fail(job, "poison" if has_crashed else reason, detail)
     return True
 
 
@@ -191,7 +191,7 @@ def _close(job: Job, outcome: str, detail: str = "") -> None:
     )
 
 
-def _may_try_again(job: Job, reason: Reason) -> bool:
+def _may_try_again(job: Job, reason: FailureCause) -> bool:
     if job.attempt >= job.max_attempts:
         return False
     tries = TRIES.get(reason)
