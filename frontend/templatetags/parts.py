@@ -230,9 +230,9 @@ def swatch(category: str, family: str = "op") -> SafeString:
 
 
 @register.simple_tag
-def choices(group: Group, shown: Iterable[Option]) -> SafeString:
+def choices(group: Group, group_options: Iterable[Option]) -> SafeString:
     """Fields of one filter; a template for each of a hundred takes as long as the rest."""
-    options = list(shown)
+    options = list(group_options)
     return format_html_join(
         "",
         '{}<label class="choice{}"><input type="{}" name="{}" value="{}"{}>'

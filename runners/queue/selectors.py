@@ -61,9 +61,9 @@ def job(actor: Actor, uuid: UUID) -> Job:
     return row
 
 
-def source_of(shown: Job) -> Job | None:
+def source_of(job: Job) -> Job | None:
     """The job whose result a job shares, if the reader may see that job."""
-    return shown.shared_from if getattr(shown, "sees_source", False) else None
+    return job.shared_from if getattr(job, "sees_source", False) else None
 
 
 def live_workers(queue: str = "") -> list[Worker]:

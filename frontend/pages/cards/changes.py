@@ -40,9 +40,9 @@ def _change(
     name = "-".join(field.path)
     top = field.path[0]
     whole = new.get(top, front.get(top))
-    shown = forms.show_field(field, front, name, "")
+    current = forms.show_field(field, front, name, "")
     typed = posted.get(name)
-    if typed is None or shown.locked or _same(typed, shown.value):
+    if typed is None or current.locked or _same(typed, current.value):
         return
     value = _value(field, typed, forms.value_at(front, field.path))
     if len(field.path) == 1:
@@ -62,8 +62,8 @@ def _change(
 def _change_rows(
     front: dict[str, Any], table: Table, posted: Mapping[str, str], new: dict[str, Any]
 ) -> None:
-    shown = forms.show_table(front, table)
-    if shown.locked or f"{table.name}-count" not in posted:
+    current = forms.show_table(front, table)
+    if current.locked or f"{table.name}-count" not in posted:
         return
     before = forms.items_of(front, table) or []
     after = []
@@ -213,5 +213,5 @@ def _number(text: str) -> Any:
         return float(text)
 
 
-def _same(typed: str, shown: str) -> bool:
-    return typed.replace("\r\n", "\n").strip() == shown.strip()
+def _same(typed: str, current: str) -> bool:
+    return typed.replace("\r\n", "\n").strip() == current.strip()

@@ -150,7 +150,7 @@ def _import(desk: Desk, request: HttpRequest, version: Version, path: str) -> No
     desk.notes = [f"Imported from {kind}: {names}.", *proposal.notes]
 
 
-def shown(desk: Desk, version: Version) -> dict[str, Any]:
+def template_context(desk: Desk, version: Version) -> dict[str, Any]:
     """What the template of a card needs."""
     checked = cards.check(desk.text)
     reading = facts.of(version)

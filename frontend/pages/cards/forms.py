@@ -217,9 +217,9 @@ def as_text(field: Input, value: Any) -> Any:
 
 def _place(groups: list[Group], findings: Iterable[Finding]) -> None:
     rows = [row for group in groups for table in group.tables for row in table.rows]
-    shown = [field for group in groups for field in group.inputs]
-    shown += [field for row in rows for field in row.inputs]
-    by_pointer = {field.pointer: field for field in shown}
+    visible = [field for group in groups for field in group.inputs]
+    visible += [field for row in rows for field in row.inputs]
+    by_pointer = {field.pointer: field for field in visible}
     for top, main in MAIN.items():
         by_pointer.setdefault(f"/{top}", by_pointer[f"/{top}/{main}"])
     for finding in findings:

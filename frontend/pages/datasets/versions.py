@@ -27,7 +27,7 @@ _READERS = {
 class Names:
     """The first of some names, and how many more there are."""
 
-    shown: tuple[str, ...]
+    first: tuple[str, ...]
     more: int
 
     @classmethod
@@ -102,7 +102,7 @@ class VersionView:
         )
 
 
-def shown(of: Dataset, number: int | None) -> tuple[VersionView | None, list[DatasetVersion]]:
+def select(of: Dataset, number: int | None) -> tuple[VersionView | None, list[DatasetVersion]]:
     """The version of this number, or the newest if there is one, and the newest versions.
 
     Raises NotFound where there is none of this number.

@@ -40,9 +40,9 @@ def every(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:200]
     after = request.GET.get("after", "")[:96]
     rows = selectors.page(text, after=after, limit=PAGE + 1)
-    shown = rows[:PAGE]
-    counts = selectors.use_counts(request.user, shown)
-    numbers = selectors.newest_numbers(shown)
+    page = rows[:PAGE]
+    counts = selectors.use_counts(request.user, page)
+    numbers = selectors.newest_numbers(page)
     return render(
         request,
         "datasets/list.html",
@@ -56,10 +56,10 @@ def every(request: HttpRequest) -> HttpResponse:
                     counts.get(row.pk, 0),
                     numbers.get(row.pk),
                 )
-                for row in shown
+                for row in page
             ],
             "first": addresses.join(request.path, {"q": text}) if after else "",
-            "next": addresses.join(request.path, {"q": text, "after": shown[-1].slug})
+            "next": addresses.join(request.path, {"q": text, "after": page[-1].slug})
             if len(rows) > PAGE
             else "",
         },
@@ -90,7 +90,7 @@ def show_version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 def _page(request: HttpRequest, dataset: Dataset, number: int | None = None) -> HttpResponse:
-    version, newest = versions.shown(dataset, number)
+    version, newest = versions.select(dataset, number)
     uses = selectors.uses(request.user, dataset, limit=selectors.USES + 1)
     return render(
         request,

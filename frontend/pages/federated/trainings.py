@@ -118,19 +118,19 @@ def rows(of: Sequence[Round], *, may_manage: bool) -> list[RoundRow]:
     ]
 
 
-def chart(shown: Sequence[RoundRow]) -> SafeString:
+def chart(rounds: Sequence[RoundRow]) -> SafeString:
     """The median norm of each round, oldest first; nothing for fewer than two."""
-    return _over_rounds([(row.round.number, row.norm) for row in shown], "median norm")
+    return _over_rounds([(row.round.number, row.norm) for row in rounds], "median norm")
 
 
-def scores(shown: Sequence[RoundRow]) -> SafeString:
+def scores(rounds: Sequence[RoundRow]) -> SafeString:
     """The score of each round's result, oldest first; nothing for fewer than two."""
-    return _over_rounds([(row.round.number, row.round.score) for row in shown], "score")
+    return _over_rounds([(row.round.number, row.round.score) for row in rounds], "score")
 
 
-def participation(shown: Sequence[RoundRow]) -> SafeString:
+def participation(rounds: Sequence[RoundRow]) -> SafeString:
     """How many contributions each round used and excluded, oldest first; empty for under two."""
-    ended = [row for row in reversed(shown) if not row.round.is_live]
+    ended = [row for row in reversed(rounds) if not row.round.is_live]
     used = [row.used for row in ended]
     excluded = sum(row.left_out for row in ended)
     words = (
@@ -159,9 +159,9 @@ class Accuracies:
     chart: SafeString
 
 
-def accuracies(shown: Sequence[RoundRow]) -> Accuracies:
+def accuracies(rounds: Sequence[RoundRow]) -> Accuracies:
     """What was measured of the versions that rounds became, on the split that most share."""
-    by_version = {row.round.version_id: row.round.number for row in shown if row.round.version}
+    by_version = {row.round.version_id: row.round.number for row in rounds if row.round.version}
     variants = Variant.objects.filter(version__in=by_version, origin="uploaded")
     measured = evaluations.shared(list(variants.select_related("version", "entry")))
     splits = Counter(

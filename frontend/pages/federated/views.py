@@ -43,15 +43,15 @@ def every(request: HttpRequest) -> HttpResponse:
     """The trainings of all models that the reader may see, newest first."""
     before = whole(request.GET.get("before", ""))
     rows = selectors.every(request.user, before=before)[: PAGE + 1]
-    shown = list(rows[:PAGE])
+    page = list(rows[:PAGE])
     return render(
         request,
         "trainings/list.html",
         {
             "section": "trainings",
-            "rows": shown,
+            "rows": page,
             "first": request.path if before else "",
-            "next": f"{request.path}?before={shown[-1].pk}" if len(rows) > PAGE else "",
+            "next": f"{request.path}?before={page[-1].pk}" if len(rows) > PAGE else "",
         },
     )
 
@@ -167,20 +167,20 @@ def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
     may_manage = can(request.user, "training.manage", training.model)
     before = whole(request.GET.get("before", ""))
     rows = list(selectors.rounds(training, before=before)[: PAGE + 1])
-    shown = presenter.rows(rows[:PAGE], may_manage=may_manage)
+    page = presenter.rows(rows[:PAGE], may_manage=may_manage)
     active = Participant.objects.filter(training=training, state=Participant.State.ACTIVE)
     return {
         "section": "trainings",
         "training": training,
         "model": training.model,
-        "rounds": shown,
+        "rounds": page,
         "first": request.path if before else "",
         "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
-        "chart": presenter.chart(shown),
-        "scores": presenter.scores(shown),
-        "participation": presenter.participation(shown),
-        "accuracies": presenter.accuracies(shown),
-        "has_scores": any(row.round.score is not None for row in shown),
+        "chart": presenter.chart(page),
+        "scores": presenter.scores(page),
+        "participation": presenter.participation(page),
+        "accuracies": presenter.accuracies(page),
+        "has_scores": any(row.round.score is not None for row in page),
         "rules": presenter.rules(training),
         "privacy": privacy.words(privacy.of_training(training)),
         "active": active.count(),

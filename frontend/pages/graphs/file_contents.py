@@ -146,9 +146,9 @@ def text(file: File, page: str) -> Text | None:
     pages = max(1, -(-len(lines) // LINES))
     number = addresses.page(page, pages)
     start = (number - 1) * LINES
-    shown = lines[start : start + LINES]
+    page_lines = lines[start : start + LINES]
     clipped, budget = [], PAGE_BYTES
-    for line in shown:
+    for line in page_lines:
         clipped.append(line if len(line) <= budget else line[: max(0, budget)] + " …")
         budget -= len(clipped[-1])
     labels = bool(_LABELS.search(posixpath.basename(file.path))) and _ending(file.path) not in (
@@ -165,7 +165,7 @@ def text(file: File, page: str) -> Text | None:
         previous=number - 1,
         next=number + 1 if number < pages else 0,
         cut=not whole
-        or any(len(line) > len(cut) for line, cut in zip(shown, clipped, strict=True)),
+        or any(len(line) > len(cut) for line, cut in zip(page_lines, clipped, strict=True)),
     )
 
 

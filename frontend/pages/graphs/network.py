@@ -89,12 +89,12 @@ def listing(
         if operator in ("", _kind(node)) and (not search or _matches(node, search.lower()))
     ]
     number = addresses.page(query.get("page", ""), (len(matching) - 1) // PAGE + 1)
-    shown = matching[(number - 1) * PAGE : number * PAGE]
+    page_nodes = matching[(number - 1) * PAGE : number * PAGE]
     parts = {"variant": variant, "q": search, "op": operator}
     return Listing(
-        rows=tuple(_row(node, table, with_values=with_values) for node in shown),
+        rows=tuple(_row(node, table, with_values=with_values) for node in page_nodes),
         found=len(matching),
-        first=(number - 1) * PAGE + 1 if shown else 0,
+        first=(number - 1) * PAGE + 1 if page_nodes else 0,
         total=stored.count(table.get("total")) or len(nodes),
         table_length=len(nodes),
         inferred=table.get("inferred") is True,

@@ -160,6 +160,6 @@ def _model_links(of: RegisteredModel, request: HttpRequest) -> list[signposting.
     places = Places(settings.HUB_PUBLIC_URL)
     space, name = of.namespace.slug, of.name
     newest: Version | None = selectors.latest(request.user, of)
-    shown = places.version(space, name, newest.number) if newest else ""
+    version_url = places.version(space, name, newest.number) if newest else ""
     licence = places.licence(of.license) if of.license else ""
-    return signposting.of_model(places.model(space, name), shown, licence)
+    return signposting.of_model(places.model(space, name), version_url, licence)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @of_whole_version
 def provenance(request: HttpRequest, version: Version) -> HttpResponse:
     """Sentences, a drawing of them, and the first lines of the graph that they are in."""
-    shown = context(request, version, "provenance")
+    template_context = context(request, version, "provenance")
     gone = version.state == version.State.WITHDRAWN
     nquads = "" if gone else negotiation.of_version(version)
     bases = relatives.ancestors(request.user, version, depth=1)
@@ -45,7 +45,7 @@ def provenance(request: HttpRequest, version: Version) -> HttpResponse:
         request,
         "models/provenance.html",
         {
-            **shown,
+            **template_context,
             "story": story,
             "mirrored": mirrored,
             "synced_at": living.synced_at if living else None,
@@ -53,7 +53,7 @@ def provenance(request: HttpRequest, version: Version) -> HttpResponse:
             "gone": gone,
             "turtle": turtle,
             "more_lines": more,
-            "formats": () if gone else statements.formats(shown["head"].graph_url),
+            "formats": () if gone else statements.formats(template_context["head"].graph_url),
         },
     )
 
@@ -90,15 +90,15 @@ def carbon(request: HttpRequest, version: Version) -> HttpResponse:
     """Training and inference apart, and training beside the other public models of the task."""
     task = declarations.task_of(version)
     others = emissions.of_task(task, apart_from=version.model_id, limit=facts.COUNT_CAP + 1)
-    shown = context(request, version, "carbon")
-    measurement = timelines.with_energy(shown["variant"])
+    template_context = context(request, version, "carbon")
+    measurement = timelines.with_energy(template_context["variant"])
     if measurement is not None:
         measurement.variant.version = version
     return render(
         request,
         "models/carbon.html",
         {
-            **shown,
+            **template_context,
             "training": facts.training(version.typed_card),
             "inference": facts.inference(measurement),
             "measurement": measurement,

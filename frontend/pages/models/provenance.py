@@ -319,9 +319,9 @@ def _how(variant: VariantFacts) -> str:
 
 
 def _row(items: Sequence[str]) -> str:
-    shown = ", ".join(_clip(item, 80) for item in items[:_ENTRIES])
+    listing = ", ".join(_clip(item, 80) for item in items[:_ENTRIES])
     more = len(items) - _ENTRIES
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{listing} and {more} more" if more > 0 else listing
 
 
 def _clip(text: str, most: int = _CLIPPED) -> str:

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_whole_version
 def show(request: HttpRequest, version: Version) -> HttpResponse:
-    shown = context(request, version, "variants")
-    form = _form(request, version, shown["variant"].name if shown["variant"] else "")
+    template_context = context(request, version, "variants")
+    form = _form(
+        request, version, template_context["variant"].name if template_context["variant"] else ""
+    )
     if request.method == "POST":
         require(request.user, "version.derive", version.model)
         if form is not None and form.is_valid() and (job := _ask(request, version, form)):
@@ -41,7 +43,7 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
         request,
         "models/variants.html",
         {
-            **shown,
+            **template_context,
             "lines": presenter_variants.lines(version, matrices),
             "ladders": []
             if version.state in ("draft", "submitted")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from registry.models import RegisteredModel
 
 # Requests shown of each state.
-SHOWN = 200
+LISTED_USERS = 200
 LONGEST = 2_000
 
 
@@ -191,7 +191,9 @@ def _page(
     request: HttpRequest, model: RegisteredModel, form: AskForm, letting_in: GrantForm
 ) -> HttpResponse:
     decides = can(request.user, "access.decide", model)
-    rows = list(selectors.access_requests(request.user, model)[: 3 * SHOWN]) if decides else []
+    rows = (
+        list(selectors.access_requests(request.user, model)[: 3 * LISTED_USERS]) if decides else []
+    )
     newest = selectors.latest(request.user, model)
     return render(
         request,
@@ -204,7 +206,7 @@ def _page(
             "may_have": selectors.may_have_files(request.user, model),
             "decides": decides,
             "groups": [
-                (status, [row for row in rows if row.status == status][:SHOWN])
+                (status, [row for row in rows if row.status == status][:LISTED_USERS])
                 for status in AccessRequest.Status.values
             ],
             "form": form,

@@ -190,8 +190,8 @@ def term(written: str) -> Term:
 def _literal(text: str, language: str, kind: str) -> Term:
     if kind in _NUMERIC and _BARE.fullmatch(text):
         return Term(text, "number")
-    shown = text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
-    return Term(shown, "text", language=language)
+    clipped = text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
+    return Term(clipped, "text", language=language)
 
 
 def iri(name: str) -> Term:

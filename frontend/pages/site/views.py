@@ -162,8 +162,13 @@ def problem(request: HttpRequest, slug: str) -> HttpResponse:
     kind = problems.by_slug().get(slug)
     if kind is None:
         raise problems.NotFound(f"Unknown error type {slug}.")
-    shown = {"slug": slug, "title": kind.title, "status": kind.status, "name": kind.__name__}
-    return render(request, "problem.html", {"kind": shown})
+    template_context = {
+        "slug": slug,
+        "title": kind.title,
+        "status": kind.status,
+        "name": kind.__name__,
+    }
+    return render(request, "problem.html", {"kind": template_context})
 
 
 @require_safe

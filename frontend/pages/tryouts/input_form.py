@@ -277,10 +277,10 @@ def row_of(posted: Mapping[str, str], field: Input) -> str:
 def choices(document: Any, own: Any, field: Input) -> list[tuple[str, str, str]]:
     """Each step that a run took: its name, its value, and who said so."""
     image = inputs.image_of(document) or Image()
-    taken = settings(image, field.shape, {"polarity": READER})
+    steps = settings(image, field.shape, {"polarity": READER})
     declared = settings(field.image, field.shape, dict(field.origins))
     rows = []
-    for choice in taken.choices:
+    for choice in steps.choices:
         value = str(own or "") if choice.name == "own" else choice.value
         if not value or value == "none":
             continue

@@ -133,7 +133,7 @@ def read(version: Version, variant: Variant) -> Model:
     )  # fmt: skip
 
 
-def shown(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:
+def first_values(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:
     """The first values of an output as a page lists them; of scores the highest, by label."""
     values = row.get("values")
     pairs = list(enumerate(values)) if isinstance(values, list) else [(0, values)]
@@ -146,7 +146,7 @@ def shown(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:
     return {
         "ends": [formatting.figure(ends.get(name)) for name in ("low", "high")],
         "labelled": labelled,
-        "shown": [
+        "first_values": [
             (labels[place] if labelled else place, formatting.figure(value) or value)
             for place, value in pairs[:MOST_SHOWN]
         ],

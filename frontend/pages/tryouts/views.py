@@ -54,8 +54,8 @@ YEAR_SECONDS = 31_536_000
 @of_whole_version
 def show(request: HttpRequest, version: Version) -> HttpResponse:
     """The page, and with ``run`` what a run on the server found."""
-    shown = context(request, version, "try")
-    variant = shown["variant"]
+    template_context = context(request, version, "try")
+    variant = template_context["variant"]
     released = version.is_served and variant is not None
     model = page.read(version, variant) if released and variant else None
     run = _run_of(request, version)
@@ -68,7 +68,7 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
         request,
         "models/try.html",
         {
-            **shown,
+            **template_context,
             "released": released,
             "known": model,
             "runtime": {"name": browser_runtime.PACKAGE, "version": browser_runtime.VERSION},
@@ -324,13 +324,13 @@ def _answer(job: Job, model: page.Model) -> dict[str, Any]:
     facts = job.typed_report.facts
     rows = stored.rows(facts.get("outputs"))
     inputs = {field.name: field for field in model.inputs}
-    taken = [
+    pictures = [
         (row["name"], input_form.choices(row["image"], row.get("polarity"), inputs[row["name"]]))
         for row in job.input.get("inputs", [])
         if row.get("format") == "picture" and row["name"] in inputs
     ]
-    outputs = [row | page.shown(row, model.labels) for row in rows]
-    return {**facts, "outputs": outputs, "taken": taken}
+    outputs = [row | page.first_values(row, model.labels) for row in rows]
+    return {**facts, "outputs": outputs, "preprocessing": pictures}
 
 
 def _files(version: Version, variant: Variant) -> list[dict[str, Any]]:

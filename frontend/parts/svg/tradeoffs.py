@@ -121,14 +121,14 @@ def _scale(axis: Axis, values: Sequence[float], first: float, last: float) -> _S
 
 
 def _grid(x: _Scale, y: _Scale) -> SafeString:
-    rungs = format_html_join(
+    gridlines = format_html_join(
         "",
         '<line class="grid" x1="0%" x2="100%" y1="{0}%" y2="{0}%"/>'
         '<text x="0" y="{0}%" dy="-4">{1}</text>',
         y.marks,
     )
     steps = format_html_join("", '<text x="{}%" y="96%" text-anchor="middle">{}</text>', x.marks)
-    return format_html('<g aria-hidden="true">{}{}</g>', rungs, steps)
+    return format_html('<g aria-hidden="true">{}{}</g>', gridlines, steps)
 
 
 def _corner(x: _Scale, y: _Scale) -> SafeString:

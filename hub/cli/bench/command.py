@@ -52,7 +52,7 @@ def _measure(options: argparse.Namespace) -> int:
         for line in loadgen.run(subject, settings, Path(options.mlperf)):
             print(line)
         return DONE
-    record = measurement.benchmark(subject, settings, interpreter, _teller(options))
+    record = measurement.benchmark(subject, settings, interpreter, _progress_of(options))
     place = Path(options.output or f"{_slug(subject.name)}.benchmark.json")
     _write(place, record)
     _show(record, subject.name, as_json=options.json)
@@ -143,7 +143,7 @@ def _compare(options: argparse.Namespace) -> int:
         if options.quick and options.processes is None:
             settings["processes"] = verdicts.LEAST_PAIRS
         comparison = measurement.compare(
-            (pair[0], pair[1]), settings, _interpreter(options), _teller(options)
+            (pair[0], pair[1]), settings, _interpreter(options), _progress_of(options)
         )
         if options.output:
             _write(Path(options.output), comparison)
@@ -203,7 +203,7 @@ def _interpreter(options: argparse.Namespace) -> str:
     return sys.executable
 
 
-def _teller(options: argparse.Namespace) -> Callable[[int, str], None]:
+def _progress_of(options: argparse.Namespace) -> Callable[[int, str], None]:
     is_visible = not options.quiet and sys.stderr.isatty()
 
     def tell(progress: int, phase: str) -> None:

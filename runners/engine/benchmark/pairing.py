@@ -76,7 +76,7 @@ def compare(job: Job) -> Report:
 
 def _alternate(job: Job, baseline: Subject, candidate: Subject) -> dict[str, Any]:
     baseline.turn_seconds = candidate.turn_seconds = _TURN_SECONDS
-    tell = task.teller(job, "compare")
+    tell = task.progress_of(job, "compare")
     return verdicts.complete(*procedure.alternate(baseline, candidate, tell))
 
 

@@ -30,9 +30,9 @@ def run(job: Job) -> Report:
     job.lay_out([job.request.entry, *external, *beside])
     job.tell(5, "prepare")
     subject = Subject(job, options, job.model, job.request.entry, external)
-    record = procedure.measure(subject, teller(job, "measure"))
+    record = procedure.measure(subject, progress_of(job, "measure"))
     if record["status"] in {form.ACCEPTED, form.NOISY}:
-        record["sweeps"] = procedure.sweep(subject, teller(job, "sweep"))
+        record["sweeps"] = procedure.sweep(subject, progress_of(job, "sweep"))
         record = summary.complete(form.measured(record))
     write(job, RECORD, json.dumps(record, ensure_ascii=True))
     write(job, SAMPLES, as_csv(record))
@@ -143,6 +143,6 @@ def failure(code: str, words: str) -> Finding:
     return findings_by_code.get(code, Finding("benchmark-failed", "error", words))
 
 
-def teller(job: Job, phase: str) -> Callable[[int], None]:
+def progress_of(job: Job, phase: str) -> Callable[[int], None]:
     """Tell how far one phase of a job is, in percent."""
     return lambda progress: job.tell(min(progress, 99), phase)

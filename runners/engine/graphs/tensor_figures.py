@@ -204,7 +204,7 @@ def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int,
         for tensor, first, second, sparse in ordered:
             name = text.decode(tensor.name, text.NAME_LIMIT)
             if sparse or tensor.elements > MOST_ELEMENTS:
-                yield name, _untold(tensor, sparse=sparse)
+                yield name, _without_statistics(tensor, sparse=sparse)
             else:
                 proto = onnx.TensorProto.FromString(buffer[first:second])
                 yield name, numpy_helper.to_array(proto, str(place.parent))
@@ -212,7 +212,7 @@ def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int,
     return len(rows), each()
 
 
-def _untold(tensor: Any, *, sparse: bool) -> dict[str, Any]:
+def _without_statistics(tensor: Any, *, sparse: bool) -> dict[str, Any]:
     why = (
         "sparse: its stored values are not the tensor's" if sparse else "too large to be looked at"
     )

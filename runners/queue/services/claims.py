@@ -148,7 +148,7 @@ def _reserve(place: Host, job: Job, now: datetime) -> None:
 
 def _take(job: Job, worker: str, host: str, gpu: str, now: datetime) -> Job | None:
     on_gpu = job.exclusive == Job.Exclusive.GPU or job.pool.startswith("gpu-")
-    taken = Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
+    claimed = Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
         state=Job.State.RUNNING,
         attempt=F("attempt") + 1,
         worker=worker,
@@ -159,7 +159,7 @@ def _take(job: Job, worker: str, host: str, gpu: str, now: datetime) -> Job | No
         progress=0,
         phase="starting",
     )
-    if not taken:
+    if not claimed:
         return None
     if job.exclusive == Job.Exclusive.HOST:
         Host.objects.filter(reserved_for=job).update(reserved_for=None, reserved_until=None)
