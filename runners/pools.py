@@ -79,7 +79,7 @@ def check_needs(requires: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unmet(requires: Mapping[str, Any], capabilities: Capabilities) -> str:
-    """The first requirement that the worker does not meet, in words; empty if it meets all."""
+    """The first requirement that the worker does not meet; empty if it meets all."""
     runtime, provider = requires.get("runtime"), requires.get("provider")
     if runtime and runtime not in capabilities.runtimes:
         return str(runtime)

@@ -66,7 +66,7 @@ def sweep() -> None:
 
 @shared_task(name="runners.refresh_downloads", ignore_result=True)  # type: ignore[untyped-decorator]
 def refresh_downloads() -> None:
-    """Update the download counts by which lists sort."""
+    """Update the download counts that lists sort by."""
     periodic_tasks.refresh_downloads()
 
 

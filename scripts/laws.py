@@ -88,7 +88,7 @@ class Tree:
         return process.returncode, output
 
     def try_break(self, law_break: Break, migrated: Path | None) -> Outcome:
-        """Make a break, run the tests of its law, and mend the tree again."""
+        """Make a break, run the tests of its law, and restore the tree."""
         began = time.monotonic()
         path = self.root / law_break.file
         sound = path.read_bytes() if path.is_file() else None

@@ -1,4 +1,4 @@
-"""The figures of benchmark results in words."""
+"""Template tags for figures of benchmark results."""
 
 from __future__ import annotations
 

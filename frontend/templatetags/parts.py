@@ -160,7 +160,7 @@ def icon(name: str, words: str = "") -> SafeString:
 
 @register.simple_tag
 def state(word: str) -> SafeString:
-    """Tag that names a state in words, with its own shape and colour."""
+    """Tag that shows a state with its own shape and colour."""
     tone, shape = _STATES.get(word, ("plain", "none"))
     return format_html('<span class="tag {}">{}{}</span>', tone, icon(shape), word)
 

@@ -1,4 +1,4 @@
-"""Typed links by which programs find their way: FAIR Signposting, levels 1 and 2.
+"""Typed links for programs: FAIR Signposting, levels 1 and 2.
 
 Level 1 is the `Link` header of a page (RFC 8288), level 2 a set of links as a document (RFC 9264).
 Source: signposting.org/FAIR.

@@ -174,7 +174,7 @@ def _measured(version: Version) -> Iterator[facts.EvaluationFacts]:
 
 
 def _decimal(value: float) -> Decimal:
-    """A figure with the digits by which lists compare it."""
+    """A figure with the number of digits that lists compare."""
     return Decimal(repr(stated(value)))
 
 

@@ -99,7 +99,7 @@ def _device() -> str:
 
 
 def _dataset(places: Places, mention: Mention) -> str:
-    """The IRI by which graphs compare results on a data set that a card names."""
+    """The IRI that graphs use for results on a data set that a card names."""
     model = mention.version.model
     names = mentions.dataset_names(mention.version.typed_card)
     name = next(

@@ -1,4 +1,4 @@
-"""Calibration of hosts: how noisy one is, told by runs of one file against itself."""
+"""Calibration of hosts: how noisy a host is, measured by runs of one file against itself."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _CURE = "Request one with POST …/benchmarks/challenges, or use `hub bench --co
 
 @transaction.atomic
 def issue(actor: Actor, *, version: Version) -> Challenge:
-    """Give somebody a challenge for a record of a version.
+    """Issue a challenge for a record of a version.
 
     Raises NotAuthenticated, AccessNeeded, StateConflict, and QuotaExceeded where too many are open.
     """

@@ -124,7 +124,7 @@ def measured_sizes(costs: Costs, ports: Sequence[Port], inputs: object) -> dict[
 
 
 def default_sizes(costs: Costs, ports: Sequence[Port]) -> dict[str, int]:
-    """The sizes that a benchmark gives dimensions for which nobody chose any."""
+    """The sizes that a benchmark uses for dimensions without a chosen size."""
     sizes = costs.usual_sizes
     batches = {dims[0] for port in ports if len(dims := _dims(port)) > 1}
     for port in ports:

@@ -1,4 +1,4 @@
-"""What follows from a noisy benchmark that nobody asked for: others wait, and it is repeated."""
+"""Consequences of a noisy scheduled benchmark: others wait, and it is repeated."""
 
 from __future__ import annotations
 

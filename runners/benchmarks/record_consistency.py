@@ -57,7 +57,7 @@ def checked(data: Any) -> Record:
 
 
 def read(text: str) -> tuple[dict[str, Any], str]:
-    """A record that somebody sends, as JSON: without its samples, and the canonical whole.
+    """A contributed record as JSON: without its samples, and the canonical whole.
 
     It runs in a process of its own, whose answers are plain data (`registry.core.parsing`).
 

@@ -1,8 +1,8 @@
-"""What is timed, where and when: benchmarks that released versions are owed, and those asked for.
+"""Scheduling of benchmarks: missing ones of released versions, and requested ones.
 
-A benchmark wants its host, or its GPU, for itself. What nobody asked for is short, comes last but
-for the first one of each version, and gives its place up when somebody waits for other work. How a
-run goes is docs/benchmarks.md.
+A benchmark needs its host, or its GPU, exclusively. Scheduled ones are short, run last except for
+the first of each version, and give way when a user waits for other work. How a run goes is
+docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -141,5 +141,5 @@ def _timed(version: Version) -> list[Variant]:
 
 
 def _mark(entry: str, options: dict[str, Any]) -> tuple[Any, ...]:
-    """What makes two jobs the same piece of what is owed."""
+    """Key that is equal for equal benchmarks."""
     return entry, *(options.get(name) for name in ("runtime", "runtime_version", "provider"))

@@ -84,7 +84,7 @@ def _reason(variant: Variant, job: Job | None) -> str:
 
 
 def _not_queued(variant: Variant) -> str:
-    """Why nobody queued a benchmark of a published variant that loads."""
+    """Why a published variant that loads has no queued benchmark."""
     if settings.HUB_BENCH == "off":
         return "Benchmarks are switched off on this hub (HUB_BENCH)."
     if not queue.live_workers(Job.Pool.BENCH_CPU):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def connect() -> None:
-    """Give lists the figures, anew when an evaluation ends."""
+    """Update the figures of lists when an evaluation ends."""
     accuracies.contribute(of_main)
     documents.follow("accuracy", ("evaluation.",))
 

@@ -1,4 +1,4 @@
-"""Which variants are evaluated on which splits: what cards claim, and what somebody asks for.
+"""Which variants are evaluated on which splits: claims of cards, and requests.
 
 A card's results are measured where the data set that it names has a version with a split of the
 same name, and a metric of it is one that evaluations give.
@@ -173,7 +173,7 @@ def _enqueue(variant: Variant, target: Target, *, priority: int, once: bool) -> 
 
 
 def _variants(version: Version) -> list[Variant]:
-    """The variants that are evaluated unasked, the main one first."""
+    """The variants that are evaluated by schedule, the main one first."""
     rows = list(
         version.variants.select_related("entry", "version__model__namespace").order_by("pk")
     )

@@ -251,7 +251,7 @@ def _take_schema(job: Job) -> None:
 
 
 def _schema(report: Report) -> trainings.Schema:
-    """A report's schema, its digest made anew; raises KeyError, TypeError, ValueError."""
+    """A report's schema, with its digest recomputed; raises KeyError, TypeError, ValueError."""
     facts = report.facts
     parts = [federated.Part.from_json(row) for row in facts["tensors"]]
     if federated.layout_digest(parts) != facts["layout_digest"]:

@@ -75,7 +75,7 @@ def of(before: Variant, after: Variant) -> Job | None:
 
 
 def can_be_raised(job: Job) -> bool:
-    """Whether a difference waits behind other work, and would not where somebody asks for it."""
+    """Whether a difference waits behind other jobs, and a request would raise its priority."""
     return job.state == Job.State.QUEUED and job.priority > _URGENT
 
 

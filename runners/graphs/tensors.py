@@ -1,4 +1,4 @@
-"""Figures of the tensors in a version's files: made when somebody asks, kept beside the version.
+"""Statistics of the tensors in a version's files: made on request, kept beside the version.
 
 They are a derived file, named by its SHA-256, as private as the version's files and gone with them:
 a tensor of one element has its value for its mean.

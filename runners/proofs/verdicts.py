@@ -1,7 +1,7 @@
-"""What the checks of a variant on a runtime say together: the one rule that everybody counts by.
+"""The combined verdict of a variant's checks on a runtime, used by all pages and counts.
 
-A check fails by the fault of the runtime or of the model. What was not tested, what nobody could
-judge, and data or a reference that are wrong fail nobody: they are counted apart.
+A check fails by the fault of the runtime or of the model. Untested checks, undecided ones, and
+wrong data or a wrong reference are no failures: they are counted apart.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Tally:
 
 
 def connect() -> None:
-    """Tell lists of verdicts, anew when one is added."""
+    """Update lists of verdicts when one is added."""
     documents.contribute("verdicts", ("conformance.added",), of)
 
 

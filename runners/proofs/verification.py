@@ -1,8 +1,8 @@
-"""What every published version is owed: a verdict of each runtime, and an opset that runs today.
+"""Missing proofs of published versions: a verdict of each runtime, and a current opset.
 
-Nothing here remembers what was asked for: what is owed is what no job of the version's has done or
-is doing. So it may be asked at any time, and a new version of a runtime or of onnx only makes more
-be owed.
+No requests are stored: a proof is missing if no job of the version has made it or is making it. So
+scheduling may run at any time, and a new version of a runtime or of onnx only makes more proofs
+missing.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def current() -> list[Runtime]:
 
 
 def schedule_missing(version: Version, *, priority: int | None = None) -> int:
-    """Queue what a published version is owed and nothing has done; returns how many jobs.
+    """Queue missing proofs of a published version; returns the number of jobs.
 
     Unless a priority is given, its upgrade and its conformance on ONNX Runtime come first, and all
     else, the comparison with the reference too, after the first evidence of other versions.
@@ -268,7 +268,7 @@ def _runtime_input(runtime: Runtime) -> dict[str, Any]:
 
 
 def _made_with(job: Job) -> dict[str, Any]:
-    """What a check was made with, which the one before publishing was not told beforehand."""
+    """What a check was made with, which the check before publication did not know."""
     versions = job.typed_report.versions
     if job.kind != "check" or UPGRADING not in versions:
         return dict(job.input)
@@ -280,7 +280,7 @@ def _made_with(job: Job) -> dict[str, Any]:
 
 
 def _mark(kind: str, entry: str, job_input: dict[str, Any]) -> tuple[Any, ...]:
-    """What makes two jobs the same piece of what is owed."""
+    """Key that is equal for equal proofs."""
     named = ("runtime", "runtime_version", "onnx_version", "target", "method")
     checks = tuple(job_input.get("checks") or ())
     return kind, entry, checks, *(job_input.get(name) for name in named)

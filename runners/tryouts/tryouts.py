@@ -1,7 +1,7 @@
-"""One run of a model on inputs that somebody gave: asked for, looked at, and forgotten.
+"""One run of a model on a user's inputs: requested, shown, and deleted.
 
-Inputs and outputs belong to whoever asked. The job is shown to nobody else, in no list, and both go
-after an hour; its bytes follow as any that nothing needs.
+Inputs and outputs belong to the user who requested the run. No other user sees the job, it is in no
+list, and both are deleted after an hour; the bytes follow as any that nothing needs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_LIVE = 2
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The value of one input: a `.npy` file, JSON or a picture, uploaded by whoever asks.
+    """The value of one input: a `.npy` file, JSON or a picture, uploaded by the user.
 
     A picture becomes the tensor as ``image`` says; ``polarity`` is the picture's own.
     """
@@ -56,13 +56,13 @@ class Input:
 
 
 def request(actor: Actor, *, variant: Variant, inputs: Sequence[Input], draw: bool = False) -> Job:
-    """Queue one run of a variant; whoever may have its files may ask, signed in.
+    """Queue a run of a variant for a signed-in user who may read its files.
 
     With ``draw``, outputs that have a picture's shape are drawn, too.
 
-    Guests run models in their own browser: what the hub computes and keeps for a while has to
-    belong to somebody. Raises NotAuthenticated, AccessNeeded, StateConflict, InvalidRequest,
-    TooLarge, Throttled.
+    Guests run models in their own browser: what the hub computes and keeps for a while must belong
+    to a user. Raises NotAuthenticated, AccessNeeded, StateConflict, InvalidRequest, TooLarge,
+    Throttled.
     """
     version = variant.version
     user = require_user(actor, "read", of=version.model)

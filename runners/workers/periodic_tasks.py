@@ -35,7 +35,7 @@ def sweep() -> None:
 
 
 def refresh_downloads() -> None:
-    """Update the download counts by which lists sort."""
+    """Update the download counts that lists sort by."""
     if not leases.take_turn("downloads", LISTS_SECONDS):
         return
     with periodic.run("downloads"):

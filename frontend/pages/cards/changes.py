@@ -115,7 +115,7 @@ def _put(whole: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 def _index(
     front: dict[str, Any], before: list[Any], after: list[tuple[int | None, Any]]
 ) -> list[Any] | None:
-    """``model-index`` with the changed rows: results that nobody touched stay as they are."""
+    """``model-index`` with the changed rows; results that were not edited stay as they are."""
     remaining = {index: row for index, row in after if index is not None}
     number = 0
     models = []
@@ -170,7 +170,7 @@ def _numbers(table: Table, posted: Mapping[str, str]) -> list[int]:
 
 
 def _value(field: Input, typed: str, old: Any) -> Any:
-    """What somebody typed, as the card has it; None for an empty input."""
+    """What the user typed, as the card stores it; None for an empty input."""
     text = typed.replace("\r\n", "\n").strip()
     if not text:
         return None

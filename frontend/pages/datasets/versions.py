@@ -38,7 +38,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class SplitView:
-    """A split in words: ``inputs`` are the name of each with the source of its values."""
+    """Display data of a split; ``inputs`` are the name of each with the source of its values."""
 
     name: str
     task: str

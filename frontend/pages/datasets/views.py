@@ -126,7 +126,7 @@ def graph(_request: HttpRequest, slug: str, ending: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """The form for a data set that nobody has described yet."""
+    """The form for a new data set."""
     mine = people_selectors.publishing_namespaces(request.user)
     named = {"slug": request.GET.get("slug", ""), "iri": request.GET.get("iri", "")}
     form = NewDatasetForm(request.POST or None, namespaces=mine, initial=named)

@@ -1,4 +1,4 @@
-"""What pages say of trainings: rounds in rows, their figures as small charts, rules in words."""
+"""Display data of trainings: rows of rounds, charts of their figures, sentences about rules."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _height(point: charts.Point) -> float:
 
 
 def selection_words(of: Round) -> str:
-    """Of whom a round asks, in words."""
+    """Sentence about the devices that a round selects."""
     if of.selected is None:
         return "all participants"
     if not of.seed:
@@ -240,7 +240,7 @@ def contributions(of: Iterable[Contribution]) -> list[ContributionRow]:
 
 
 def rules(training: Training) -> list[tuple[str, Any]]:
-    """The rules and the schedule in words."""
+    """Sentences about the rules and the schedule."""
     lines: list[tuple[str, Any]] = []
     schedule = dict(training.schedule)
     if share := schedule.get("cohort_fraction"):
@@ -265,7 +265,7 @@ def _words(value: Any) -> Any:
 
 
 def withstands() -> list[tuple[str, list[tuple[attacks.Figure, attacks.Figure]]]]:
-    """Each rule in words, with its worst figures for even and uneven data by attackers."""
+    """Sentences about each rule, with its worst figures for even and uneven data by attackers."""
     of = attacks.measured()
     return [
         (
@@ -289,7 +289,7 @@ def left_out(of: Round) -> dict[str, int]:
 
 
 def examples(aggregate: Aggregate | None, *, may_manage: bool) -> int | None:
-    """How many examples a round had, where that may be told."""
+    """How many examples a round had, if that may be shown."""
     if aggregate is None:
         return None
     return aggregate.examples if may_manage else history.open_examples(aggregate)

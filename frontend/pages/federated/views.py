@@ -91,7 +91,7 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
 def round_(
     request: HttpRequest, namespace: str, name: str, number: int, round_number: int
 ) -> HttpResponse:
-    """One round: counts for everybody, each contribution for maintainers."""
+    """One round: counts for everyone, each contribution for maintainers."""
     training = find(request, namespace, name, number)
     row = selectors.round_(training, round_number)
     aggregate = getattr(row, "aggregate", None)
@@ -125,7 +125,7 @@ def live_mark(request: HttpRequest, namespace: str, name: str, number: int) -> H
 
 
 def _watch(training: Training, rounds: Sequence[Round]) -> live.Watch:
-    """What a training's page follows until it is over: its rounds, and how many take part."""
+    """What a training's page follows until the training ends: rounds and number of participants."""
     model = training.model
     contributions = Contribution.objects.filter(round__training=training).order_by()
     states = list(contributions.values_list("round", "state").annotate(n=Count("pk")))

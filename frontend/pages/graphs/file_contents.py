@@ -87,7 +87,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor in words; ``bars`` is its histogram."""
+    """Display data of one tensor; ``bars`` is its histogram."""
 
     name: str
     kind: str

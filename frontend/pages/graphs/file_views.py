@@ -29,7 +29,10 @@ CARD = "README.md"
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_whole_version
 def show(request: HttpRequest, version: Version, path: str) -> HttpResponse:
-    """A file in words; POST has its tensors looked at. Raises NotFound, Withdrawn, AccessNeeded."""
+    """The page of a file; POST computes its tensor statistics.
+
+    Raises NotFound, Withdrawn, AccessNeeded.
+    """
     if elsewhere := redirect_to_request(request, version.model):
         return elsewhere
     file = selectors.file(version, path)

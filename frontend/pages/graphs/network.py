@@ -1,7 +1,6 @@
-"""The graph tab in words: the table of a variant's nodes, narrowed and cut into pages.
+"""The table of a variant's nodes on the graph tab, filtered and in pages.
 
-The table crossed a process that had opened somebody's upload: what has another shape than expected
-is left out, never guessed and never an error.
+The table comes from a process that had opened an upload: rows of an unexpected shape are left out.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ def listing(
 
 
 def left_out(counts: Mapping[str, Any]) -> list[str]:
-    """What a skeleton lacks, in words, such as `data of 22 tensors`."""
+    """What a skeleton lacks, such as `data of 22 tensors`."""
     words_of = (
         ("tensors", "data of {} tensor{}"),
         ("external", "references to other files from {} tensor{}"),

@@ -1,4 +1,4 @@
-"""A version's ancestors and descendants in words: what each is to the next, and where it is."""
+"""Display data of a version's ancestors and descendants: relation and address of each."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Where a version comes from, in sentences: what, by whom, when, with which tool, and who says so.
+"""Sentences about the provenance of a version: what, by whom, when, and with which tool.
 
-The sentences are made of the facts that the version's graph is made of; each has the question
-that finds its statements there. What a card or a file says is declared, what a stored job did is
-recorded.
+The sentences are made from the facts of the version's graph; each has the query that finds its
+statements there. What a card or a file states is declared, what a stored job did is recorded.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One statement in words, its kind, and the address of the question that finds it."""
+    """One sentence, its kind, and the address of the query that finds its statements."""
 
     parts: tuple[Part, ...]
     kind: str

@@ -154,7 +154,7 @@ def withdraw(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def decide(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
-    """Accept or reject somebody, or have their request wait again."""
+    """Grant or deny an access request, or make it pending again."""
     model = selectors.model(request.user, namespace, name)
     username, status = request.POST.get("user", ""), request.POST.get("status", "")
     reason = request.POST.get("reason", "") if status == AccessRequest.Status.REJECTED else ""
@@ -217,7 +217,7 @@ def _page(
 
 
 def _card_facts(card: dict[str, Any]) -> dict[str, Any]:
-    """What a card says to those who want the files (`extra_gated_…`): text only, never a form."""
+    """What a card tells users who want the files (`extra_gated_…`): text only, never a form."""
     words = {
         name: str(card[f"extra_gated_{name}"])[:LONGEST]
         for name in ("heading", "description", "prompt", "button_content")

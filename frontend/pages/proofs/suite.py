@@ -1,4 +1,4 @@
-"""The operator suite in words: runs by runtime, what is not passed, and what changed."""
+"""Display data of the operator suite: runs by runtime, cases that did not pass, and changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The query page's addresses, its examples, and what went wrong, in words.
+"""The query page's addresses, its examples, and its error messages.
 
 A query lives in the address, so that a view can be kept and sent; one that is too long for an
 address is answered all the same, and the page says that it has none.

@@ -206,7 +206,7 @@ def iri(name: str) -> Term:
 
 
 def short(name: str) -> str:
-    """An IRI with its usual prefix, or as it is where nobody has given one."""
+    """An IRI with its usual prefix, or unchanged if it has none."""
     for prefix, begins in PREFIXES.items():
         rest = name[len(begins) :]
         if name.startswith(begins) and rest and not set(rest) & set("/#?"):

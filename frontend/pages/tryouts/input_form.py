@@ -68,7 +68,7 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One field: its value, empty where nobody declares it, and its options where it has some."""
+    """One field: its value, empty if it is not declared, and its options if it has some."""
 
     name: str
     value: str
@@ -90,7 +90,7 @@ class Settings:
 
     @property
     def missing(self) -> list[str]:
-        """The steps that nobody declares, in words; a picture's own polarity is the reader's."""
+        """The steps that are not declared; a picture's own polarity is the reader's choice."""
         return [
             TITLES[choice.name]
             for choice in self.choices
@@ -327,7 +327,7 @@ def _scale(text: str) -> Any:
 
 
 def _numbers(text: str) -> Any:
-    """Numbers as somebody types them, with commas or blanks; else the text itself."""
+    """Numbers that a user typed, with commas or blanks; else the text itself."""
     parts = text.replace(",", " ").replace(";", " ").split()
     try:
         numbers = [float(part) for part in parts]

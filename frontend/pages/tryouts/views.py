@@ -164,7 +164,7 @@ def contribute(request: HttpRequest, version: Version) -> HttpResponse:
 @require_safe
 @of_version
 def state(request: HttpRequest, version: Version, uuid: UUID) -> JsonResponse:
-    """How far a run is, and what it found; for whoever asked for it."""
+    """The state of a run and its results, for the user who requested it."""
     job = _belonging(tryouts.of(request.user, uuid), version)
     response = JsonResponse(
         {

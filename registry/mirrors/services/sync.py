@@ -46,7 +46,7 @@ MOST_PROBLEMS = 5
 
 
 class Stopped(Exception):  # noqa: N818 - no failure
-    """The turn is over: paused, removed, taken by another process, or long enough."""
+    """The turn has ended: paused, removed, taken by another process, or its time is up."""
 
 
 def take_turn() -> bool:

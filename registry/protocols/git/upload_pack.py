@@ -223,7 +223,7 @@ def _reach(of: Repository, wish: Wish) -> tuple[set[str], set[str]]:
 
 
 def _starts(of: Repository, wish: Wish) -> list[str]:
-    """Where a limited history begins; an unlimited one goes on from where it ended."""
+    """Where a limited history begins; an unlimited one continues where it ended."""
     if wish.is_relative or wish.depth == _DEEPEST:
         return [*wish.wants, *(oid for oid in wish.shallow if oid in of.commits)]
     return wish.wants

@@ -64,7 +64,7 @@ class Discussions(HubView):
         return Response({"discussions": page, "count": count, "start": start})
 
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Open a discussion; a pull request is refused in words."""
+        """Open a discussion; a pull request is refused with a message."""
         model = revisions.repo(request.user, namespace, name)
         body = writing.body(request)
         if body.get("pullRequest"):

@@ -56,7 +56,7 @@ class Repository:
 
     @cached_property
     def _versions(self) -> list[Version]:
-        """What is published, the newest first; drafts are pulled by nobody."""
+        """The published versions, newest first; drafts cannot be pulled."""
         rows = Version.objects.filter(model=self.model, state__in=Version.SERVED)
         return list(rows.defer("readme", "notes", "card").order_by("-number")[:MOST_SEARCHED])
 

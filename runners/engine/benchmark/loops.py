@@ -33,7 +33,7 @@ _MOST_UNSERVED = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long the timed part goes on: at least this long and so many queries, but not longer."""
+    """Duration of the timed part: at least this long and this many queries, with a maximum."""
 
     seconds: float
     cap_seconds: float

@@ -1,4 +1,4 @@
-"""What a benchmark may be told: every setting with its limits, as plain data from a request."""
+"""Options of a benchmark: every setting with its limits, as plain data of a request."""
 
 from __future__ import annotations
 

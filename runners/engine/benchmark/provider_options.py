@@ -51,7 +51,7 @@ class Whole:
 
     @property
     def words(self) -> str:
-        """The values in words."""
+        """The values for messages."""
         return f"a whole number from {self.least} to {self.most}"
 
     def read(self, value: Any) -> int:
@@ -73,7 +73,7 @@ class Choice:
 
     @property
     def words(self) -> str:
-        """The values in words."""
+        """The values for messages."""
         return f"one of {', '.join(self.values)}"
 
     def read(self, value: Any) -> str:

@@ -332,7 +332,7 @@ def _of_span(record: Document, where: str) -> Iterator[Broken]:
 
 
 def _is_fine(process: Process) -> bool:
-    """Whether a typical sample is so many steps of the clock that equal ones are no accident."""
+    """Whether a typical sample is many steps of the clock, so that equal samples are suspicious."""
     samples = sorted(process["samples_ns"])
     return bool(samples[len(samples) // 2] >= FINE * max(process["timer_ns"], 1))
 

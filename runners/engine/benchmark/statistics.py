@@ -89,12 +89,12 @@ def ratio_of_sums(above: Sequence[float], below: Sequence[float]) -> Interval | 
 
 
 def _factor(degrees: int) -> float:
-    """Student's factor of a 95 % interval with so many degrees of freedom."""
+    """Student's factor of a 95 % interval with this number of degrees of freedom."""
     return _STUDENT[degrees - 1] if degrees <= len(_STUDENT) else _NORMAL
 
 
 def overruns_allowed(count: int, name: str) -> int:
-    """How many of so many samples may be above a percentile that is claimed with 99 % confidence.
+    """Maximum number of samples above a percentile that is claimed with 99 % confidence.
 
     0 means that the samples are too few to claim it. MLPerf's early stopping at tolerance 0: the
     largest t with P(Binomial(count, 1 - p) <= t) <= 1 %.
@@ -120,7 +120,7 @@ def overruns_allowed(count: int, name: str) -> int:
 
 @functools.cache
 def samples_needed(name: str, overruns: int = 1) -> int:
-    """How many samples claim a percentile with so many of them above it."""
+    """Number of samples that claim a percentile with this number of them above it."""
     low, high = overruns + 1, 2
     while overruns_allowed(high, name) < overruns:
         low, high = high, 2 * high
@@ -151,7 +151,7 @@ def paired_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Inter
 
 @functools.cache
 def _ranks_outside(count: int) -> int | None:
-    """The largest k with P(W <= k) <= 0.5 % for Wilcoxon's W of so many pairs; None without one.
+    """The largest k with P(W <= k) <= 0.5 % for Wilcoxon's W of ``count`` pairs; None without one.
 
     Of the 2 ** count ways to sign the ranks those with a sum of at most k are counted.
     """

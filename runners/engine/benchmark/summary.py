@@ -140,7 +140,7 @@ def _status(
 
 
 def _unreadable(measured: Document, used: list[Process]) -> list[str]:
-    """What nobody could see of the host: then nobody knows that it was at rest."""
+    """What could not be read of the host, so that it is unknown whether it was idle."""
     reasons = []
     readings = [process["interference"] for process in used]
     names = (*(name for name, _ in _READINGS), "throttled")
@@ -271,7 +271,7 @@ def half_width(medians: list[float]) -> float | None:
 
 
 def _latency(pooled: list[int]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The percentiles that so many samples allow, and what early stopping says of each."""
+    """The percentiles that the number of samples allows, with their estimates by early stopping."""
     mean = math.fsum(pooled) / len(pooled)
     latency: dict[str, Any] = {"min": pooled[0] / 1e6, "mean": rounded(mean / 1e6)}
     stopping: dict[str, Any] = {}

@@ -311,7 +311,7 @@ class Comparison:
 
 
 def number(value: object) -> float | None:
-    """A number from nought up; None for anything else, also for true and false."""
+    """A number of at least 0; None for anything else, also for true and false."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
         return None
     return value

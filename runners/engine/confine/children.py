@@ -69,7 +69,7 @@ class Ending:
 
 
 class Stop:
-    """Says whether the job was called off; a selectable file descriptor wakes the watcher."""
+    """Tells whether the job was cancelled; a selectable file descriptor wakes the watcher."""
 
     def fileno(self) -> int | None:
         return None

@@ -164,7 +164,7 @@ class Walker:
     def _outputs(
         self, node: onnx.NodeProto, operator: str, inputs: Sequence[Value | None]
     ) -> list[Value]:
-        """What a node gives, as far as that can be told."""
+        """The outputs of a node, as far as they can be inferred."""
         folded = self._folded(node, operator, inputs)
         if folded is not None:
             return folded

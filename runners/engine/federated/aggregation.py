@@ -147,7 +147,7 @@ def _discounted(member: Member, rules: Rules) -> Member:
 
 
 def _most_examples(job: Round) -> int:
-    """How many examples of one member count: a claim that nobody can check must not decide."""
+    """How many examples of one member count: a claim that cannot be checked must not decide."""
     cap, multiple = job.rules.examples_cap, job.rules.examples_multiple
     if multiple is None:
         return cap
@@ -202,7 +202,7 @@ def _changes(job: Round) -> list[Update]:
 
 @dataclass(slots=True)
 class _Figures:
-    """Sums over all trainable parts, for those who review a round."""
+    """Sums over all trainable parts, for reviewers of a round."""
 
     along: list[float]
     mean: float = 0.0

@@ -185,7 +185,7 @@ def _read_options(job: Job, *, is_counted: bool) -> tuple[list[Part], list[Contr
 def _with_files(
     job: Job, name: str, paths: list[str], task: Callable[[Buffers], Any], *, file_copies: int = 0
 ) -> Ending:
-    """Run a stage on mapped files; it may write so many times the size of the first, if any."""
+    """Run a stage on mapped files; `file_copies` limits writes in multiples of the first file."""
     with mapping.mapped(job.request.files, paths) as buffers:
         limits = job.request.limits.grown_by(mapping.size_of(buffers))
         file_bytes = file_copies * len(buffers[paths[0]]) + _ROOM_BYTES

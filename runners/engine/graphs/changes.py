@@ -22,7 +22,7 @@ def is_weighty(operator: str, kind: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What changed (an operator, attribute, input, weight, shape …), with both values in words.
+    """What changed (an operator, attribute, input, weight, shape …), with both values as text.
 
     ``kinds`` are the types of an attribute's values; empty in reports of before types were listed.
     ``norm`` is that of a tensor's change over that of its values, None where it is unknown;

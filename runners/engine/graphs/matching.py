@@ -77,7 +77,7 @@ def _with_kind(node: Placed, key: Hashable | None) -> Hashable | None:
 def _unique(
     old: Iterable[Placed], new: Iterable[Placed], key: Callable[[Placed], Hashable | None]
 ) -> list[tuple[Placed, Placed]]:
-    """Pairs of nodes whose key nobody else has, on either side."""
+    """Pairs of nodes whose key is unique on either side."""
     earlier, later = _alone(old, key), _alone(new, key)
     return [(earlier[name], node) for name, node in later.items() if name in earlier]
 
@@ -116,7 +116,7 @@ def _by_structure(
 
 
 def _source(read: Input, earlier: Callable[[int], int | None]) -> Hashable | None:
-    """What an input comes from, in words of the earlier graph; None where nobody knows."""
+    """The source of an input, by names of the earlier graph; None if it is unknown."""
     if read.maker is not None:
         maker = earlier(read.maker)
         return None if maker is None else ("node", maker, read.output)

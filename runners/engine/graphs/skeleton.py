@@ -72,7 +72,7 @@ class Cut:
     marking: bool = False
 
     def keeps(self, size: int) -> bool:
-        """Whether so many bytes of data stay."""
+        """Whether data of this size in bytes is kept."""
         if size > MOST_DATA or (size > ALWAYS_KEPT and size > self.left):
             return False
         self.left -= size if size > ALWAYS_KEPT else 0

@@ -74,7 +74,10 @@ def write(
     sizes: dict[str, int],
     target: Path,
 ) -> dict[str, int]:
-    """Write what is told of each tensor; answers how many there are, and how many are told of."""
+    """Write the statistics of each tensor.
+
+    Returns the number of tensors, and of those with some.
+    """
     count, tensors = read(folder, entry, sizes)
     rows, left = [], MOST_TOGETHER
     for name, value in tensors:
@@ -101,7 +104,7 @@ def _row(name: str, value: Any, left: int) -> dict[str, Any]:
 
 
 def figures(array: Array) -> dict[str, Any]:
-    """What is told of an array's values; empty for text, and for types without an order."""
+    """Statistics of an array's values; empty for text, and for types without an order."""
     flat = array.ravel(order="K")
     if flat.dtype.kind in "OSUVMm" and not _is_small_float(flat.dtype):
         return {"why": "its values are not numbers"}

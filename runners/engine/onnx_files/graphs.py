@@ -156,7 +156,7 @@ def read_node(state: Walk, start: int, end: int, scope: Scope) -> None:
 
 
 def _look_at_words(state: Walk, start: int, end: int, *, metadata: bool) -> None:
-    """Look for somebody's folders in a metadata entry or a doc_string."""
+    """Look for paths of the author's machine in a metadata entry or a doc_string."""
     if metadata:
         tensors.look_at_metadata(state, start, end)
     else:

@@ -45,9 +45,9 @@ TYPES = {
 
 @dataclass(slots=True)
 class Scope:
-    """What the nodes of one graph see: types of values in words, stored tensors, and who made what.
+    """What the nodes of one graph see: types of values as text, stored tensors, and producers.
 
-    ``producers`` is for whoever walks: it is handed on to inner graphs as it is when they begin.
+    ``producers`` belongs to the walk: it is handed on to inner graphs as it is when they begin.
     """
 
     types: dict[str, str] = field(default_factory=dict)
@@ -174,7 +174,7 @@ def _ports(names: Iterable[str], types: dict[str, str]) -> list[list[str]]:
 
 
 def typed(value_type: onnx.TypeProto) -> str:
-    """A type in words: `float32[N, 3]`, `sequence of float32[?]`; empty where nothing is known."""
+    """A type as text: `float32[N, 3]`, `sequence of float32[?]`; empty where nothing is known."""
     which = value_type.WhichOneof("value")
     if which in ("tensor_type", "sparse_tensor_type"):
         tensor = getattr(value_type, which)
@@ -192,13 +192,13 @@ def typed(value_type: onnx.TypeProto) -> str:
 
 
 def of_tensor(tensor: onnx.TensorProto) -> str:
-    """The type of a stored tensor in words."""
+    """The type of a stored tensor as text."""
     kind = DATA_TYPES.get(tensor.data_type, ("unknown", 0))[0]
     return f"{kind}[{_joined(tensor.dims)}]"
 
 
 def words_of(attribute: onnx.AttributeProto) -> tuple[str, str]:
-    """An attribute's type, and its value in words; of many numbers only how many they are."""
+    """An attribute's type, and its value as text; of many numbers only their count."""
     kind = TYPES.get(attribute.type, "")
     if attribute.ref_attr_name:
         return kind, text.clip(f"of the function: {attribute.ref_attr_name}", VALUE_CHARACTERS)

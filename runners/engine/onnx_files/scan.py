@@ -62,7 +62,7 @@ def _explain_cut(state: Walk, error: wire.TruncatedError) -> None:
 
 
 def _folders(state: Walk) -> str:
-    """What of a file tells folders of somebody's machine, without one of them, and the cure."""
+    """Finding about paths of the author's machine in a file, which it does not quote."""
     keys = ", ".join(
         f"{key} ({count:,})" if count > 1 else key
         for key, count in sorted(state.local_path_keys.items())
