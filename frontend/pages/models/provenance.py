@@ -1,4 +1,4 @@
-"""Sentences about the provenance of a version: what, by whom, when, and with which tool.
+"""Sentences about the provenance of a version: source, author, time and tool.
 
 The sentences are made from the facts of the version's graph; each has the query that finds its
 statements there. What a card or a file states is declared, what a stored job did is recorded.

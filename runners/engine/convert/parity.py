@@ -1,8 +1,9 @@
-"""Runs the original and the variant on the same data and says how far apart they are.
+"""Comparison of original and variant on the same data.
 
-The floor: on data that is like real data, a variant gives values of the same type and rank, finite
-where the original's are, and no output whose direction is mostly lost (cosine below 0.5 on half of
-the data sets). Everything above it is a figure for people to judge by.
+Lower precision changes outputs, so no tolerance applies. A variant fails only below a floor, on
+data that resembles real data: its outputs must have the type and rank of the original's, be finite
+where these are, and keep their direction (cosine of at least 0.5 on half of the data sets).
+Everything above the floor is reported as figures for users to judge.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ if TYPE_CHECKING:
 FLOOR_COSINE = 0.5
 MAX_SETS = 12
 _FOLDER = "expected"
-# A report is read whole; figures beyond these are summed up in the worst ones.
+# A report is read whole; rows beyond these are summarised by the worst one.
 _MAX_ROWS = 1000
 _PROFILES = {"fp16": agreement.FP16}
-# Zeros, large and denormal values: told, but no reason to refuse a variant.
+# Zeros, large and denormal values: reported, but no reason to reject a variant.
 _EXTREME = "generated-extreme"
 
 
 class NotRunningError(ValueError):
-    """The original cannot be run, so nothing can be compared with it; the words say why."""
+    """The original cannot be run, so nothing can be compared with it; the message says why."""
 
 
 def baseline(
     source: Path, work: Path, sample: Path | None, *, calibrates: bool, generated: bool
 ) -> Baseline:
-    """Run the original on every data set, leave its outputs in `work`, and the calibrating data.
+    """Run the original on every data set; store its outputs and the calibration data in `work`.
 
     Raises NotRunningError, UnusableSampleError, UnreadableDataError.
     """
@@ -78,7 +79,7 @@ def baseline(
 
 
 def _bundled(source: Path, model: onnx.ModelProto, *, needed: bool) -> tuple[list[DataSet], str]:
-    """Read the version's own data; where it only serves the comparison, it may be unreadable."""
+    """Read the version's own data; unreadable data is ignored if it is not needed to calibrate."""
     try:
         sets = datasets.read(source.parent, model)
     except datasets.UnreadableDataError as error:
@@ -99,7 +100,7 @@ def _generated(model: onnx.ModelProto) -> tuple[list[DataSet], str]:
 def _run_all(
     source: Path, work: Path, model: onnx.ModelProto, sets: list[DataSet]
 ) -> tuple[list[SetRun], list[str], list[str]]:
-    """Run the original on the sets: those that ran, why others did not, and random outputs."""
+    """Run the original on the data sets: those that ran, failures, nondeterministic outputs."""
     try:
         run = runtimes.of(ONNXRUNTIME).open(source)
     except (runtimes.LoadError, runtimes.UnsupportedModelError) as error:
@@ -110,7 +111,7 @@ def _run_all(
     nondeterministic: set[str] = set()
     for dataset in sets:
         outputs = runtimes.attempt(run, dataset.inputs)
-        # Once is enough to know what draws random numbers.
+        # One repetition suffices to detect random outputs.
         again = (
             outputs
             if ran or isinstance(outputs, Exception)
@@ -134,7 +135,7 @@ def _run_all(
 
 
 def compare(source: Path, variant: Path, work: Path, recipe: str, ran: Baseline) -> Parity:
-    """Run the variant on the same data; gives figures by data set and output, and what broke."""
+    """Run the variant on the same data; returns figures by data set and output, and failures."""
     model = onnx.load(str(source), load_external_data=False)
     profile = _PROFILES.get(recipe, agreement.QUANTISED)
     run = runtimes.of(ONNXRUNTIME).open(variant)
@@ -169,7 +170,7 @@ def compare(source: Path, variant: Path, work: Path, recipe: str, ran: Baseline)
             **_worst([figures for trial, figures in outputs_compared if trial.name in real]),
             "profile": profile.name,
             "datasets": len(real),
-            # Made inputs go where no data goes: told, but apart.
+            # Generated inputs cover what no data covers; they are reported separately.
             "made": _worst(
                 [figures for trial, figures in outputs_compared if trial.name not in real]
             ),
@@ -180,7 +181,7 @@ def compare(source: Path, variant: Path, work: Path, recipe: str, ran: Baseline)
 
 
 def _like_real(sets: list[SetRun]) -> set[str]:
-    """Name the sets that decide: the version's own where there are any, plain made ones else."""
+    """Names of the data sets that decide: the version's own, or plain generated ones."""
     own = {dataset.name for dataset in sets if dataset.origin != "generated"}
     return own or {dataset.name for dataset in sets if dataset.name != _EXTREME}
 
@@ -202,7 +203,7 @@ def _broken(expected: Value, actual: Value, figures: Figures, where: str) -> lis
 def _cosine(expected: Value, actual: Value, figures: Figures) -> float | None:
     if figures.cosine is not None or figures.max_abs in {None, 0.0}:
         return figures.cosine
-    # All zeros on one side only: there is no direction left to compare.
+    # If only one side is all zeros, there is no direction to compare.
     if isinstance(expected, np.ndarray) and isinstance(actual, np.ndarray):
         sides = [side for side in (expected, actual) if side.dtype.kind == "f"]
         if len(sides) == 2 and expected.shape == actual.shape and expected.any():

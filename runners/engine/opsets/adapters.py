@@ -1,7 +1,7 @@
-"""Lets the C++ converter change loose nodes: their types around them, nothing else of the model.
+"""Conversion of single nodes by the C++ converter of onnx, together with the types around them.
 
-What that converter loses (metadata, functions, annotations, graphs inside nodes) it never sees, and
-an error of it belongs to one node.
+The converter loses metadata, functions, annotations and graphs inside nodes, so it never sees them,
+and each of its errors belongs to one node.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 _HIDDEN = "hub.hidden"
 _TOGETHER = 500
-# After so many of one operator failed alone, the others are not tried one by one.
+# After this many failures of one operator, its other nodes are not tried one by one.
 _ENOUGH = 32
-# IR 10 asks for no initializer among the inputs, and every converter of today reads it.
+# IR 10 does not require initializers among the inputs, and every current converter reads it.
 _IR_VERSION = 10
 
 
 @dataclass(slots=True)
 class LooseNode:
-    """One node, what is known about its values, and after conversion what stands in its place."""
+    """A node with its scope, and the nodes that replace it after conversion."""
 
     node: onnx.NodeProto
     scope: Scope
@@ -38,7 +38,7 @@ class LooseNode:
 
 
 def adapt(loose_nodes: Sequence[LooseNode], source: int, target: int, names: Names) -> None:
-    """Convert each node from one version to the other; what cannot be converted gets its error."""
+    """Convert each node between two opsets; a node that cannot be converted gets its error."""
     kinds: dict[str, list[LooseNode]] = defaultdict(list)
     for loose_node in loose_nodes:
         kinds[loose_node.node.op_type].append(loose_node)
@@ -72,14 +72,14 @@ def _adapt_together(
 def _reason(message: str) -> str:
     if "No Adapter" in message:
         return "no adapter"
-    # The library's own file and line say nothing to a reader.
+    # File and line of the library are useless to readers.
     _, mark, rest = message.partition("Assertion ")
     words = (mark + rest if mark else message).strip().splitlines()
     return (words[0] if words else "no reason given")[:300]
 
 
 class _Bag:
-    """A model of unconnected nodes, each with inputs and outputs of its own."""
+    """A model of unconnected nodes, each with its own inputs and outputs."""
 
     def __init__(self, loose_nodes: Sequence[LooseNode], source: int) -> None:
         self._loose = loose_nodes
@@ -141,7 +141,7 @@ def _provide(graph: onnx.GraphProto, inner: str, name: str, scope: Scope) -> Non
     elif _is_tensor(kind):
         graph.input.append(_value(inner, kind))
     else:
-        # The converter reads tensor types only; a value nobody explains may be anything.
+        # The converter reads tensor types only; a value of unknown type gets a custom source node.
         source = onnx.helper.make_node("Source", [], [inner], domain=_HIDDEN)
         graph.node.append(source)
 

@@ -1,4 +1,4 @@
-"""Carries a whole model from one operator set to another, graph by graph."""
+"""Conversion of a whole model between opsets, graph by graph."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _FIRST_WITH_INFERENCE = 7
 
 
 def convert(model: onnx.ModelProto, target: int) -> Conversion:
-    """Convert to `target`, up or down; the model given stays as it is.
+    """Convert to the opset `target`, newer or older; the given model stays unchanged.
 
-    Never runs the model, and reads no external data. For children only: the libraries it calls
-    have ended processes.
+    Does not run the model and reads no external data. For children only, since the libraries may
+    crash.
     """
     if not 1 <= target <= schemas.NEWEST:
         return _refused(target, f"the installed onnx knows operator sets 1 to {schemas.NEWEST}")
@@ -56,7 +56,7 @@ def _refused(target: int, reason: str) -> Conversion:
 
 
 def _convert_graphs(model: onnx.ModelProto, converter: NodeConverter) -> None:
-    """Convert the innermost graphs first, so that a rule finds the graphs of its node converted."""
+    """Convert the innermost graphs first, so that rules see converted graphs inside their nodes."""
     fixed = model.ir_version < normal.FREE_INITIALIZERS
     levels: list[list[tuple[onnx.GraphProto, list[NodeConversion]]]] = []
 
@@ -86,7 +86,7 @@ def _put_together(graph: onnx.GraphProto, conversions: list[NodeConversion]) -> 
         return
     before = _read(graph)
     nodes = [node for conversion in conversions for node in conversion.nodes()]
-    # Written out before the old ones go: some of them are the old ones.
+    # Copied before the old nodes are deleted, since some of them are kept.
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
     graph.node.extend(copies)
@@ -97,7 +97,8 @@ def _inferred(model: onnx.ModelProto, source: int) -> onnx.GraphProto:
     try:
         inferred = onnx.shape_inference.infer_shapes(model)
         if source < _FIRST_WITH_INFERENCE:
-            # Many operators could not infer before; what they gave has the same type and shape.
+            # Many operators have no inference before opset 7; their outputs have the same type and
+            # shape.
             for opset in inferred.opset_import:
                 opset.version = _FIRST_WITH_INFERENCE if opset.domain == "" else opset.version
             inferred = onnx.shape_inference.infer_shapes(inferred)
@@ -113,7 +114,7 @@ def _training_graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
 
 
 def _read(graph: onnx.GraphProto) -> set[str]:
-    """Collect the names that a graph reads, those of graphs inside included."""
+    """Names that a graph reads, including those of graphs inside."""
     return {
         name
         for inner in names.within(graph)
@@ -123,7 +124,7 @@ def _read(graph: onnx.GraphProto) -> set[str]:
 
 
 def _drop_orphans(graph: onnx.GraphProto, orphans: set[str]) -> None:
-    """Remove what only a replaced node read: constants that are attributes now."""
+    """Remove constants that only a replaced node read, since they are attributes now."""
     ports = {value.name for value in (*graph.input, *graph.output)}
     orphans -= ports
     tensors = [tensor for tensor in graph.initializer if tensor.name not in orphans]

@@ -1,4 +1,4 @@
-"""Functions: local ones, kept or inlined before converting, and those that define operators."""
+"""Functions: local ones, which are kept or inlined, and those that define operators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IR_VERSION = 10
 def settle(
     model: onnx.ModelProto, source: int, target: int
 ) -> tuple[onnx.ModelProto, tuple[str, ...]]:
-    """Make the functions valid at the target; gives the model and the names of rules used."""
+    """Make local functions valid at the target; returns the model and the names of rules used."""
     if not model.functions:
         return model, ()
     if all(_unchanged(function, source, target) for function in model.functions):
@@ -42,7 +42,7 @@ def settle(
 
 
 def untouched(model: onnx.ModelProto, source: int, target: int) -> bool:
-    """Prove from the registry that no operator inside the functions changed at all."""
+    """Whether no operator inside the functions changed, according to the operator schemas."""
     return all(
         node.domain != "" or schemas.same(node.op_type, _version(function) or source, target)
         for function in model.functions
@@ -65,7 +65,7 @@ def _unchanged(function: onnx.FunctionProto, source: int, target: int) -> bool:
 
 
 def expand(node: onnx.NodeProto, version: int, scope: Scope, names: Names) -> list[onnx.NodeProto]:
-    """Give the function's nodes at the same version; none when the operator is no function."""
+    """The nodes of the function that defines an operator; none if it has no function."""
     schema = schemas.schema(node.op_type, version)
     if schema is None or not (schema.has_function or schema.has_context_dependent_function):
         return []
@@ -92,7 +92,7 @@ def expand(node: onnx.NodeProto, version: int, scope: Scope, names: Names) -> li
 
 
 def _rename(nodes: list[onnx.NodeProto], node: onnx.NodeProto, names: Names) -> None:
-    """Give the values between the new nodes names that nothing else in the model has."""
+    """Rename the values between the new nodes to names that are unused in the model."""
     new_names = {name: name for name in ("", *node.input, *node.output)}
     base = next((name for name in node.output if name), node.op_type)
     for new in nodes:

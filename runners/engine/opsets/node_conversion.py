@@ -1,4 +1,4 @@
-"""Takes single nodes from one operator set to the other, by rule, by adapter, or as they are."""
+"""Conversion of single nodes between opsets: by a rule, by the C++ converter, or unchanged."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from runners.engine.opsets.names import Names
 
-# More rounds than steps between operator sets mean that a rule feeds itself.
+# More rounds than there are opsets mean that a rule does not terminate.
 _ROUNDS = 100
 
 
 @dataclass(slots=True)
 class NodeConversion:
-    """A node at a version; `parts` replace it once it has been converted."""
+    """A node at an opset; after conversion, `parts` replace it."""
 
     node: onnx.NodeProto
     version: int
@@ -36,7 +36,7 @@ class NodeConversion:
     unruled: tuple[str, ...] = ()
 
     def nodes(self) -> list[onnx.NodeProto]:
-        """Give what stands in the node's place."""
+        """The nodes that replace the node."""
         if self.parts is None:
             return [self.node]
         return [node for part in self.parts for node in part.nodes()]
@@ -44,7 +44,7 @@ class NodeConversion:
 
 @dataclass(slots=True)
 class NodeConverter:
-    """Converts pieces round by round, so that one call of the converter serves many nodes."""
+    """Converts nodes in rounds, so that one call of the C++ converter serves many nodes."""
 
     source: int
     target: int
@@ -73,7 +73,10 @@ class NodeConverter:
         return left
 
     def _next(self, conversion: NodeConversion, left: list[NodeConversion]) -> int | None:
-        """Finish a piece, rewrite it by a rule, or say to which version it is to be adapted."""
+        """Finish a node or rewrite it by a rule.
+
+        Else the opset to which the C++ converter takes it.
+        """
         op, version = conversion.node.op_type, conversion.version
         if version == self.target or conversion.node.domain != "":
             return None
@@ -114,7 +117,8 @@ class NodeConverter:
             self._block(conversion, str(error))
             return
         except (IndexError, KeyError, TypeError, ValueError) as error:
-            # No checker has seen the model yet: inputs and attributes may be missing or odd.
+            # The model has not been checked yet, so inputs and attributes may be missing or
+            # invalid.
             self._block(conversion, f"the node is not what its operator asks for: {error}")
             return
         if case.nodes:
@@ -125,7 +129,10 @@ class NodeConverter:
             left.append(conversion)
 
     def _expand(self, conversion: NodeConversion, left: list[NodeConversion]) -> bool:
-        """Going down, write the node out as the function that it is; False when it is none."""
+        """When converting to an older opset, replace the node by its function.
+
+        False without one.
+        """
         if conversion.version <= self.target:
             return False
         nodes = functions.expand(conversion.node, conversion.version, conversion.scope, self.names)
@@ -180,14 +187,14 @@ class NodeConverter:
 
 
 def _is_plain_constant(node: onnx.NodeProto) -> bool:
-    """A constant tensor means the same in every version; they differ in other ways to give one."""
+    """Whether it is a constant with a tensor, which means the same in every opset."""
     return node.op_type == "Constant" and [attribute.name for attribute in node.attribute] == [
         "value"
     ]
 
 
 def _inherit(node: onnx.NodeProto, nodes: list[onnx.NodeProto]) -> None:
-    """The node that does the old one's work keeps its name, documentation and metadata."""
+    """Give name, documentation and metadata of the old node to the new node that replaces it."""
     last = set(node.output)
     heirs = [new for new in nodes if new.op_type == node.op_type]
     heirs += [new for new in nodes if last & set(new.output)]
@@ -202,7 +209,7 @@ def _inherit(node: onnx.NodeProto, nodes: list[onnx.NodeProto]) -> None:
 
 
 def _scope_within(nodes: list[onnx.NodeProto], version: int, around: Scope) -> Scope:
-    """Learn the types of the values between new nodes, which the next step may ask for."""
+    """Infer the types of values between new nodes, which the next step may need."""
     graph = onnx.GraphProto(name="fragment")
     inside = {name for node in nodes for name in node.output}
     for name in sorted({name for node in nodes for name in node.input if name} - inside):

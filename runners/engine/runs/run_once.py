@@ -1,8 +1,8 @@
-"""Task "run": one inference on inputs that somebody gave, and what came out of it.
+"""Task "run": one inference on the inputs of a user.
 
-Inputs come as `.npy` files, as JSON or as pictures with their preprocessing, each under a path of
-its own; nothing is unpickled. Outputs are `.npy` files, and the first of their values stand in the
-report; an output of a model of pictures that has a picture's shape is drawn as a `.png`, too.
+Inputs are `.npy` files, JSON, or pictures with their preprocessing, each under its own path;
+nothing is unpickled. Outputs are `.npy` files, and the report contains their first values. An
+output with the shape of a picture is drawn as a `.png`, too, if the model takes pictures.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 
-# Values of one output that the report itself holds, and those of all together.
+# Maximum number of values of one output in the report, and of all outputs.
 MOST_VALUES = 1000
 _MOST_TOGETHER = 20_000
 _MOST_OUTPUTS = 64
@@ -45,12 +45,12 @@ _TENSOR = "tensor_type"
 
 
 class UnfitInputError(ValueError):
-    """What was given is no value of the input it was given for; the message names it."""
+    """The value does not fit its input; the message names the input."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A value for one input: its file, and for a picture how it is preprocessed."""
+    """A value for one input: its file, and the preprocessing of a picture."""
 
     name: str
     path: str
@@ -60,7 +60,7 @@ class InputFile:
 
 
 def run(job: Job) -> Report:
-    """Run the model once; outputs are files named `output_k.npy`, told in the report's facts."""
+    """Run the model once; outputs are files named `output_k.npy`, listed in the facts."""
     options = job.request.options
     files = _inputs(job)
     runtime = str(options.get("runtime", ONNXRUNTIME))
@@ -110,10 +110,10 @@ def infer(
     *,
     draw: bool = False,
 ) -> dict[str, Any]:
-    """Load, run, write the outputs; answers what they are and how long loading and running took.
+    """Load, run, and write the outputs; returns them and the seconds of loading and running.
 
-    With ``draw``, outputs that have a picture's shape are drawn.
-    Raises UnfitInputError, and whatever the runtime raises.
+    With ``draw``, outputs that have a picture's shape are drawn. Raises UnfitInputError, and
+    whatever the runtime raises.
     """
     model = child_runs.load(path)
     values = read(model, folder, files)
@@ -144,7 +144,7 @@ def infer(
 
 
 def read(model: onnx.ModelProto, folder: Path, files: Sequence[InputFile]) -> dict[str, Any]:
-    """The values of the model's inputs by name. Raises UnfitInputError."""
+    """Values of the model's inputs by name. Raises UnfitInputError."""
     ports = {port.name: port for port in model.graph.input}
     values = {}
     for file in files:
@@ -182,7 +182,7 @@ def _value(port: onnx.ValueInfoProto, path: Path, file: InputFile) -> Any:
 
 
 def _picture(port: onnx.ValueInfoProto, file: InputFile) -> inputs.Picture:
-    """What is done to a picture for this input; raises UnfitInputError where a step is unknown."""
+    """The preprocessing of a picture for this input; raises UnfitInputError for an unknown step."""
     try:
         return inputs.resolve(file.image or inputs.Image(), _sizes(port), file.polarity)
     except inputs.UnknownStepError as error:
@@ -222,7 +222,7 @@ def _fitting(port: onnx.ValueInfoProto, value: Array, dtype: Any) -> Array:
 
 
 def _output(name: str, value: Any, target: Path, most: int) -> dict[str, Any]:
-    """Write an output where it is an array of numbers; answers it with the first of its values."""
+    """Write an output if it is a numeric array; returns its description with the first values."""
     row: dict[str, Any] = {"name": text.clip(name, text.NAME_LIMIT)}
     if not isinstance(value, np.ndarray | np.generic):
         return row | {"type": type(value).__name__, "values": _plain(value, most)}
@@ -262,7 +262,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """A value as JSON can hold it: numbers that are none as words, text cut."""
+    """A value for JSON: non-finite numbers as text, long text cut."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, bool | int) or value is None or isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Operators that were experimental, have left every operator set, and live on in old models."""
+"""Experimental operators that were removed from every opset but exist in old models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resize and Upsample: how a place in the output is found in the input was written down late."""
+"""Resize and Upsample: how a position in the output maps to the input became explicit late."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def upsample(case: Case) -> None:
 
 @rule("resize-asymmetric", "Resize", source=10, target=11)
 def asymmetric(case: Case) -> None:
-    """Write down what Resize-10 and Upsample meant; nearest is floor when growing, else ceil.
+    """Make the defaults of Resize-10 and Upsample explicit.
 
-    One node can only round one way, so a node that grows one axis and shrinks another becomes two.
+    The rounding of nearest is floor if growing, else ceil. A node has one rounding mode, so a node
+    that grows one axis and shrinks another becomes two.
     """
     mode = case.attribute("mode", "nearest")
     ways = [("floor", case.input(1))]
