@@ -1,7 +1,7 @@
-"""Latency that a reader's browser measured, as the record that its reader contributes.
+"""Latency measured by a reader's browser, as a record that the reader contributes.
 
-A page is one process, and one process is too few for a firm figure: such a result is noisy, shown
-apart and never ranked. Of the machine it tells what the reader saw and sent, and no more.
+A page is one process, which is too few for a firm figure: such a result is noisy, shown separately
+and never ranked. About the machine it contains only what the reader saw and sent.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _HIDDEN = ("psi_cpu_some", "foreign_cpu", "steal", "throttled")
 def contribute(
     actor: Actor, *, variant: Variant, run: Mapping[str, Any], runtime_version: str
 ) -> Measurement:
-    """Keep what a page measured of a variant, under its reader's name.
+    """Keep what a page measured of a variant, as a contribution of its reader.
 
-    ``run`` has ``browser`` and ``device`` (the reader's words), ``threads``, ``inputs`` (name,
+    ``run`` has ``browser`` and ``device`` (text of the reader), ``threads``, ``inputs`` (name,
     dtype and shape of each), ``times_ms`` in order, ``first_ms``, ``loading_ms`` and ``clock_ms``,
     the step of the browser's clock. Raises RecordInvalid, and what `contributions.contribute`
     raises.
@@ -86,7 +86,7 @@ def _measured(variant: Variant, run: Mapping[str, Any], runtime_version: str) ->
             "kernels_by_provider": {},
         },
         "environment": {
-            # What stands for the processor where a browser hides it.
+            # In place of the processor, which browsers hide.
             "cpu_model": f"{browser}, {device}" if device else browser,
             "browser": browser,
             "device": device or form.NOT_EXPOSED,
@@ -116,7 +116,7 @@ def _process(times: Sequence[float], run: Mapping[str, Any]) -> dict[str, Any]:
         "cpu_time_s": form.NOT_EXPOSED,
         "warmup_count": 1,
         "warmup_s": _milliseconds(run, "first_ms") / 1e3,
-        # Nobody waited until it was.
+        # The page does not wait for a steady state.
         "steady": False,
         "session_load_ms": _milliseconds(run, "loading_ms"),
         "first_inference_ms": _milliseconds(run, "first_ms"),
@@ -150,7 +150,7 @@ def _model(variant: Variant) -> dict[str, Any]:
 
 
 def _batch(variant: Variant, inputs: Sequence[Mapping[str, Any]]) -> int:
-    """What all inputs have as their first size, where the model leaves it free; else 1."""
+    """The common first size of all inputs if the model leaves it free; else 1."""
     firsts = {(port.type.shape or [0])[0] for port in variant.typed_facts.inputs}
     sizes = {(port["shape"] or [0])[0] for port in inputs}
     free = bool(firsts) and not any(isinstance(first, int) for first in firsts)
@@ -158,7 +158,7 @@ def _batch(variant: Variant, inputs: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _inputs(rows: Any) -> list[dict[str, Any]]:
-    """The ports as a record has them; what is wrong with them, the record's own check finds."""
+    """The ports as a record has them; the check of records finds what is wrong with them."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise _wrong("inputs", "they must be a list of objects")
     inputs = [{name: row.get(name) for name in ("name", "dtype", "shape")} for row in rows]

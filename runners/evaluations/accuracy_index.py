@@ -1,4 +1,4 @@
-"""Measured accuracy of main variants, as lists of models can be asked for it."""
+"""Measured accuracy of main variants, for filters of lists of models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def connect() -> None:
 
 
 def of_main(variant: Variant) -> Iterator[Accuracy]:
-    """The figures of a main variant: the same rows that its page and its graph show."""
+    """The figures of a main variant: the same rows as on its page and in its graph."""
     for row in selectors.rows_of(variant.version).filter(variant=variant):
         yield Accuracy(
             metric=row.metric,

@@ -1,4 +1,4 @@
-"""Reports of evaluations as rows. What does not fit the table is left out, never guessed."""
+"""Rows from reports of evaluations. What does not fit the table is left out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def take(job: Job) -> int:
-    """Write the figures of an evaluation in place of earlier ones of the same; returns how many."""
+    """Write the figures of an evaluation in place of its earlier ones; returns their number."""
     version = job.version
     if version is None:
         return 0

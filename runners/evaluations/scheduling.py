@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from runners.models import Job
 
 KIND = "evaluation"
-# After the first evidence of all versions, and before what is deep.
+# After the first evidence of all versions, and before further evidence.
 MAIN, DERIVED, REQUESTED = order.FIRST + 1, order.DEEP, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A split that a version is evaluated on."""
+    """A split on which a version is evaluated."""
 
     dataset: DatasetVersion
     split: Split
@@ -41,9 +41,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedClaim:
-    """A claim with the entry that its data set is, and the split; None where there is none.
+    """A claim with its data set and split; None if there is none.
 
-    ``reason`` says why it is not measured; empty where an evaluation can be.
+    ``reason`` says why it is not measured; empty if it can be evaluated.
     """
 
     claim: Claim
@@ -53,19 +53,19 @@ class ResolvedClaim:
 
     @property
     def metric(self) -> str:
-        """The metric of evaluations that is claimed; empty where they give none."""
+        """The claimed metric of evaluations; empty if evaluations do not compute it."""
         return accuracy.measured_as(self.claim.metric)
 
 
 def resolved(version: Version) -> list[ResolvedClaim]:
-    """What a version's card claims, with what each claim means here."""
+    """The claims of a version's card, with the data set and split that each means."""
     card_claims = claims.of(version.typed_card)
     newest = _newest(version, card_claims)
     return [_resolve(claim, newest) for claim in card_claims]
 
 
 def targets(version: Version) -> list[Target]:
-    """The splits that a version is evaluated on without being asked, each once."""
+    """The splits on which a version is evaluated by schedule, each once."""
     tried = claims.evaluated_on(version.typed_card)
     newest = _newest(version, tried)
     rows = [row for row in resolved(version) if not row.reason]
@@ -75,9 +75,9 @@ def targets(version: Version) -> list[Target]:
 
 
 def schedule_missing(version: Version) -> int:
-    """Queue the evaluations that a served version lacks; returns how many jobs were asked for.
+    """Queue missing evaluations of a served version; returns the number of jobs.
 
-    The main variant comes first, then those of another precision and the upgrades that are chosen.
+    The main variant comes first, then those of another precision and the chosen upgrades.
     """
     queued = 0
     for target in targets(version):
@@ -88,7 +88,7 @@ def schedule_missing(version: Version) -> int:
 
 
 def schedule_missing_on(dataset: Dataset) -> int:
-    """Queue what the newest served versions lack whose cards name a data set."""
+    """Queue missing evaluations of the newest served versions whose cards name a data set."""
     if not dataset.versions.exists():
         return 0
     rows = Version.objects.filter(
@@ -98,7 +98,7 @@ def schedule_missing_on(dataset: Dataset) -> int:
 
 
 def schedule_missing_of_model(model_id: int) -> int:
-    """Queue what the newest served version of a model lacks."""
+    """Queue missing evaluations of the newest served version of a model."""
     rows = Version.objects.filter(model=model_id, state=Version.State.PUBLISHED)
     return sum(map(schedule_missing, _newest_of_models(rows)))
 
@@ -112,7 +112,7 @@ def request(
     number: int | None = None,
     variant: str = "",
 ) -> Job:
-    """Queue one evaluation: of the first variant unless named, on the newest version of a data set.
+    """Queue an evaluation of a variant (default: the first) on the newest version of a data set.
 
     Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest.
     """

@@ -1,7 +1,7 @@
-"""What was proved, as pages and the API show it: matrix, ladder, scoreboard.
+"""Conformance and upgrades for pages and API: matrix, upgrade history, scoreboard.
 
-The newest result of each check counts; older ones stay readable. What nothing has said yet is the
-state of the job that will, or "not run".
+The newest result of each check counts; older ones remain readable. A check without a result has the
+state of its job, or "not run".
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SUITE_WORDS = tuple(SuiteResult.Outcome.values)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One check of one variant on one runtime: its newest result, or the job that will give it."""
+    """One check of one variant on one runtime: its newest result, or the job that will write it."""
 
     check: str
     runtime: str
@@ -50,7 +50,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A runtime of the matrix, with the version that its newest results are of."""
+    """A runtime of the matrix, with the version of its newest results."""
 
     runtime: str
     version: str
@@ -71,7 +71,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeTarget:
-    """One opset that was tried for a variant, and what came of it."""
+    """One opset that an upgrade of a variant tried, and the outcome."""
 
     opset: int | None
     outcome: str
@@ -82,7 +82,7 @@ class UpgradeTarget:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeHistory:
-    """The way of a variant from the opset it has to those that it could have."""
+    """The upgrades of a variant: variants that are ready, and the opsets that were tried."""
 
     variant: Variant
     ready: tuple[Variant, ...]
@@ -91,7 +91,7 @@ class UpgradeHistory:
 
     @property
     def highest(self) -> Variant | None:
-        """The upgraded variant of the highest opset that was shown to equal the original."""
+        """The upgraded variant with the highest opset that was proven equal to the original."""
         own = self.variant.opset or 0
         higher = [row for row in self.ready if row.is_chosen and (row.opset or 0) > own]
         return max(higher, key=lambda row: row.opset or 0, default=None)
@@ -99,7 +99,7 @@ class UpgradeHistory:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A run of the operator suite, and how many of its cases ended in each way."""
+    """A run of the operator suite, with the number of cases for each outcome."""
 
     run: SuiteRun
     totals: dict[str, int]
@@ -193,7 +193,7 @@ def matrices(version: Version, results: Sequence[ConformanceResult] | None = Non
 
 
 def upgrade_histories(version: Version) -> list[UpgradeHistory]:
-    """How far each uploaded variant got up, and what stopped it."""
+    """The upgrades of each uploaded variant, and what blocked them."""
     variants = list(
         Variant.objects.filter(version=version).select_related("entry__blob", "derived_from")
     )
@@ -238,7 +238,7 @@ def score(runtime: str, runtime_version: str, onnx_version: str = "") -> Score:
 
 
 def by_operator(run: SuiteRun) -> list[tuple[str, dict[str, int]]]:
-    """How the cases of each operator ended: (operator, outcome word to number of cases)."""
+    """Outcomes of the cases of each operator: (operator, outcome to number of cases)."""
     counts = (
         SuiteResult.objects.filter(run=run)
         .values_list("operator", "outcome")
@@ -252,7 +252,7 @@ def by_operator(run: SuiteRun) -> list[tuple[str, dict[str, int]]]:
 
 
 def by_opset(run: SuiteRun) -> list[tuple[int | None, dict[str, int]]]:
-    """How the cases of each opset ended: (opset, outcome word to number of cases)."""
+    """Outcomes of the cases of each opset: (opset, outcome to number of cases)."""
     counts = (
         SuiteResult.objects.filter(run=run)
         .values_list("opset", "outcome")
@@ -266,7 +266,7 @@ def by_opset(run: SuiteRun) -> list[tuple[int | None, dict[str, int]]]:
 
 
 def suite_cases(run: SuiteRun, *, operator: str = "", outcome: str = "") -> QuerySet[SuiteResult]:
-    """The cases of a run, narrowed."""
+    """The cases of a run, filtered."""
     rows = SuiteResult.objects.filter(run=run)
     if operator:
         rows = rows.filter(operator=operator)
@@ -276,9 +276,9 @@ def suite_cases(run: SuiteRun, *, operator: str = "", outcome: str = "") -> Quer
 
 
 def suite_changes(before: SuiteRun, after: SuiteRun) -> list[tuple[str, str, str, str]]:
-    """Cases that ended otherwise in another run: (operator, case, outcome before, outcome after).
+    """Cases with another outcome in another run: (operator, case, outcome before, outcome after).
 
-    A case that only one of them has ends as `absent` in the other.
+    A case that only one of the runs has is `absent` in the other.
     """
     old = {row.case: row for row in SuiteResult.objects.filter(run=before)}
     new = {row.case: row for row in SuiteResult.objects.filter(run=after)}
@@ -302,7 +302,7 @@ def _newest_jobs(version: Version) -> dict[tuple[str, str, str], Job]:
 
 
 def _runtimes(results: Iterable[ConformanceResult], jobs: Iterable[Job]) -> list[str]:
-    """The runtimes of a matrix in fixed order: those that are offered, then those that were."""
+    """The runtimes of a matrix in a fixed order: offered ones, then those with results or jobs."""
     offered = [runtime.name for runtime in verification.current()]
     tested = {row.runtime for row in results} | {str(job.input.get("runtime", "")) for job in jobs}
     names = {*offered, *tested} - {""}

@@ -1,4 +1,9 @@
-"""What a model costs as functions of its free dimensions: fitted to walks, and tried elsewhere."""
+"""Costs of a model as functions of its free dimensions: fitted to walks, then tested elsewhere.
+
+The graph is walked for concrete sizes at enough points to determine polynomials of degree 3
+(`polynomials`). Walks at other points, at prime sizes, tell whether the functions hold everywhere,
+for multiples of a lattice, or only approximately.
+"""
 
 from __future__ import annotations
 
@@ -29,22 +34,23 @@ MOST_BYTES = 4 << 20
 MOST_NODES = 10_000
 MOST_PEAKS = 32
 NAME_CHARACTERS = 160
-# Points by powers of two first, for what strides and patches divide; then for short sequences.
+# Spacings of the points: multiples of powers of two, which strides and patches divide; then smaller
+# ones for short sequences.
 LATTICES = (64, 8)
 _DIMENSION_SUM = re.compile(r"[^+]+(?:\+[^+]+)+")
-# What a symbol is where there are too many to follow.
+# Size of symbols that are too many to follow.
 FIXED = 64
-# Primes, so that no stride divides them.
+# Sizes of the test points: primes, which no stride divides.
 _ELSEWHERE = ((37, 53, 29, 41), (11, 13, 7, 19))
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Functions of the symbols: of each node, of each moment of a run, and how far they hold."""
+    """Functions of the symbols: of each node, of each moment of a run, and where they hold."""
 
     symbols: tuple[str, ...]
     fixed: Mapping[str, int]
-    # "everywhere", "multiples" of `lattice`, or "nearly": they are fits that do not quite hold.
+    # "everywhere", "multiples" of `lattice`, or "nearly" for fits that hold approximately.
     holds: str
     lattice: int
     walk: Walk
@@ -55,7 +61,7 @@ class Costs:
     weights: int
 
     def to_json(self) -> dict[str, Any]:
-        """The file that the hub stores; it lists at most MOST_NODES nodes."""
+        """The file that the hub stores; lists at most MOST_NODES nodes."""
 
         def terms_of(polynomial: Polynomial | None) -> list[list[object]] | None:
             return None if polynomial is None else polynomial.to_json(self.symbols)
@@ -99,7 +105,7 @@ class Costs:
 
 
 def write(skeleton: Path, target: Path) -> dict[str, Any]:
-    """Write the costs of a skeleton as JSON; answers the figures that need no table."""
+    """Write the costs of a skeleton as JSON; returns the figures outside of the table."""
     model = onnx.ModelProto.FromString(skeleton.read_bytes())
     content = costs_of(model).to_json()
     with target.open("x") as file:
@@ -129,7 +135,7 @@ def costs_of(model: onnx.ModelProto) -> Costs:
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """The symbols that are followed, and how the other free dimensions come from them."""
+    """The symbols that are followed, and how the other free dimensions derive from them."""
 
     symbols: tuple[str, ...]
     sums: Mapping[str, list[str]] = field(default_factory=dict)
@@ -150,9 +156,10 @@ class _Sizes:
 
 
 def derived_dimension(name: str, names: Sequence[str]) -> list[str] | None:
-    """The dimensions that another is the sum of, by its name: `past + steps`; None where none is.
+    """The dimensions whose sum a dimension is, by its name: `past + steps`; None without any.
 
-    `total_sequence_length` is the convention of ONNX Runtime's decoders for the past and the new.
+    By the convention of ONNX Runtime's decoders, `total_sequence_length` is the sum of the past and
+    the new positions.
     """
     parts = [part.strip() for part in name.split("+")]
     if _DIMENSION_SUM.fullmatch(name) and all(part in names or part.isdigit() for part in parts):
@@ -166,7 +173,7 @@ def derived_dimension(name: str, names: Sequence[str]) -> list[str] | None:
 
 
 def total(functions: Iterable[Polynomial | None]) -> Polynomial:
-    """The sum of what is known."""
+    """The sum of the known functions."""
     terms: Counter[tuple[int, ...]] = Counter()
     for function in functions:
         for powers, factor in function.terms if function else ():
@@ -206,7 +213,7 @@ def _fitted(
 
 
 def _greatest(functions: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
-    """Those that no other exceeds for all sizes, at most MOST_PEAKS of them."""
+    """Functions that no other exceeds for all sizes, at most MOST_PEAKS of them."""
     largest: list[Polynomial] = []
     for function in dict.fromkeys(functions):
         if any(function.is_at_most(other) for other in largest):
@@ -216,7 +223,7 @@ def _greatest(functions: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
 
 
 def _holds(costs: Costs, walker: Walker, sizes: _Sizes, point: Sequence[int]) -> bool:
-    """Whether the functions give what a walk gives at a point that they were not fitted to."""
+    """Whether the functions equal a walk at a point that they were not fitted to."""
     point = point[: len(sizes.symbols)]
     walk = walker.walk(sizes.at(point))
     for function, step in zip(costs.macs, walk.steps, strict=True):

@@ -1,8 +1,8 @@
-"""Walks a graph for given sizes of its free dimensions: the shape of every value, node by node.
+"""Walks over a graph for given sizes of its free dimensions: the shape of every value.
 
-ONNX infers what each operator gives; small values that shapes are computed from are folded with the
-reference implementation, and branches, loops and scans are entered. No weight is looked at, so a
-skeleton is enough.
+ONNX infers the outputs of each node; small values from which shapes are computed are folded with
+the reference implementation, and branches, loops and scans are entered. Weights are not read, so a
+skeleton suffices.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 CONTRIB_DOMAIN = "com.microsoft"
-# They give another name to the bytes of their input, or copy none of them.
+# Operators that return their input without copying its bytes.
 _VIEWS = frozenset({
     "Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze",
 })  # fmt: skip
-# Random, or larger than what they are given.
+# Random operators, and those whose output is larger than their input.
 _NOT_FOLDED = frozenset({
     "Bernoulli", "Expand", "EyeLike", "Multinomial", "OneHot", "Pad", "RandomNormal",
     "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Resize", "Tile", "Upsample",
 })  # fmt: skip
-# Before operator set 7 the second input was broadcast to the first, and nothing was inferred.
+# Before opset 7 the second input was broadcast to the first, and shapes were not inferred.
 _LIKE_THE_FIRST = frozenset({"Add", "Div", "Mul", "Pow", "Sub"})
-# They read the part of their input that they give.
+# Operators that read only the part of their input that they return.
 _READS_A_PART = frozenset({"Gather", "GatherElements", "GatherND", "Slice", "Split"})
 
 
 class Walker:
-    """Walks the graphs of one model; local functions have been inlined before."""
+    """Walks over the graphs of one model; local functions must be inlined before."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._model = model
-        # Before IR 3 no operator set was written, and version 1 was meant.
+        # Before IR 3 no opset was imported, which means opset 1.
         self._opsets = {DEFAULT_DOMAIN: 1} if model.ir_version < 3 else {}
         self._opsets |= {
             opset.domain or DEFAULT_DOMAIN: opset.version for opset in model.opset_import
@@ -82,7 +82,7 @@ class Walker:
         return list(names)
 
     def walk(self, sizes: Mapping[str, int]) -> Walk:
-        """The graph for these sizes of all its free dimensions."""
+        """Walk the graph for these sizes of all its free dimensions."""
         self._weighed = set()
         return self._graph(
             self._model.graph, {}, {name: value.at(sizes) for name, value in self.inputs.items()}
@@ -124,7 +124,8 @@ class Walker:
         for name, value in zip(node.output, outputs, strict=False):
             if name:
                 scope[name] = value
-                # Weights are stored anyway; what nobody can size counts as unknown if it is used.
+                # Weights are stored anyway; a value of unknown size makes the cost unknown if it is
+                # used.
                 step.outputs[name] = value.bytes
         return step
 
@@ -238,7 +239,7 @@ class Walker:
     def _folded(
         self, node: onnx.NodeProto, operator: str, inputs: Sequence[Value | None]
     ) -> list[Value] | None:
-        """The content of what follows from shapes and small constants; None where it does not."""
+        """The content of a value that follows from shapes and small constants; else None."""
         if operator == "Constant":
             return constant(node)
         if operator in ("Shape", "Size"):
@@ -266,7 +267,7 @@ class Walker:
         return [content_value(np.asarray(each)) for each in results]
 
     def _alone(self, node: onnx.NodeProto) -> onnx.ModelProto:
-        """A model of one node, since a node by itself would run as of the newest operator set."""
+        """A model of one node, since a bare node would run in the newest opset."""
         graph = onnx.helper.make_graph(
             [node],
             "node",
@@ -345,7 +346,7 @@ class Walker:
         scope: dict[str, Value],
         step: Step,
     ) -> list[Value]:
-        """The dearer branch, or the one that a known condition takes."""
+        """The more expensive branch, or the one that a constant condition selects."""
         condition = inputs[0].content if inputs and inputs[0] is not None else None
         names = ["then_branch", "else_branch"]
         if condition is not None:

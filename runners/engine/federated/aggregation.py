@@ -1,7 +1,18 @@
-"""The aggregate of a round: clip, weigh, combine, step, add to the base, write.
+"""Aggregation of a round: clip, weigh, combine, step of the optimiser, add to the base, write.
 
-The same contributions give the same bytes, whatever order they came in and however often it is
-done: they are taken by participant, all sums are float64, and noise comes from the round's seed.
+An update is the difference between a participant's weights and the base of the round:
+
+1. Clip: an update of trained tensors longer than the limit is scaled to it.
+2. Weigh: by number of examples (FedAvg, McMahan et al. 2017), or by the robust rule; updates from
+   older weights count less.
+3. Combine: a weighted mean, or a median or trimmed mean of each value; with differential privacy,
+   Gaussian noise is added to the mean.
+4. Step: the optimiser of the server treats the result as a gradient (Reddi et al. 2021).
+5. Add the step to the base, as float32.
+
+Statistics of batch normalisations are combined directly, by weights of their own. The same
+contributions give the same bytes in any order: they are sorted by participant, all sums are
+float64, and noise comes from the round's seed.
 """
 
 from __future__ import annotations
@@ -27,7 +38,7 @@ if TYPE_CHECKING:
     from hub.protocol.training_rules import Rules
 
 OPTIMISER = "optimiser.safetensors"
-# The running median of norms looks back over so many rounds.
+# Number of earlier rounds in the running median of norms.
 _HISTORY = 5
 _ROLES = (federated.TRAINABLE, federated.STATISTIC)
 
@@ -36,9 +47,10 @@ Norms = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One accepted contribution: who, what, how much it counts, how far it goes.
+    """One accepted contribution, with its weight and scale.
 
-    ``scale`` shortens what it changed of trained tensors; statistics have bounds of their own.
+    ``norms`` are L2 norms by role of tensors; ``staleness`` counts the rounds since its base;
+    ``scale`` (at most 1) clips its trained tensors. Statistics have bounds of their own.
     """
 
     id: str
@@ -53,7 +65,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one aggregate is made of."""
+    """The input of one aggregation."""
 
     parts: Sequence[Part]
     rules: Rules
@@ -69,7 +81,7 @@ class UnfitError(ValueError):
 
 
 def aggregate(job: Round, folder: Path) -> dict[str, Any]:
-    """Write the next weights, and the optimiser's memory if there is one; answers the figures."""
+    """Write the next weights, and the optimiser's state if it has one; returns the figures."""
     if not job.members:
         raise UnfitError("There are no contributions to aggregate.")
     if job.rules.noise_multiplier and any(part.role == federated.STATISTIC for part in job.parts):
@@ -99,9 +111,10 @@ def _medians(members: Sequence[Member]) -> Norms:
 
 
 def _limit(job: Round, medians: Norms) -> float | None:
-    """The longest update of trained tensors: a fixed norm, or a multiple of the running median.
+    """The largest norm of an update of trained tensors; None for no limit.
 
-    None is no limit.
+    Either a fixed norm, or a multiple of the median over the last rounds of the median norm, so
+    that a few large updates cannot raise it.
     """
     fixed, multiple = job.rules.clip_norm, job.rules.clip_multiple
     if fixed is not None or multiple is None:
@@ -120,7 +133,7 @@ def _clipped(job: Round, limit: float | None) -> list[Member]:
 
 
 def _weighed(job: Round) -> list[Member]:
-    """Give every member its weight by the rule: integers wherever sample counts decide."""
+    """Set the weight of every member by the rule; integers if numbers of examples decide."""
     rules, most = job.rules, _most_examples(job)
     members = [
         replace(member, examples=max(1, min(member.examples, most))) for member in job.members
@@ -137,7 +150,7 @@ def _weighed(job: Round) -> list[Member]:
 
 
 def _discounted(member: Member, rules: Rules) -> Member:
-    """The member, counting less the older the weights are that it started from."""
+    """The member with its weight reduced by staleness: weight * (1 + staleness) ** -exponent."""
     if not member.staleness:
         return member
     share = (1.0 + member.staleness) ** -rules.staleness_exponent
@@ -151,7 +164,7 @@ def _most_examples(job: Round) -> int:
     cap, multiple = job.rules.examples_cap, job.rules.examples_multiple
     if multiple is None:
         return cap
-    # The lower one of two in the middle: with two devices, a lie of one decides nothing.
+    # The lower median: with two devices, a false claim of one does not raise the limit.
     middle = statistics.median_low(min(member.examples, cap) for member in job.members)
     return min(cap, math.ceil(multiple * middle))
 
@@ -169,9 +182,9 @@ def _robust_weights(job: Round) -> list[float]:
 
 
 def _statistic_weights(job: Round, weights: list[float]) -> list[float]:
-    """How much each member counts for statistics, by the same rule applied to them.
+    """Weights of the members for statistics, by the same rule applied to the statistics.
 
-    Multi-Krum counts those alone that it kept for their trained tensors and keeps for these too.
+    Multi-Krum uses only members that it selects for both trained tensors and statistics.
     """
     rules = job.rules
     has_statistics = any(part.role == federated.STATISTIC for part in job.parts)
@@ -184,7 +197,7 @@ def _statistic_weights(job: Round, weights: list[float]) -> list[float]:
     return [weight * float(factor) for weight, factor in zip(weights, factors, strict=True)]
 
 
-# Weights from the inner products of all updates.
+# Rules that compute weights from the Gram matrix: the inner products of all pairs of updates.
 _BY_PRODUCTS: dict[str, Callable[[Rules, Array], list[float]]] = {
     training_rules.MULTI_KRUM: lambda rules, products: [
         float(weight) for weight in robust.multi_krum(products, rules.parameters["attackers"])
@@ -226,7 +239,7 @@ def _row(member: Member, figures: _Figures, at: int) -> dict[str, Any]:
 
 
 def _write(job: Round, folder: Path, figures: _Figures) -> str:
-    """Write all files; gives the digest of the weights."""
+    """Write all files; returns the digest of the weights."""
     view = memoryview(job.base.buffer).cast("B")
     digest = hashlib.sha256(view[: job.base.header.data_start])
     by_name = {part.name: part for part in job.parts}
@@ -245,7 +258,7 @@ def _write(job: Round, folder: Path, figures: _Figures) -> str:
 
 
 def _next_values(job: Round, part: Part, memory: _Memory, figures: _Figures) -> Iterator[bytes]:
-    """Give the next values of a part, run by run, as float32."""
+    """The next values of a part, run by run, as float32."""
     if part.role == federated.STATISTIC:
         for _, _, values in _statistics(job, part):
             yield _float32(values, part)
@@ -265,7 +278,7 @@ def _next_values(job: Round, part: Part, memory: _Memory, figures: _Figures) -> 
 
 
 def _statistics(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
-    """Give the next values of a statistic, run by run: bounded, then joined by the rule."""
+    """The next values of a statistic, run by run: bounded, then combined by the rule."""
     weights = [member.statistic_weight for member in job.members]
     whole = math.fsum(weights)
     combine = _BY_VALUE.get(job.rules.rule)
@@ -281,7 +294,7 @@ def _statistics(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
 
 
 def _float32(values: Array, part: Part) -> bytes:
-    """What is written of a part; raises UnfitError where a value is beyond float32."""
+    """The bytes of a part; raises UnfitError if a value exceeds the range of float32."""
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = values.astype("<f4")
     if not np.isfinite(narrow).all():
@@ -293,7 +306,11 @@ def _float32(values: Array, part: Part) -> bytes:
 
 
 def _means(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
-    """Give the combined change of a trained part, run by run: a weighted mean, or by value."""
+    """The combined change of a trained part, run by run.
+
+    The standard deviation of the noise is noise_multiplier * clip_norm / sum of the weights, as in
+    DP-FedAvg (McMahan et al. 2018): one update changes the mean by at most clip_norm / sum.
+    """
     if job.rules.rule in _BY_VALUE:
         combine = _BY_VALUE[job.rules.rule]
         scales = np.array([member.scale for member in job.members])
@@ -320,7 +337,7 @@ _BY_VALUE: dict[str, Callable[[Rules, Array], Array]] = {
 
 
 class _Review:
-    """Adds a part to the figures of the mean, and to every member's inner product with it."""
+    """Adds a part to the norm of the mean, and to each member's inner product with the mean."""
 
     def __init__(self, job: Round, part: Part, figures: _Figures) -> None:
         self._differences = [member.update.difference(part) for member in job.members]
@@ -336,7 +353,7 @@ class _Review:
 
 
 class _Memory:
-    """The optimiser's memory of the rounds before, read from one file and written to the next."""
+    """The state of the optimiser, such as moments, read from one file and written to the next."""
 
     def __init__(self, job: Round, folder: Path) -> None:
         self._job = job
@@ -366,7 +383,7 @@ class _Memory:
             self._file.close()
 
     def open(self, part: Part) -> dict[str, Array]:
-        """Give what is remembered of a part, as float64 to work on."""
+        """The state of a part as float64."""
         values = {}
         for slot in self._slots:
             if self._job.memory is not None:
@@ -377,7 +394,7 @@ class _Memory:
         return values
 
     def close(self, part: Part, tensors: dict[str, Array]) -> None:
-        """Write what is to be remembered of a part."""
+        """Write the state of a part."""
         for slot, values in tensors.items():
             if self._file is not None:
                 self._file.seek(self._places[slot + part.name])

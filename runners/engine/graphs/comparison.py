@@ -1,4 +1,4 @@
-"""Task "difference": two graphs compared node by node: added, removed, changed, and by how much.
+"""Task "difference": two graphs compared node by node: added, removed, changed, and distances.
 
 The later model is the job's entry; the earlier one lies under `options["against"]`, beside its
 external data. Both are read as skeletons; of the weights only one pair is in memory at a time.
@@ -35,7 +35,7 @@ CHANGED, ALONE = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A node that both graphs have, how it was recognised, and what changed about it."""
+    """A node of both graphs, how it was matched, and what changed."""
 
     earlier: Placed
     later: Placed
@@ -44,14 +44,14 @@ class Recognised:
 
 
 def run(job: Job) -> Report:
-    """Compare the entry with the model that it is held against."""
+    """Compare the entry with the earlier model."""
     before = str(job.request.options.get("against", ""))
     if before not in job.request.files:
         raise JobError("engine-error", "A comparison needs a second model.")
     after = job.request.entry
     folder = job.lay_out([after, *job.scan(), before, *job.on(before).scan()])
     job.tell(30, "difference")
-    # Inference is native code over what strangers wrote: where it dies, shapes are not compared.
+    # Shape inference is native code on untrusted data: if it crashes, shapes are not compared.
     for infer in (True, False):
         task = functools.partial(compare, folder, before, after, infer=infer)
         ending = job.stage("difference", task, writes=False)
@@ -63,7 +63,7 @@ def run(job: Job) -> Report:
 
 
 def compare(folder: Path, before: str, after: str, *, infer: bool = True) -> dict[str, Any]:
-    """The difference between two models under ``folder``, as facts: see `_facts`."""
+    """The difference between two models under ``folder``, as facts (see `_facts`)."""
     with (
         sides.opened(folder, before, infer=infer) as old,
         sides.opened(folder, after, infer=infer) as new,
@@ -80,7 +80,7 @@ def compare(folder: Path, before: str, after: str, *, infer: bool = True) -> dic
 
 
 def _facts(old: Side, new: Side, rows: list[Recognised], weights: sides.Weights) -> dict[str, Any]:
-    """Counts are of all nodes; lists hold at most `LISTED_NODES` and say by counts what is cut."""
+    """Counts are of all nodes; lists have at most `LISTED_NODES` entries."""
     earlier, later = {row.earlier.index for row in rows}, {row.later.index for row in rows}
     removed = [node for node in old.nodes if node.index not in earlier]
     added = [node for node in new.nodes if node.index not in later]
@@ -119,9 +119,9 @@ def _facts(old: Side, new: Side, rows: list[Recognised], weights: sides.Weights)
 
 
 def _outputs(rows: list[Recognised]) -> list[tuple[str, str]]:
-    """First outputs of recognised nodes that are called otherwise: what tells them in a drawing.
+    """First outputs of matched nodes that were renamed, which identify nodes in a drawing.
 
-    Those of changed nodes come first; of the graphs themselves alone, since names of functions and
+    Those of changed nodes come first; only of the main graphs, since names in functions and
     branches may repeat.
     """
     ordered = sorted(rows, key=lambda row: not row.changes)
@@ -148,7 +148,7 @@ def _name(node: Placed) -> str:
 
 
 def _barcode(side: Side, marks: dict[int, int]) -> dict[str, Any]:
-    """The band of a graph, without functions, and for each cell the strongest mark inside it."""
+    """The barcode of a graph, without functions, and the strongest mark inside each cell."""
     sequence = [node for node in side.nodes if not node.path.startswith("function ")]
     band = describe.barcode(bytes(nodes.category(node.proto) for node in sequence))
     cells = len(band["cells"])
@@ -163,7 +163,7 @@ def _barcode(side: Side, marks: dict[int, int]) -> dict[str, Any]:
 def _changes(
     earlier: Placed, later: Placed, pairs: dict[int, matching.Pair], weights: sides.Weights
 ) -> list[Change]:
-    """What is other about a node: its operator, attributes, inputs, weights, shapes."""
+    """The changes of a node: its operator, attributes, inputs, weights, shapes."""
     changes: list[Change] = []
     if earlier.kind != later.kind:
         changes.append(Change("operator", "", earlier.kind, later.kind))
@@ -189,7 +189,7 @@ def _attributes(earlier: Placed, later: Placed, weights: sides.Weights) -> list[
         pairs = [nodes.words_of(side) if side is not None else ("", "") for side in (before, other)]
         kinds, words = (tuple(pair[place] for pair in pairs) for place in (0, 1))
         label = text.clip(name, nodes.NAME_CHARACTERS)
-        # The types too: a reader without access to the weights is shown these alone.
+        # With the types, since readers without access to the weights see only these.
         change = Change("attribute", label, words[0], words[1], kinds)
         if before is None or other is None:
             changes.append(change)
@@ -230,7 +230,7 @@ def _same_source(was: sides.Input, now: sides.Input, pairs: dict[int, matching.P
 
 
 def _of_models(old: onnx.ModelProto, new: onnx.ModelProto) -> list[Change]:
-    """What is other about the models as wholes: operator sets, inputs and outputs."""
+    """The changes of the models as a whole: opsets, inputs and outputs."""
     changes = []
     sets = [
         {opset.domain or DEFAULT_DOMAIN: str(opset.version) for opset in model.opset_import}

@@ -1,8 +1,8 @@
-"""Which node of a later graph is which of an earlier one: by name, by output, by structure.
+"""Matching of the nodes of two graphs: by name, by output, by structure.
 
-A pair is made once and never undone. Names count only between nodes of one operator, so that
-exporters that number their nodes anew do not pair what has nothing in common; what is left over and
-shares a name all the same is paired last, as an operator that was replaced.
+A pair is final. Names count only between nodes of one operator, so that exporters that renumber
+their nodes do not pair unrelated ones; remaining nodes of equal name are paired last, as replaced
+operators.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from runners.engine.graphs.sides import Input, Placed, Side
 
-# Longest common runs take time with the square of this.
+# The search for longest common runs takes time quadratic in this.
 MOST_LEFT_OVER = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The index of the earlier node, and what it was recognised by."""
+    """The index of the earlier node, and the key by which it was matched."""
 
     earlier: int
     how: str
@@ -96,7 +96,7 @@ def _by_structure(
     pairs: dict[int, Pair],
     keep: Callable[[Placed, Placed, str], None],
 ) -> None:
-    """Pair nodes of equal operators and attributes that read from what is paired already."""
+    """Pair nodes of equal operators and attributes whose inputs are paired already."""
     waiting: dict[Hashable, deque[Placed]] = defaultdict(deque)
     for node in old:
         sources = tuple(_source(read, lambda maker: maker) for read in node.inputs)
@@ -106,7 +106,7 @@ def _by_structure(
         pair = pairs.get(maker)
         return pair.earlier if pair else None
 
-    # Makers stand before their readers, so one pass follows a chain to its end.
+    # Nodes are in topological order, so one pass follows a chain to its end.
     for node in new:
         sources = tuple(_source(read, earlier_of) for read in node.inputs)
         if None not in sources and (
@@ -132,7 +132,7 @@ def _attributes(node: Placed) -> tuple[Any, ...]:
 def _by_order(
     old: list[Placed], new: list[Placed], keep: Callable[[Placed, Placed, str], None]
 ) -> None:
-    """Pair runs of the same operators with weights of the same shapes, longest first."""
+    """Pair runs of the same operators with weights of the same shapes, the longest first."""
     if not old or not new or max(len(old), len(new)) > MOST_LEFT_OVER:
         return
     was, now = [_outline(node) for node in old], [_outline(node) for node in new]
