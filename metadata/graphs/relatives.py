@@ -97,14 +97,14 @@ def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
         level = []
         for (place, young, text), base in zip(named, _bases(actor, names), strict=True):
             address = "" if base else _elsewhere(text, young, undecided)
-            one = LineageNode(text, base, address, card=young.typed_card)
-            place.append(one)
+            node = LineageNode(text, base, address, card=young.typed_card)
+            place.append(node)
             count += 1
             if base is not None:
-                one.again = base.pk in visited
+                node.again = base.pk in visited
                 visited.add(base.pk)
-                if not one.again:
-                    level.append((one.relatives, base))
+                if not node.again:
+                    level.append((node.relatives, base))
     return side
 
 
@@ -125,12 +125,12 @@ def descendants(actor: Actor, version: Version, *, depth: int = DOWN) -> Descent
                 new = [version for version in group if version.pk not in visited]
                 first = (new or group)[0]
                 card, others = first.typed_card, len(group) - 1
-                one = LineageNode(first.ref, first, card=card, again=not new, others=others)
-                place.append(one)
+                node = LineageNode(first.ref, first, card=card, again=not new, others=others)
+                place.append(node)
                 count += 1
                 visited.update(row.pk for row in group)
                 if new:
-                    following.append((one.relatives, new[:TOGETHER]))
+                    following.append((node.relatives, new[:TOGETHER]))
         level = following
         if not level:
             break

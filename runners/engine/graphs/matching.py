@@ -25,7 +25,7 @@ MOST_LEFT_OVER = 1000
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The index of the earlier node, and the key by which it was matched."""
+    """The index of the earlier node, and how it was matched."""
 
     earlier: int
     how: str
