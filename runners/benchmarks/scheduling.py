@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Variants of one version that are timed without being asked for.
 _VARIANTS = 4
-# Versions that are looked at for what they are still owed, the newest ones.
+# Number of newest versions that are searched for missing benchmarks.
 _NEWEST = 50
 _ENOUGH_WAITING = 50
 # What a maintainer may set of a run.
