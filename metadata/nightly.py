@@ -142,7 +142,7 @@ def compare() -> tuple[bool, str]:
 
 
 def _rebuilt() -> str:
-    """Make every graph; returns how many changed, in words."""
+    """Make every graph; returns a message with the number of changed ones."""
     return f"{counting.plural(maintenance.rebuild(), 'graph was', 'graphs were')} made"
 
 

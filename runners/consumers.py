@@ -1,6 +1,6 @@
-"""What the runners do when something happened: events become jobs, ended jobs become outcomes.
+"""Event handlers of the runners: events become jobs, ended jobs become rows.
 
-Handlers read the rows as they are now, so they may run twice or late without harm.
+Handlers read the current rows, so they may run twice or late without harm.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def connect() -> None:
     """Subscribe to the registry's events."""
     outbox.subscribe("runners.jobs", ("version.submitted",), _on_submitted)
-    owed = ("version.published", "variant.added")
-    outbox.subscribe("runners.proofs", owed, _on_published, released=True)
+    published = ("version.published", "variant.added")
+    outbox.subscribe("runners.proofs", published, _on_published, released=True)
     outbox.subscribe("runners.datasets", ("dataset.", "model.name-confirmed"), _on_dataset)
     outbox.subscribe("runners.results", ("job.finished",), _on_finished)
     outbox.subscribe("runners.differences", ("version.withdrawn",), _on_withdrawn)
@@ -40,13 +40,13 @@ def connect() -> None:
 
 
 def models_of(version: Version) -> list[str]:
-    """The paths of the ONNX files that a version brought, the likeliest entry first."""
+    """Paths of the uploaded ONNX files of a version, the likeliest entry first."""
     paths = File.objects.filter(version=version, derived=False, path__iendswith=".onnx")
     return sorted(paths.values_list("path", flat=True), key=draft_facts.likelihood)
 
 
 def variant_name(path: str, all_paths: list[str]) -> str:
-    """A file's variant name: `default` for the first, else made from its path."""
+    """A file's variant name: `default` for the first file, else derived from its path."""
     if path == all_paths[0]:
         return "default"
     stem = path.removesuffix(".onnx").lower()
@@ -64,27 +64,27 @@ def _on_submitted(subject: outbox.Subject) -> None:
 
 
 def _on_published(subject: outbox.Subject) -> None:
-    """Whatever is public is owed its proofs; a variant that came later, too."""
+    """Schedule missing evidence of a published version, also for a new variant."""
     version = Version.objects.filter(pk=subject.key, state__in=Version.SERVED).first()
     if version is not None:
-        verification.owe(version)
-        networks.owe(version)
-        differences.owe(version)
-        scheduling.owe(version)
-        evaluations.owe(version)
+        verification.schedule_missing(version)
+        networks.schedule_missing(version)
+        differences.schedule_missing(version)
+        scheduling.schedule_missing(version)
+        evaluations.schedule_missing(version)
 
 
 def _on_dataset(subject: outbox.Subject) -> None:
-    """Cards that name a data set are owed evaluations on it, once it has a version."""
+    """Schedule evaluations of the cards that name a data set which has a version."""
     if subject.kind == "dataset":
         for dataset in Dataset.objects.filter(pk=subject.key, withdrawn_at=None):
-            evaluations.owe_on(dataset)
+            evaluations.schedule_missing_on(dataset)
     elif subject.model_id is not None:
-        evaluations.owe_model(subject.model_id)
+        evaluations.schedule_missing_of_model(subject.model_id)
 
 
 def _on_withdrawn(subject: outbox.Subject) -> None:
-    """What was said of a graph that is gone goes too."""
+    """Delete the results about a withdrawn version's graphs."""
     version = Version.objects.filter(pk=subject.key, state=Version.State.WITHDRAWN).first()
     if version is not None:
         differences.forget(version)
@@ -105,7 +105,7 @@ def _on_finished(subject: outbox.Subject) -> None:
 
 
 def _take_facts(job: Job) -> None:
-    """A described file becomes a variant; that of a submitted version is checked next."""
+    """Make a described file a variant, and queue its check if its version is submitted."""
     version = job.version
     assert version is not None  # noqa: S101 - for the type checker: every such job has one
     paths = models_of(version)
@@ -124,11 +124,11 @@ def _take_facts(job: Job) -> None:
 
 
 def _is_submitted(job: Job) -> bool:
-    """Whether its version waits for its checks; one that was released is described again alone."""
+    """Whether the version waits for its checks; a released version is only described again."""
     return job.version is not None and job.version.state == Version.State.SUBMITTED
 
 
-# What such a job says against a model counts as much as what it says for it.
+# Kinds of jobs whose failures are results about the model, too.
 JUDGING = frozenset({"conformance", "suite", "benchmark"})
 TAKERS: dict[str, Callable[[Job], object]] = {
     "describe": _take_facts,
@@ -148,7 +148,7 @@ TAKERS: dict[str, Callable[[Job], object]] = {
 
 
 def _conclude(job: Job) -> None:
-    """Settle the check `onnx` once every file has been described and checked, or one has failed."""
+    """Settle the check `onnx` when all files are described and checked, or a job has failed."""
     version = job.version
     assert version is not None  # noqa: S101 - for the type checker: every such job has one
     manifest = job.input["manifest_sha256"]
@@ -165,7 +165,7 @@ def _conclude(job: Job) -> None:
     files = _file_checks([job for job in jobs if job.is_ended])
     if outcome == Check.Outcome.PASSED and (findings := _contradictions(version)):
         files.append(FileCheck(cards.CARD_PATH, findings))
-        if any(one.severity == "error" for one in findings):
+        if any(finding.severity == "error" for finding in findings):
             outcome = Check.Outcome.FAILED.value
     checks.settle(
         version=version,
@@ -177,7 +177,7 @@ def _conclude(job: Job) -> None:
 
 
 def _contradictions(version: Version) -> tuple[Finding, ...]:
-    """What the card declares of inputs that no ONNX file of the version has so, as findings."""
+    """Findings about declared inputs on the card that differ from all ONNX files of the version."""
     if not version.card.get("inputs"):
         return ()
     facts = Variant.objects.filter(version=version).values_list("facts__inputs", flat=True)
@@ -186,16 +186,16 @@ def _contradictions(version: Version) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             "declared-input",
-            one.severity,
-            f"{one.message} {one.cure}",
-            f"line {one.line}, {one.field}" if one.line else one.field,
+            contradiction.severity,
+            f"{contradiction.message} {contradiction.cure}",
+            f"{f'line {contradiction.line}, ' if contradiction.line else ''}{contradiction.field}",
         )
-        for one in cards.contradictions(version.readme, model, files)
+        for contradiction in cards.contradictions(version.readme, model, files)
     )
 
 
 def _newest(version: Version, manifest: str) -> list[Job]:
-    """The newest job of each kind and file for these very files."""
+    """The newest job of each kind and file with this manifest."""
     rows = Job.objects.filter(version=version, kind__in=("describe", "check")).order_by("queued_at")
     newest = {
         (row.kind, row.entry): row
@@ -211,7 +211,7 @@ def _outcome(failed: list[Job]) -> str:
 
 
 def _file_checks(jobs: list[Job]) -> list[FileCheck]:
-    """What the page and the API show of a check: per file the verdicts and findings."""
+    """The verdicts and findings of each file, as the page and the API show them."""
     files: dict[str, FileCheck] = {}
     for job in sorted(jobs, key=lambda row: row.kind == "check"):
         file = files.get(job.entry, FileCheck(job.entry, verdicts={}))

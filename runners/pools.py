@@ -1,7 +1,8 @@
-"""Where work is done: pools, the queue of each runtime build, and what a worker must offer.
+"""Pools and queues of jobs, and the requirements that a worker must meet.
 
-A job's pool says how it is treated; its queue adds the runtime where wheels exclude each other, so
-that a bell rings only where the job can be done. What is finer is tested at the claim.
+The pool of a job says how it is treated. Its queue also names the runtime where wheels conflict, so
+that only workers that can run the job are notified. Other requirements are checked when the job is
+claimed.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 POOL = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)$"
 QUEUE = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)(\.[a-z0-9-]{1,30})?$"
-# What a worker of the hub's own environment brings, and what `hub worker` starts.
+# Runtimes in the hub's own environment, and the pools that `hub worker` starts.
 OWN_RUNTIMES = (ONNXRUNTIME, REFERENCE)
 EMBEDDED = ("cpu", "bench-cpu", "light")
-# Where the work waits that somebody is waiting for: a worker may be kept free for it alone.
+# Queue of jobs that a user is waiting for; a worker may be reserved for it.
 URGENT = "cpu.urgent"
 
 _POOL = re.compile(POOL)
@@ -31,11 +32,11 @@ _GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A runtime whose wheels cannot share the hub's environment, and what to install beside it."""
+    """A runtime whose wheels conflict with those of the hub, and what its environment needs."""
 
     name: str
     requirements: tuple[str, ...]
-    # Packages of which the worker's environment must hold the very version of the hub's own.
+    # Packages that must have the same version as in the hub's own environment.
     shared: tuple[str, ...] = ("onnx", "numpy")
 
 
@@ -43,16 +44,16 @@ BUILDS = {build.name: build for build in (Build("openvino", ("openvino==2026.4.1
 
 
 class UnknownNeedError(ValueError):
-    """A job asks for something that no worker could ever be tested for."""
+    """A job requires something that no worker can offer."""
 
 
 def is_pool(name: str) -> bool:
-    """Whether this is the name of a pool, or that of its urgent part."""
+    """Whether this is the name of a pool or the urgent queue."""
     return name == URGENT or bool(_POOL.match(name))
 
 
 def queue_of(pool: str, requires: Mapping[str, Any], *, urgent: bool = False) -> str:
-    """The queue that a job waits in: its pool, and its runtime's build where that has its own."""
+    """The queue of a job: its pool, with the name of the runtime if that has its own build."""
     runtime = requires.get("runtime", "")
     if runtime and runtime not in OWN_RUNTIMES:
         return f"{pool}.{runtime}"
@@ -60,16 +61,16 @@ def queue_of(pool: str, requires: Mapping[str, Any], *, urgent: bool = False) ->
 
 
 def queues_of(names: Iterable[str], runtime: str = "") -> list[str]:
-    """The queues that a worker of these pools listens to; one of a build listens to it alone.
+    """The queues that a worker of these pools listens to; a worker of a build listens to it alone.
 
-    Whoever takes `cpu` takes what is urgent, too; `cpu.urgent` names that alone.
+    `cpu` includes urgent jobs; `cpu.urgent` means urgent jobs only.
     """
     queues = [name if name == URGENT else queue_of(name, {"runtime": runtime}) for name in names]
     return [URGENT, *queues] if "cpu" in queues and URGENT not in queues else queues
 
 
 def check_needs(requires: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the needs in one order, so that equal needs are equal rows; raises UnknownNeedError."""
+    """Requirements sorted by name, so that equal ones are equal rows; raises UnknownNeedError."""
     for name, value in requires.items():
         kind = _NEEDS.get(name)
         if kind is None or not isinstance(value, kind) or isinstance(value, bool):

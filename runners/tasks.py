@@ -1,6 +1,6 @@
-"""Celery tasks: three lines each, carrying a job's id. The row is the job; this is the bell.
+"""Celery tasks, which carry the id of a job. The row is authoritative, messages are hints.
 
-Each machine may run a scheduler of periodic tasks: the first to ask has the turn.
+Each machine may run a scheduler of periodic tasks: the first to run has the turn.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from runners.sandbox import Sandbox
 from runners.workers import periodic_tasks, storage_verification
 from runners.workers.execution import execute
 
-# The registered worker whose pool this process belongs to; itself where there is no pool.
+# Process id of the registered worker whose pool this process belongs to; its own without a pool.
 _main: int | None = None
 
 
 @cache
 def _sandbox() -> Sandbox:
-    """One fork server for each worker process, made by its first job."""
+    """The fork server of this worker process, started by its first job."""
     return Sandbox(interpreter=environments.interpreter(settings.HUB_WORKER_RUNTIME))
 
 
 @beat_embedded_init.connect  # type: ignore[untyped-decorator]
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _leave_no_orphan(**_: Any) -> None:
-    """A pool process whose worker was killed must not go on with a job that others will take."""
+    """End a pool process whose worker was killed: other workers will take its job."""
     global _main  # noqa: PLW0603 - said once, when this process begins
     _main = os.getppid()
     die_with_parent(_main, signal.SIGKILL)
@@ -46,7 +46,7 @@ def _leave_no_orphan(**_: Any) -> None:
 
 @shared_task(name=notifications.TASK, ignore_result=True)  # type: ignore[untyped-decorator]
 def run_job(uuid: str) -> None:
-    """Claim the job whose turn it is in the queue of the one that the message names, and do it."""
+    """Run the next job of the queue in which the job with this id waits."""
     name = registration.name(_main)
     queues, features = services.offered_by(name)
     named = Job.objects.filter(pk=uuid).values_list("queue", flat=True).first()
@@ -59,31 +59,31 @@ def run_job(uuid: str) -> None:
 
 @shared_task(name="runners.sweep", ignore_result=True)  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Put lost jobs back, deliver what is due, and queue what older versions are owed."""
+    """Recover lost jobs, deliver events, and schedule missing proofs of older versions."""
     periodic_tasks.sweep()
     jobs.keep_up()
 
 
 @shared_task(name="runners.refresh_downloads", ignore_result=True)  # type: ignore[untyped-decorator]
 def refresh_downloads() -> None:
-    """Have lists sort by the downloads counted since."""
+    """Update the download counts that lists sort by."""
     periodic_tasks.refresh_downloads()
 
 
 @shared_task(name="runners.predict_latencies", ignore_result=True)  # type: ignore[untyped-decorator]
 def predict_latencies() -> None:
-    """Have lists show predictions of what was not measured."""
+    """Predict the latencies of unmeasured variants for lists."""
     periodic_tasks.predict_latencies()
 
 
 @shared_task(name="runners.tidy", ignore_result=True)  # type: ignore[untyped-decorator]
 def tidy() -> None:
-    """Forget what is over, and queue the operator suite where it is owed."""
+    """Delete expired rows, and schedule the operator suite and missing benchmarks."""
     periodic_tasks.tidy()
 
 
 @shared_task(name="runners.scrub", ignore_result=True)  # type: ignore[untyped-decorator]
 def scrub() -> None:
-    """Read a share of storage again."""
+    """Verify a share of storage."""
     if leases.take_turn("verification", SLICE_SECONDS):
         storage_verification.start().join()

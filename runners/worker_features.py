@@ -1,4 +1,4 @@
-"""What a worker can do, as it told when it registered: its runtimes, providers and isolation."""
+"""The capabilities that a worker registered: its runtimes, providers and isolation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class WorkerFeatures(Offers):
     """What the sandbox of a worker offers, and its machine; empty where it has stated none.
 
     ``isolation`` has the layers of the sandbox, ``versions`` the libraries by name, and ``gpu`` is
-    the UUID of the one GPU that the worker is bound to.
+    the UUID of the only GPU that the worker is bound to.
     """
 
     isolation: Mapping[str, Any] = field(default_factory=dict)

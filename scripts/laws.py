@@ -87,16 +87,16 @@ class Tree:
             return None, output
         return process.returncode, output
 
-    def try_break(self, one: Break, migrated: Path | None) -> Outcome:
-        """Make a break, run the tests of its law, and mend the tree again."""
+    def try_break(self, law_break: Break, migrated: Path | None) -> Outcome:
+        """Make a break, run the tests of its law, and restore the tree."""
         began = time.monotonic()
-        path = self.root / one.file
+        path = self.root / law_break.file
         sound = path.read_bytes() if path.is_file() else None
         try:
-            one.apply(self.root)
-            if migrated is not None and not _makes_tables(one.file):
+            law_break.apply(self.root)
+            if migrated is not None and not _makes_tables(law_break.file):
                 shutil.copy(migrated, self._migrated_copy())
-            status, output = self.test(one.tests, BREAK_SECONDS)
+            status, output = self.test(law_break.tests, BREAK_SECONDS)
         except StaleBreakError as error:
             return Outcome("STALE", time.monotonic() - began, str(error))
         finally:
@@ -105,7 +105,7 @@ class Tree:
         if status is None:
             return Outcome("HANGS", seconds, f"the tests did not end in {BREAK_SECONDS} s")
         if status == 0:
-            return Outcome("UNNOTICED", seconds, f"every test passes: {' '.join(one.tests)}")
+            return Outcome("UNNOTICED", seconds, f"every test passes: {' '.join(law_break.tests)}")
         if status != 1 or not re.search(r"^FAILED ", output, re.MULTILINE):
             return Outcome("DOES NOT RUN", seconds, output.strip()[-2000:])
         return Outcome(NOTICED, seconds)
@@ -157,20 +157,22 @@ def _try_all(trees: list[Tree], laws: list[Law], migrated: Path | None) -> list[
     for tree in trees:
         free.put(tree)
 
-    def attempt(law: Law, one: Break) -> Outcome:
+    def attempt(law: Law, law_break: Break) -> Outcome:
         tree = free.get()
         try:
-            outcome = tree.try_break(one, migrated)
+            outcome = tree.try_break(law_break, migrated)
         finally:
             free.put(tree)
-        print(f"{outcome.word:12} {outcome.seconds:6.1f} s  {law.name}  {one.file}", flush=True)
+        print(
+            f"{outcome.word:12} {outcome.seconds:6.1f} s  {law.name}  {law_break.file}", flush=True
+        )
         if outcome.reason:
             print(f"    {outcome.reason}", flush=True)
         return outcome
 
     with ThreadPoolExecutor(len(trees)) as pool:
-        pending = [pool.submit(attempt, law, one) for law in laws for one in law.breaks]
-        return [one.result() for one in pending]
+        pending = [pool.submit(attempt, law, law_break) for law in laws for law_break in law.breaks]
+        return [future.result() for future in pending]
 
 
 def main() -> int:

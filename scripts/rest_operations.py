@@ -131,7 +131,11 @@ class Operation:
         ])  # fmt: skip
 
     def _parameters(self, place: str) -> list[dict[str, Any]]:
-        return [one for one in self.details.get("parameters", ()) if one["in"] == place]
+        return [
+            parameter
+            for parameter in self.details.get("parameters", ())
+            if parameter["in"] == place
+        ]
 
     def _successes(self) -> dict[str, dict[str, Any]]:
         """The content of each answer that is no error, by status."""
@@ -161,21 +165,21 @@ class Operation:
 
     def _add_query(self, arguments: Arguments) -> None:
         options = {
-            one["name"]: Option(
-                safe(one["name"]),
-                self.schemas.hint(one["schema"], is_result=False),
-                one.get("description", ""),
-                bool(one.get("required")),
+            parameter["name"]: Option(
+                safe(parameter["name"]),
+                self.schemas.hint(parameter["schema"], is_result=False),
+                parameter.get("description", ""),
+                bool(parameter.get("required")),
             )
-            for one in self._parameters("query")
-            if one["name"] not in PAGING
+            for parameter in self._parameters("query")
+            if parameter["name"] not in PAGING
         }
         if options:
             names = {key: option.name for key, option in options.items()}
             arguments.add(f"query={mapping(names)}", *options.values())
 
     def _add_headers(self, arguments: Arguments) -> None:
-        headers = {one["name"] for one in self._parameters("header")}
+        headers = {parameter["name"] for parameter in self._parameters("header")}
         if "Hub-Signature" in headers:
             arguments.add(
                 'headers={"Hub-Signature": signature}',
@@ -231,7 +235,7 @@ class Operation:
         if items := self._items(schema):
             return items
         hint = " | ".join(
-            dict.fromkeys(self.schemas.hint(one, is_result=True) for _, one in bodies)
+            dict.fromkeys(self.schemas.hint(body, is_result=True) for _, body in bodies)
         )
         if "204" in successes:
             return Result(f"{hint} | None", "_call", hint)
@@ -245,7 +249,7 @@ class Operation:
         if name.endswith("Page"):
             item = short(self.schemas.item(name))
             if self.method == "GET" and any(
-                one["name"] == "limit" for one in self._parameters("query")
+                parameter["name"] == "limit" for parameter in self._parameters("query")
             ):
                 return Result(f"Iterator[{item}]", "_pages", item)
         elif schema.get("type") == "array":

@@ -39,7 +39,7 @@ class Schemas:
         if "allOf" in schema:
             return self.hint(schema["allOf"][0], is_result=is_result)
         if "oneOf" in schema:
-            kinds = [self.hint(one, is_result=is_result) for one in schema["oneOf"]]
+            kinds = [self.hint(kind, is_result=is_result) for kind in schema["oneOf"]]
             if all(kind.startswith("Literal[") for kind in kinds):
                 values = ", ".join(kind.removeprefix("Literal[")[:-1] for kind in kinds)
                 return f"Literal[{values}]"
@@ -183,7 +183,9 @@ def described(schema: dict[str, Any]) -> str:
 
 def docstring(text: str, indent: str) -> list[str]:
     """The lines of a docstring: a first sentence, and the rest."""
-    paragraphs = [" ".join(one.split()) for one in text.replace("``", "`").split("\n\n")]
+    paragraphs = [
+        " ".join(paragraph.split()) for paragraph in text.replace("``", "`").split("\n\n")
+    ]
     first, *rest = paragraphs
     head, dot, tail = first.partition(". ")
     if len(first) > WIDTH - len(indent) - 8 and dot:

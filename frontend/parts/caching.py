@@ -1,6 +1,6 @@
-"""Pages may be kept but are asked for anew each time: an unchanged one costs a 304.
+"""Caching of pages: each request is validated, and an unchanged page costs a 304.
 
-A page for somebody who is signed in carries fresh form tokens, so only guests' pages repeat.
+A page for a signed-in user carries fresh form tokens, so only guests' pages repeat.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def parts(text: str, search: str) -> list[tuple[str, bool]]:
 
 @lru_cache(maxsize=32)
 def _near(terms: tuple[str, ...]) -> frozenset[str]:
-    """What typos make of the words, where one would be tolerated; each row of a list asks anew."""
+    """Likely typos of the search terms, if a typo is tolerated; each row of a list asks again."""
     if not typos.may_be(terms):
         return frozenset()
     fit = [term for term in terms if typos.SHORTEST <= len(term) <= typos.LONGEST]

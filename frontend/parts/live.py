@@ -39,7 +39,7 @@ def mark(*parts: Any) -> str:
 
 
 def answer(request: Any, watch: Watch) -> HttpResponseBase:
-    """Whether the state is final, or a 304 to whoever has its mark."""
+    """Whether the state is final, or a 304 if the client has the current state."""
     response: HttpResponse = JsonResponse({"over": watch.is_over})
     response["ETag"] = watch.mark
     response["Cache-Control"] = "private, no-cache"

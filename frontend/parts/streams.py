@@ -66,10 +66,10 @@ def answer(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> HttpResponseBase:
-    """Stream what ``look`` gives whenever it changes, until it says that it is over.
+    """Stream what ``look`` gives whenever it changes, until the last state.
 
-    ``look`` gives a text and whether it is the last; whatever it raises ends the stream. Without a
-    place the answer is a 204: nothing to hear here.
+    ``look`` gives a text and whether it is the last; whatever it raises ends the stream. If no
+    place is free, the answer is a 204.
     """
     if not PLACES.take(reader):
         # Not an error: it tells an EventSource to give up, and its page asks instead.
@@ -111,7 +111,7 @@ class _Stream:
             raise
 
     def close(self) -> None:
-        """Called by Django when the answer is over, and when its reader has gone."""
+        """Called by Django when the response ends or the client disconnects."""
         if self._open:
             self._open = False
             PLACES.leave(self._reader)

@@ -100,10 +100,10 @@ def lines(version: Version, matrices: Iterable[Matrix]) -> list[Line]:
     ]
 
 
-def ladder(version: Version, of: selectors.Ladder) -> Ladder:
+def ladder(version: Version, of: selectors.UpgradeHistory) -> Ladder:
     """A ladder in words, from the highest opset that was tried down, each in its newest try."""
     newest: dict[int | None, Step] = {}
-    for rung in of.rungs:
+    for rung in of.targets:
         newest.setdefault(rung.opset, _step(rung))
     steps = sorted(newest.values(), key=lambda step: -(step.opset or 0))
     highest = of.highest
@@ -175,7 +175,7 @@ def _size(files: Iterable[File], variant: Variant) -> int:
     return sum(file.blob.size for file in files if file.path in paths)
 
 
-def _step(rung: selectors.Rung) -> Step:
+def _step(rung: selectors.UpgradeTarget) -> Step:
     unreached = ("failed", rung.outcome.replace("-", " ") or "not reached")
     state, word = _STEPS.get(rung.outcome, unreached)
     return Step(
@@ -193,7 +193,7 @@ def _blocking(row: dict[str, Any]) -> tuple[str, str, str, str]:
     return str(row.get("node") or ""), str(row.get("op") or ""), way, str(row.get("reason") or "")
 
 
-def _sentence(of: selectors.Ladder) -> tuple[str, str]:
+def _sentence(of: selectors.UpgradeHistory) -> tuple[str, str]:
     """The state of a ladder and what it says: how far up it got, or why it got nowhere."""
     job, highest = of.job, of.highest
     if highest is not None:
@@ -215,8 +215,8 @@ def _sentence(of: selectors.Ladder) -> tuple[str, str]:
     return _SENTENCES[job.state]
 
 
-def _nothing_higher(of: selectors.Ladder, job: Job) -> tuple[str, str]:
-    unprovable = [rung.reason for rung in of.rungs if rung.outcome == "not-provable"]
+def _nothing_higher(of: selectors.UpgradeHistory, job: Job) -> tuple[str, str]:
+    unprovable = [rung.reason for rung in of.targets if rung.outcome == "not-provable"]
     if unprovable:
         return "can't tell", f"No upgrade: nothing can show equal outputs, {unprovable[0]}."
     own = of.variant.opset or 0

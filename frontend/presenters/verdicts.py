@@ -171,7 +171,7 @@ def _verdicts(by_stage: Mapping[str, reports.Verdict]) -> tuple[Verdict, ...]:
 
 def _verdict(stage: str, of: reports.Verdict) -> Verdict:
     title, asks, good = STAGES[stage]
-    outcome = of.word.replace("-", " ")
+    outcome = of.status.replace("-", " ")
     words = good if outcome == "ok" else of.message
     return Verdict(title, asks, outcome, words or _WORDS.get(outcome, ""))
 

@@ -165,7 +165,7 @@ def icon(name: str, words: str = "") -> SafeString:
 
 @register.simple_tag
 def state(word: str) -> SafeString:
-    """Tag that names a state in words, with its own shape and colour."""
+    """Tag that shows a state with its own shape and colour."""
     tone, shape = _STATES.get(word, ("plain", "none"))
     return format_html('<span class="tag {}">{}{}</span>', tone, icon(shape), word)
 
@@ -235,29 +235,31 @@ def swatch(category: str, family: str = "op") -> SafeString:
 
 
 @register.simple_tag
-def choices(group: Group, shown: Iterable[Option]) -> SafeString:
+def choices(group: Group, group_options: Iterable[Option]) -> SafeString:
     """Fields of one filter; a template for each of a hundred takes as long as the rest."""
-    options = list(shown)
+    options = list(group_options)
     return format_html_join(
         "",
         '{}<label class="choice{}"><input type="{}" name="{}" value="{}"{}>'
         "<span>{}</span>{}</label>",
         (
             (
-                format_html('<p class="family">{}</p>', one.family)
-                if one.family and one.family != before
+                format_html('<p class="family">{}</p>', option.family)
+                if option.family and option.family != before
                 else "",
-                " zero" if one.count == 0 else "",
+                " zero" if option.count == 0 else "",
                 group.kind,
                 group.name,
-                one.value,
-                mark_safe(" checked") if one.on else "",
-                one.words,
+                option.value,
+                mark_safe(" checked") if option.on else "",
+                option.words,
                 ""
-                if one.count is None
-                else format_html("<small>{}</small>", formatting.grouped(one.count)),
+                if option.count is None
+                else format_html("<small>{}</small>", formatting.grouped(option.count)),
             )
-            for before, one in zip(["", *(one.family for one in options)], options, strict=False)
+            for before, option in zip(
+                ["", *(option.family for option in options)], options, strict=False
+            )
         ),
     )
 

@@ -103,7 +103,7 @@ class HubFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no 
         return _folder(path)
 
     def ukey(self, path: str) -> str:
-        """The SHA-256 of a file, by which Dask and others tell one content from another."""
+        """The SHA-256 of a file, which Dask and others use as its identity."""
         return str(self.info(path)["sha256"])
 
     checksum = ukey

@@ -56,7 +56,7 @@ class PinnedModel:
         return {"hub.url": self.url, "hub.ref": str(self.ref), "hub.sha256": self.sha256}
 
     def open(self, threads: int) -> Scorer:
-        """Return the model, ready to run on so many threads; raise what `Hub.session` raises."""
+        """The model, ready to run on this number of threads; raises what `Hub.session` raises."""
         import onnxruntime  # noqa: PLC0415  (optional; missing on the machine that starts the job)
 
         options = onnxruntime.SessionOptions()

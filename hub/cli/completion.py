@@ -83,7 +83,10 @@ def _words(parser: argparse.ArgumentParser, last: str) -> list[str]:
             return [str(choice) for choice in action.choices or ()]
     names = [name for name, _, _ in parsing.subcommands(parser)]
     values = [
-        str(one) for action in actions if not action.option_strings for one in action.choices or ()
+        str(choice)
+        for action in actions
+        if not action.option_strings
+        for choice in action.choices or ()
     ]
     options = [text for action in actions for text in action.option_strings if text[:2] == "--"]
     return [*names, *values, *options]

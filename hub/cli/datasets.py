@@ -125,7 +125,7 @@ def _lines(entry: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _split(split: dict[str, Any]) -> str:
-    inputs = ", ".join(str(one["name"]) for one in split["inputs"])
+    inputs = ", ".join(str(port["name"]) for port in split["inputs"])
     target = split["target"]["column"] or "the folder's name"
     labels = len(split["target"]["labels"])
     classes = f" ({labels} labels)" if labels else ""

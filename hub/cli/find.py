@@ -105,8 +105,8 @@ def _print_understood(question: str) -> None:
     if filters:
         text = [f"text {understood['text']!r}"] if understood["text"] else []
         print(plain(f"hub: understood as {', '.join([*filters, *text])}"), file=sys.stderr)
-    for one in understood["unused"]:
-        print(plain(f"hub: {one['words']!r} was not used. {one['reason']}"), file=sys.stderr)
+    for unused in understood["unused"]:
+        print(plain(f"hub: {unused['words']!r} was not used. {unused['reason']}"), file=sys.stderr)
 
 
 def _reasons(model: dict[str, Any]) -> list[str]:

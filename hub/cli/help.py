@@ -30,7 +30,7 @@ def _help(options: argparse.Namespace) -> int:
         options.name[0] if options.name[0] in commands.NAMES else None
     )
     for name in options.name:
-        children = {child: one for child, _, one in parsing.subcommands(parser)}
+        children = {child: subcommand for child, _, subcommand in parsing.subcommands(parser)}
         if name not in children:
             # The parser says what is like it, and exits.
             parser.error(f"argument command: invalid choice: {name!r}")

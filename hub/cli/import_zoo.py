@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub import counting
 from hub.client import api
-from hub.client.imports.zoo import FAILED, Options, Outcome, import_zoo
+from hub.client.imports.zoo import ImportStatus, Options, Outcome, import_zoo
 from hub.protocol import refs
 from hub.terminal import DONE, PROBLEM, add_flags, plain
 
@@ -61,13 +61,20 @@ def run(options: argparse.Namespace) -> int:
         api.default_hub(), options.manifest, options.files, settings,
         on_outcome=_pass if options.json else _print,
     )  # fmt: skip
-    failed = [outcome for outcome in outcomes if outcome.failures or outcome.word == FAILED]
-    words = [outcome.word for outcome in outcomes]
+    failed = [
+        outcome for outcome in outcomes if outcome.failures or outcome.status == ImportStatus.FAILED
+    ]
+    words = [outcome.status for outcome in outcomes]
     counts = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
     if options.json:
         rows = [
-            {"ref": one.ref, "outcome": one.word, "detail": one.text, "failures": one.failures}
-            for one in outcomes
+            {
+                "ref": outcome.ref,
+                "outcome": outcome.status,
+                "detail": outcome.text,
+                "failures": outcome.failures,
+            }
+            for outcome in outcomes
         ]
         print(json.dumps(rows, indent=2))
     else:

@@ -187,8 +187,9 @@ def _info(options: argparse.Namespace) -> int:
 def versions_line(versions: list[dict[str, Any]]) -> str:
     """The versions of a model in a line, newest first, with the state of what is not published."""
     return ", ".join(
-        f"{one['number']}" + (f" ({one['state']})" if one.get("state") != "published" else "")
-        for one in versions
+        f"{version['number']}"
+        + (f" ({version['state']})" if version.get("state") != "published" else "")
+        for version in versions
     )
 
 

@@ -58,7 +58,9 @@ def leaves(parent: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Argu
     """Every command that has no commands itself, by its words without `hub`."""
     for name, _, child in subcommands(parent):
         nested = list(leaves(child))
-        yield from [(f"{name} {path}", one) for path, one in nested] or [(name, child)]
+        yield from [(f"{name} {path}", nested_child) for path, nested_child in nested] or [
+            (name, child)
+        ]
 
 
 def subcommands(
@@ -67,7 +69,8 @@ def subcommands(
     """The name, help and parser of each command of a parser."""
     for action in parent._actions:  # noqa: SLF001  (argparse gives no other way to its actions)
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            helps: dict[str, Any] = {one.dest: one.help for one in action._choices_actions}  # noqa: SLF001
+            choices = action._choices_actions  # noqa: SLF001
+            helps: dict[str, Any] = {choice.dest: choice.help for choice in choices}
             # A choice without a help of its own is another name of one that has it.
             for name, text in helps.items():
                 yield name, str(text), action.choices[name]

@@ -90,7 +90,7 @@ class Catalogue:
         return list(self._pages(query, limit, parameters))
 
     def understand(self, query: str) -> dict[str, Any]:
-        """What a question in words is read as: `parts`, each with its `words` and filter.
+        """How the hub reads a question: `parts`, each with its `words` and filter.
 
         `text` is what is searched for as text, `unused` lists words that name a filter that cannot
         be applied, each with its reason.

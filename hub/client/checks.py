@@ -34,7 +34,7 @@ class Status:
     @property
     def refused(self) -> list[Check]:
         """The checks that keep it from being published."""
-        return [one for one in self.checks if one.required and one.outcome in _REFUSING]
+        return [check for check in self.checks if check.required and check.outcome in _REFUSING]
 
 
 def follow(

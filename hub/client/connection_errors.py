@@ -1,4 +1,4 @@
-"""Why no answer came: the errors of the HTTP library and the system as `Unreachable`, in words."""
+"""Errors of the HTTP library and the system as `Unreachable`, with readable reasons."""
 
 from __future__ import annotations
 

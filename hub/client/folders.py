@@ -65,7 +65,7 @@ class Holding:
             "format": FORMAT,
             "url": self.url,
             "model": self.model.document(),
-            "versions": [one.document() for one in self.versions],
+            "versions": [version.document() for version in self.versions],
         }
 
 
@@ -87,7 +87,9 @@ def export_models(
 def _export(hub: Hub, cache: Cache, name: str, *, progress: bool | None) -> Holding:
     place = f"/api/v1/models/{quote(name)}"
     model = ModelRecord.read(hub.transport.get(place))
-    numbers = sorted(one.number for one in hub.versions.list(name) if one.state in RELEASED)
+    numbers = sorted(
+        version.number for version in hub.versions.list(name) if version.state in RELEASED
+    )
     records = []
     for number in numbers:
         at = f"{place}/versions/{number}"
@@ -99,11 +101,11 @@ def _export(hub: Hub, cache: Cache, name: str, *, progress: bool | None) -> Hold
             file.path,
             file.size,
             file.sha256,
-            f"{place}/versions/{one.number}/files/{quote(file.path)}",
+            f"{place}/versions/{record.number}/files/{quote(file.path)}",
         )
-        for one in records
-        if one.state != "withdrawn"
-        for file in one.files
+        for record in records
+        if record.state != "withdrawn"
+        for file in record.files
     }
     missing = [file for file in files.values() if cache.find(file.sha256, file.size) is None]
     with Bar(name, sum(file.size for file in missing), is_shown=progress) as bar:
@@ -178,7 +180,7 @@ class FolderImport:
         results = [self._follow(result) for result in results]
         stored = {result.ref for result in results if result.state == "stored"}
         ref = f"{self._into}/{self._name}"
-        present = {one.name: (one.kind, one.number) for one in self._hub.models.read(ref).refs}
+        present = {row.name: (row.kind, row.number) for row in self._hub.models.read(ref).refs}
         for name in self._holding.model.names:
             is_set = present.get(name.name) == (name.kind, name.number)
             if f"{ref}@{name.number}" in stored and not is_set:
@@ -192,7 +194,7 @@ class FolderImport:
         result = self._ask(record)
         if result.missing:
             files = {file.sha256: file for file in record.files}
-            missing = [files[digests.parse(one)] for one in result.missing]
+            missing = [files[digests.parse(digest)] for digest in result.missing]
             total = sum(file.size for file in missing)
             with Bar(result.ref, total, files=len(missing), is_shown=self._progress) as bar:
                 for file in missing:
@@ -204,7 +206,10 @@ class FolderImport:
         return result
 
     def _follow(self, result: Import) -> Import:
-        records = {f"{self._into}/{self._name}@{one.number}": one for one in self._holding.versions}
+        records = {
+            f"{self._into}/{self._name}@{version.number}": version
+            for version in self._holding.versions
+        }
         while result.state == "checking":
             self._hub.transport.sleep(POLL_SECONDS)
             result = self._ask(records[result.ref])

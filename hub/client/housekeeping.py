@@ -155,7 +155,7 @@ def pin(cache: Cache, ref: str) -> None:
     hold all its files.
     """
     path, name = _pin_path(cache, ref)
-    held = {one.ref: one for one in holdings(cache)}.get(name)
+    held = {holding.ref: holding for holding in holdings(cache)}.get(name)
     if held is None or held.bytes_held < held.bytes_total:
         raise problems.NotCached(f"{name} is not in the cache. Run `hub get {name}` first.")
     cache.write_json(path, {"ref": name})

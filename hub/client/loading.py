@@ -77,7 +77,7 @@ def read_graph(
 
 
 def _outside(model: onnx.ModelProto) -> list[onnx.TensorProto]:
-    return [one for one in _tensors(model) if one.data_location == type(one).EXTERNAL]
+    return [tensor for tensor in _tensors(model) if tensor.data_location == type(tensor).EXTERNAL]
 
 
 def _data_file(

@@ -38,7 +38,9 @@ class Mirrored(Transport):
     def __init__(self, hub: Transport) -> None:
         super().__init__(hub.config, sleep=hub.sleep)
         own = replace(hub.config, certificate=None, certificate_key=None, mirrors=())
-        mirrors = [replace(own, url=one.url, token=one.token) for one in hub.config.mirrors]
+        mirrors = [
+            replace(own, url=mirror.url, token=mirror.token) for mirror in hub.config.mirrors
+        ]
         self._hubs = (hub, *map(Transport, mirrors))
         self._down: dict[Transport, float] = {}
 

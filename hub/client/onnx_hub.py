@@ -100,12 +100,12 @@ def list_models(
     """
     models = [ModelInfo(entry) for entry in _manifest(repo)]
     if model is not None:
-        named = [one for one in models if one.model.lower() == model.lower()]
-        models = named or [one for one in models if hub_name(one.model) == hub_name(model)]
+        named = [entry for entry in models if entry.model.lower() == model.lower()]
+        models = named or [entry for entry in models if hub_name(entry.model) == hub_name(model)]
     if tags is None:
         return models
     selected = {tag.lower() for tag in tags}
-    return [one for one in models if selected & {tag.lower() for tag in one.tags}]
+    return [entry for entry in models if selected & {tag.lower() for tag in entry.tags}]
 
 
 def get_model_info(model: str, repo: str = EVERYTHING, opset: int | None = None) -> ModelInfo:
@@ -120,13 +120,12 @@ def get_model_info(model: str, repo: str = EVERYTHING, opset: int | None = None)
             "listed here; use hub.load for those."
         )
     if opset is None:
-        return max(models, key=lambda one: one.opset)
-    for one in models:
-        if one.opset == opset:
-            return one
-    raise AssertionError(
-        f"{model} has no version with opset {opset}. Valid opsets: {[one.opset for one in models]}"
-    )
+        return max(models, key=lambda entry: entry.opset)
+    for entry in models:
+        if entry.opset == opset:
+            return entry
+    opsets = [entry.opset for entry in models]
+    raise AssertionError(f"{model} has no version with opset {opset}. Valid opsets: {opsets}")
 
 
 def load(
@@ -230,7 +229,9 @@ def load_composite_model(
         first.ir_version = second.ir_version
         checker.check_model(first)
     pairs = zip(first.graph.output, second.graph.input, strict=False)
-    return compose.merge_models(first, second, io_map=[(one.name, two.name) for one, two in pairs])
+    return compose.merge_models(
+        first, second, io_map=[(first.name, two.name) for first, two in pairs]
+    )
 
 
 def _domains(model: onnx.ModelProto) -> dict[str, int]:

@@ -80,14 +80,14 @@ def _solutions(body: bytes) -> Solutions | bool:
     bindings = rows(mapping(document.get("results")).get("bindings"))
     return Solutions(
         tuple(str(name) for name in variables),
-        tuple({name: _term(mapping(one)) for name, one in row.items()} for row in bindings),
+        tuple({name: _term(mapping(term)) for name, term in row.items()} for row in bindings),
     )
 
 
-def _term(one: dict[str, object]) -> Term:
+def _term(term: dict[str, object]) -> Term:
     return Term(
-        kind=text(one.get("type")),
-        value=text(one.get("value")),
-        datatype=text(one.get("datatype")) or None,
-        language=text(one.get("xml:lang")) or None,
+        kind=text(term.get("type")),
+        value=text(term.get("value")),
+        datatype=text(term.get("datatype")) or None,
+        language=text(term.get("xml:lang")) or None,
     )

@@ -105,7 +105,7 @@ class Retries:
         self._failures = 0
 
     def pause(self, error: problems.HubError) -> None:
-        """Wait before the next attempt; raise `error` when it lasts or the time is over.
+        """Wait before the next attempt; raise `error` if it is permanent or the time is up.
 
         A `Retry-After` of the hub is respected: where it is later than the end, `error` is raised.
         """

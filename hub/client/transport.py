@@ -392,9 +392,9 @@ def _retry_after(text: str | None) -> float | None:
 def _query(fields: Mapping[str, Any] | None) -> str:
     """A query string; True is `true`, and several values repeat their name."""
     pairs = [
-        (name, str(one).lower() if isinstance(one, bool) else one)
+        (name, str(item).lower() if isinstance(item, bool) else item)
         for name, value in (fields or {}).items()
-        for one in (value if isinstance(value, list | tuple | set | frozenset) else [value])
-        if one is not None
+        for item in (value if isinstance(value, list | tuple | set | frozenset) else [value])
+        if item is not None
     ]
     return f"?{urlencode(pairs)}" if pairs else ""

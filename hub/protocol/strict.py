@@ -1,11 +1,12 @@
 """The strict reader of JSON that somebody else wrote: it gives a dataclass, or says what is wrong.
 
 It reads the answers of servers and of sandboxed children, and the proofs in reports. A field is
-read by its type: texts, true and false, whole and finite numbers, dates, words (`Literal`), lists,
-maps from names, and dataclasses of these. A wrong type, an unknown word, NaN, infinity and a
-missing field are refused, true and false are no numbers, and nothing is guessed. Keys that the
-dataclass does not have are left out, as a newer writer may add some. The depth is that of the
-types; whoever receives the bytes bounds their number. `hub.protocol.stored` is the lenient reader.
+read by its type: texts, true and false, whole and finite numbers, dates, words (`Literal` and
+`StrEnum`), lists, maps from names, and dataclasses of these. A wrong type, an unknown word, NaN,
+infinity and a missing field are refused, true and false are no numbers, and nothing is guessed.
+Keys that the dataclass does not have are left out, as a newer writer may add some. The depth is
+that of the types; whoever receives the bytes bounds their number. `hub.protocol.stored` is the
+lenient reader.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import types
 import typing
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import date, datetime
+from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -135,6 +137,10 @@ def _read_scalar(kind: Any, value: Any, place: str) -> Any:
         raise UnreadableError(f"{place} is none of {', '.join(map(str, words))}")
     if words:
         return value
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        if value not in list(kind):
+            raise UnreadableError(f"{place} is none of {', '.join(kind)}")
+        return kind(value)
     if kind is float:
         return number(value, place)
     if kind not in {datetime, date}:

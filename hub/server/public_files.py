@@ -99,7 +99,10 @@ class PublicFiles:
         return self._application(environ, start_response)
 
     def direct(self, environ: Environment) -> DirectAnswer | None:
-        """The answer to a plain read; None, with nothing begun, where it is for the application."""
+        """The response to a plain read.
+
+        None, with nothing started, if the application must answer.
+        """
         if not (store().has_files and _is_plain(environ)):
             return None
         start = time.perf_counter()

@@ -110,6 +110,6 @@ def watch_queries() -> None:
 
 
 def _watch(connection: BaseDatabaseWrapper, **_: Any) -> None:
-    if not any(isinstance(one, _SlowQueries) for one in connection.execute_wrappers):
+    if not any(isinstance(wrapper, _SlowQueries) for wrapper in connection.execute_wrappers):
         # First: a wrapper of one request, within which the connection was made, ends the last one.
         connection.execute_wrappers.insert(0, _SlowQueries())

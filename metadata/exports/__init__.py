@@ -48,8 +48,8 @@ def _card(version: Version) -> bytes:
 
 
 EXPORTS = {
-    one.filename: one
-    for one in (
+    export.filename: export
+    for export in (
         Export("README.md", "text/markdown; charset=utf-8", "Hugging Face card", _card),
         Export(
             "spdx.json",
@@ -75,4 +75,4 @@ EXPORTS = {
 
 def addresses(iri: str) -> list[tuple[str, str]]:
     """The address and the media type of each export of the version ``iri``."""
-    return [(f"{iri}/export/{one.filename}", one.media_type) for one in EXPORTS.values()]
+    return [(f"{iri}/export/{export.filename}", export.media_type) for export in EXPORTS.values()]

@@ -37,7 +37,7 @@ def properties(of: Sheet, front: dict[str, Any], home: str, author: str = "") ->
 
 
 def context(home: str) -> dict[str, Any]:
-    """The JSON-LD context by which the front matter of such a card is RDF (YAML-LD)."""
+    """The JSON-LD context that makes the front matter of such a card RDF (YAML-LD)."""
     return {
         "@context": {
             "@version": 1.1,

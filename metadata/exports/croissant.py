@@ -117,7 +117,9 @@ def document(of: DatasetVersion, *, page: str, address: str) -> dict[str, Any]:
         "creator": {"@type": "sc:Organization", "name": entry.namespace.slug},
         **{name: value for name, value in stated.items() if value},
         "distribution": [*files, *pictures],
-        "recordSet": [one for split in of.typed_splits for one in _record_sets(split, names)],
+        "recordSet": [
+            record_set for split in of.typed_splits for record_set in _record_sets(split, names)
+        ],
     }
 
 
@@ -185,9 +187,9 @@ def _record_set(
 def _column_sources(split: Split, names: _Names, path: str) -> dict[str, tuple[str, Any]]:
     """The columns that a split reads from one of its tables: several of one tensor are numbers."""
     kinds = {
-        column: "sc:Float" if len(one.columns) > 1 else "sc:Text"
-        for one in split.inputs
-        for column in one.columns
+        column: "sc:Float" if len(port.columns) > 1 else "sc:Text"
+        for port in split.inputs
+        for column in port.columns
     }
     target = split.target
     kinds |= dict.fromkeys(target.columns, "sc:Integer" if split.task == MULTI_LABEL else "sc:Text")

@@ -111,9 +111,9 @@ def _card(of: Sheet) -> dict[str, Any]:
                 {
                     "task": of.task,
                     "modelArchitecture": "; ".join(of.texts.get("architecture", ())),
-                    "datasets": [_data(one) for one in of.data],
-                    "inputs": [_port(one) for one in of.inputs],
-                    "outputs": [_port(one) for one in of.outputs],
+                    "datasets": [_data(entry) for entry in of.data],
+                    "inputs": [_port(port) for port in of.inputs],
+                    "outputs": [_port(output) for output in of.outputs],
                 }
             ),
             "quantitativeAnalysis": stated({"performanceMetrics": _scores(of)}),

@@ -47,7 +47,7 @@ def describe(of: Sheet) -> dict[str, Any]:
             "abstract": of.summary,
             "license": of.licence or list(of.licences),
             "conditionsOfAccess": _RESTRICTED if of.is_restricted else "",
-            "creator": [_agent(one) for one in of.creators],
+            "creator": [_agent(creator) for creator in of.creators],
             "publisher": _agent(of.publisher),
             "dateCreated": of.created,
             "datePublished": of.published,
@@ -57,7 +57,7 @@ def describe(of: Sheet) -> dict[str, Any]:
             "isPartOf": of.iri.rpartition("/v/")[0],
             "isBasedOn": list(of.derived_from),
             "fair4ml:mlTask": of.task,
-            "encoding": [_file(one) for one in of.files[:FILES]],
+            "encoding": [_file(file) for file in of.files[:FILES]],
         }
     )
 

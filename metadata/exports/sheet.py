@@ -157,8 +157,8 @@ def read(iri: str, nquads: str, home: str) -> Sheet:
     licences = version.all("dcterms:license")
     texts = {name: tuple(version.all(term)) for name, term in _TEXTS.items()}
     impact = next(triples.subjects("it6:carbonEmitted"), None)
-    energies = (number(one.one("it6:powerConsumption"))
-                for one in triples.subjects("it6:powerConsumption"))  # fmt: skip
+    energies = (number(node.one("it6:powerConsumption"))
+                for node in triples.subjects("it6:powerConsumption"))  # fmt: skip
     return Sheet(
         iri=iri,
         namespace=match["namespace"] if match else "",
@@ -167,7 +167,7 @@ def read(iri: str, nquads: str, home: str) -> Sheet:
         title=version.one("dcterms:title"),
         description=version.one("dcterms:description"),
         summary=version.one("it6:shortDescription"),
-        licences=tuple(one for one in licences if one != places.term("NoLicenceGiven")),
+        licences=tuple(licence for licence in licences if licence != places.term("NoLicenceGiven")),
         licence_expression=version.one("hub:licenceExpression"),
         task=_last(version.one("fair4ml:mlTask")),
         created=version.one("dcterms:created"),
@@ -296,7 +296,7 @@ def _port(node: _Node) -> Port:
 def _activity(version: _Node, places: Places) -> str:
     """The kind of step that made the model, as the hub's vocabulary names it."""
     kinds = version.node("prov:wasGeneratedBy").all("rdf:type")
-    return next((_last(one) for one in kinds if one.startswith(places.term(""))), "")
+    return next((_last(kind) for kind in kinds if kind.startswith(places.term(""))), "")
 
 
 def _whole(text: str) -> int | None:

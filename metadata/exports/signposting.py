@@ -1,4 +1,4 @@
-"""Typed links by which programs find their way: FAIR Signposting, levels 1 and 2.
+"""Typed links for programs: FAIR Signposting, levels 1 and 2.
 
 Level 1 is the `Link` header of a page (RFC 8288), level 2 a set of links as a document (RFC 9264).
 Source: signposting.org/FAIR.
@@ -101,7 +101,7 @@ def header(links: Iterable[Link], anchor: str) -> str:
 
 def back(page: str, relations: Sequence[str] = ("collection",)) -> str:
     """The `Link` header of a file, or of a description, that leads back to its page."""
-    return ", ".join(Link("", one, page, {"type": HTML}).header() for one in relations)
+    return ", ".join(Link("", relation, page, {"type": HTML}).header() for relation in relations)
 
 
 def linkset(links: Iterable[Link]) -> bytes:

@@ -39,8 +39,8 @@ def write(of: Sheet) -> bytes:
         "name": "ONNX Model Hub",
     }
     licences = _licences(of, part)
-    files = [_file(one) for one in of.files]
-    data = [_data(one, part, place) for place, one in enumerate(of.data, start=1)]
+    files = [_file(file) for file in of.files]
+    data = [_data(entry, part, place) for place, entry in enumerate(of.data, start=1)]
     package = _package(of, supplier["spdxId"])
     links = list(_links(of, part, licences, files, data))
     elements = [supplier, hub, package, *licences, *files, *data, *links]
@@ -51,7 +51,7 @@ def write(of: Sheet) -> bytes:
         "name": of.ref,
         "profileConformance": ["core", "software", "simpleLicensing", "ai"],
         "rootElement": [of.iri],
-        "element": [one["spdxId"] for one in elements],
+        "element": [element["spdxId"] for element in elements],
     }
     info = {
         "type": "CreationInfo",
@@ -113,7 +113,7 @@ def _entry(key: str, value: str) -> dict[str, str]:
 
 def _sensitive(data: Iterable[DataLine]) -> str:
     """Sensitive data are the special categories; ordinary personal data assert nothing of them."""
-    statuses = {one.personal for one in data}
+    statuses = {entry.personal for entry in data}
     if "special" in statuses:
         return "yes"
     return "no" if statuses == {"no"} else "noAssertion"
@@ -191,11 +191,11 @@ def _links(
     data: list[dict[str, Any]],
 ) -> Iterable[dict[str, Any]]:
     pairs = {
-        "contains": [one["spdxId"] for one in files],
-        "hasDeclaredLicense": [one["spdxId"] for one in licences] or [_NONE],
+        "contains": [file["spdxId"] for file in files],
+        "hasDeclaredLicense": [licence["spdxId"] for licence in licences] or [_NONE],
         # The hub looks at no text of a licence, so it concludes nothing.
         "hasConcludedLicense": [_NO_ASSERTION],
-        "trainedOn": [one["spdxId"] for one in data],
+        "trainedOn": [entry["spdxId"] for entry in data],
     }
     for kind, targets in pairs.items():
         if targets:

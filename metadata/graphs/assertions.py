@@ -52,7 +52,7 @@ def describe_check(graph: Graph, version: str, of: CheckFacts) -> None:
         if file.verdicts is None:
             continue
         for stage in _STAGES:
-            outcome = file.verdicts.get(stage, Verdict()).word
+            outcome = file.verdicts.get(stage, Verdict()).status
             here = f"{node}-{stage}/{part(file.path, '/')}"
             test = graph.places.test(stage)
             _describe(graph, here, file_of(version, file.path), test, outcome, of.at)

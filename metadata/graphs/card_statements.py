@@ -91,7 +91,10 @@ def _person(row: Any) -> tuple[str, str]:
     if not isinstance(row, dict):
         return "", ""
     addresses = [str(row[field]) for field in ("orcid", "ror", "url", "iri") if row.get(field)]
-    identities = (_identity(f"https://ror.org/{one}" if _is_ror(one) else one) for one in addresses)
+    identities = (
+        _identity(f"https://ror.org/{address}" if _is_ror(address) else address)
+        for address in addresses
+    )
     identity = next(filter(None, identities), "")
     return str(row.get("name") or identity).strip(), identity
 

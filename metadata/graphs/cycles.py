@@ -23,7 +23,7 @@ Key = tuple[str, str, int]
 
 
 def find_cycle(version: Version) -> list[str]:
-    """The references by which a version derives from itself, from its base on; mostly none.
+    """References along which a version derives from itself, starting with its base; usually none.
 
     Only public versions are followed, and versions of the same model.
     """

@@ -295,9 +295,9 @@ def _use(
         node,
         _status(personal),
         [
-            personal_data.category(one)
-            for one in (categories if isinstance(categories, list) else [categories])
-            if isinstance(one, str)
+            personal_data.category(item)
+            for item in (categories if isinstance(categories, list) else [categories])
+            if isinstance(item, str)
         ],
         personal_data.legal_basis(basis) if isinstance(basis, str) else "",
     )

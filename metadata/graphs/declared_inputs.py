@@ -21,25 +21,27 @@ if TYPE_CHECKING:
 def describe(graph: Graph, version: str, of: VersionFacts) -> None:
     """State the declarations of a card's ``inputs`` of the ports that `onnx_facts` describes."""
     paths = {file.path for file in of.files}
-    for one in inputs.parse(of.card.get("inputs")):
-        example = one.example if one.example in paths else None
+    for declared_input in inputs.parse(of.card.get("inputs")):
+        example = declared_input.example if declared_input.example in paths else None
         for variant in of.variants:
-            if one.name in {port.name for port in variant.facts.inputs}:
-                port = f"{version}#in-{part(variant.name)}/{part(one.name)}"
-                _port(graph, port, one, example)
+            if declared_input.name in {port.name for port in variant.facts.inputs}:
+                port = f"{version}#in-{part(variant.name)}/{part(declared_input.name)}"
+                _port(graph, port, declared_input, example)
 
 
-def _port(graph: Graph, port: str, one: DeclaredInput, example: str | None) -> None:
-    bounds = one.bounds()
-    image = one.image or Image()
+def _port(graph: Graph, port: str, declared_input: DeclaredInput, example: str | None) -> None:
+    bounds = declared_input.bounds()
+    image = declared_input.image or Image()
     resize = image.resize or Resize()
     graph.state(
         port,
         {
             "hub:lowestValue": decimal(min(low for low, _ in bounds)) if bounds else "",
             "hub:highestValue": decimal(max(high for _, high in bounds)) if bounds else "",
-            "hub:valueDistribution": string(one.distribution.kind if one.distribution else None),
-            "hub:vocabularySize": count(one.vocabulary),
+            "hub:valueDistribution": string(
+                declared_input.distribution.kind if declared_input.distribution else None
+            ),
+            "hub:vocabularySize": count(declared_input.vocabulary),
             "hub:exampleFile": string(example),
             "hub:channelOrder": string(image.channels),
             "hub:polarity": string(image.polarity),

@@ -43,27 +43,27 @@ def describe_claims(
     graph: Graph, version: str, card: dict[str, Any], publisher: str, names: Names
 ) -> None:
     """Describe the results that a card reports, in `model-index` and in `eval_results`."""
-    metric_results = (one for one in results(card) if one.has_metric)
-    for index, one in enumerate(itertools.islice(metric_results, LONGEST_LIST), start=1):
-        amount = number(one.value)
-        if not one.metric or amount is None:
+    metric_results = (result for result in results(card) if result.has_metric)
+    for index, result in enumerate(itertools.islice(metric_results, LONGEST_LIST), start=1):
+        amount = number(result.value)
+        if not result.metric or amount is None:
             continue
         node = f"{version}#eval-{index}"
-        unit = reported_metrics.unit_of(one.unit)
-        value, reported_under = reported_metrics.scaled(one.metric, amount, unit)
-        is_alias = one.metric.lower() != metric_name(one.metric)
-        day = one.date[:10]
-        _evaluation(graph, version, node, one.metric, value)
+        unit = reported_metrics.unit_of(result.unit)
+        value, reported_under = reported_metrics.scaled(result.metric, amount, unit)
+        is_alias = result.metric.lower() != metric_name(result.metric)
+        day = result.date[:10]
+        _evaluation(graph, version, node, result.metric, value)
         figures.describe(
-            graph, node, version, one.metric, value, author=publisher, kind=Kind.CLAIMED
+            graph, node, version, result.metric, value, author=publisher, kind=Kind.CLAIMED
         )
-        _dataset(graph, version, node, one, names)
+        _dataset(graph, version, node, result, names)
         graph.state(
             node,
             {
                 "hub:reportedUnder": string(reported_under),
-                "dcterms:title": words(one.metric) if is_alias else "",
-                "rdfs:seeAlso": link(foreign(one.url)),
+                "dcterms:title": words(result.metric) if is_alias else "",
+                "rdfs:seeAlso": link(foreign(result.url)),
                 "dcterms:date": string(day) if _DAY.fullmatch(day) else "",
             },
         )
@@ -71,13 +71,15 @@ def describe_claims(
 
 def reported(card: Card) -> Iterator[Reported]:
     """The shares that a card reports on data that it names; more is better with each of them."""
-    for one in card.results[:LONGEST_LIST]:
-        metric, value = metric_name(one.metric), number(one.value)
-        if metric not in SHARES or value is None or not one.names:
+    for result in card.results[:LONGEST_LIST]:
+        metric, value = metric_name(result.metric), number(result.value)
+        if metric not in SHARES or value is None or not result.names:
             continue
-        share = float(reported_metrics.scaled(metric, value, reported_metrics.unit_of(one.unit))[0])
+        share = float(
+            reported_metrics.scaled(metric, value, reported_metrics.unit_of(result.unit))[0]
+        )
         if 0 <= share <= 1:
-            yield Reported(metric, one.names[0], one.dataset.split, share)
+            yield Reported(metric, result.names[0], result.dataset.split, share)
 
 
 def describe_measured(graph: Graph, version: str, subject: str, of: EvaluationFacts) -> None:

@@ -180,7 +180,7 @@ class BaseFacts:
 
 @dataclass(frozen=True, slots=True)
 class EntryFacts:
-    """A data set of this hub, and the keys of the names by which the card means it."""
+    """A data set of this hub, and the keys of the names that mean it on cards."""
 
     slug: str
     keys: tuple[str, ...]

@@ -49,7 +49,8 @@ def describe(graph: Graph, subject: str, version: str, of: VariantFacts) -> None
             ],
             "hub:quantization": map(string, of.facts.quantisation),
             "hub:usesOperator": [
-                link(graph.places.operator(one.domain, one.name)) for one in of.facts.operators
+                link(graph.places.operator(operator.domain, operator.name))
+                for operator in of.facts.operators
             ],
         },
     )

@@ -285,7 +285,7 @@ def _is_conflict(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
     ids, theirs = ([terms.spdx_id(name) for name in names] for names in (some, others))
     if not (ids and theirs and all(ids) and all(theirs)):
         return False
-    return not any(terms.is_same_licence(one, other) for one in ids for other in theirs)
+    return not any(terms.is_same_licence(own, other) for own in ids for other in theirs)
 
 
 def _variant(graph: Graph, version: str, of: VariantFacts) -> None:

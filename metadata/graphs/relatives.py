@@ -50,7 +50,7 @@ class Target(NamedTuple):
 
 
 @dataclass(slots=True)
-class Relative:
+class LineageNode:
     """One ancestor or descendant.
 
     ``named`` is what a card calls it; ``version`` is None for what is not here, or not for the
@@ -65,21 +65,21 @@ class Relative:
     card: Card = field(default_factory=Card)
     again: bool = False
     others: int = 0
-    relatives: list[Relative] = field(default_factory=list)
+    relatives: list[LineageNode] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Descent:
     """One side of a version's family; ``cut`` where there is more."""
 
-    relatives: list[Relative] = field(default_factory=list)
+    relatives: list[LineageNode] = field(default_factory=list)
     cut: bool = False
 
 
 def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
     """What a version's card is based on, and so on upwards; two or three queries for a step."""
     side = Descent()
-    level: list[tuple[list[Relative], Version]] = [(side.relatives, version)]
+    level: list[tuple[list[LineageNode], Version]] = [(side.relatives, version)]
     visited, count = {version.pk}, 0
     for step in range(depth + 1):
         named = [
@@ -97,40 +97,40 @@ def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
         level = []
         for (place, young, text), base in zip(named, _bases(actor, names), strict=True):
             address = "" if base else _elsewhere(text, young, undecided)
-            one = Relative(text, base, address, card=young.typed_card)
-            place.append(one)
+            node = LineageNode(text, base, address, card=young.typed_card)
+            place.append(node)
             count += 1
             if base is not None:
-                one.again = base.pk in visited
+                node.again = base.pk in visited
                 visited.add(base.pk)
-                if not one.again:
-                    level.append((one.relatives, base))
+                if not node.again:
+                    level.append((node.relatives, base))
     return side
 
 
 def descendants(actor: Actor, version: Version, *, depth: int = DOWN) -> Descent:
     """The versions whose cards are based on this one, one row a model, and so on downwards."""
     side = Descent()
-    level: list[tuple[list[Relative], list[Version]]] = [(side.relatives, [version])]
+    level: list[tuple[list[LineageNode], list[Version]]] = [(side.relatives, [version])]
     visited, count = {version.pk}, 0
     for step in range(depth + 1):
-        children, is_cut = _children(actor, [one for _, parents in level for one in parents])
+        children, is_cut = _children(actor, [parent for _, parents in level for parent in parents])
         side.cut |= is_cut
-        following: list[tuple[list[Relative], list[Version]]] = []
+        following: list[tuple[list[LineageNode], list[Version]]] = []
         for place, parents in level:
-            for group in _by_model(children, {one.pk for one in parents}):
+            for group in _by_model(children, {parent.pk for parent in parents}):
                 if step == depth or count >= MOST:
                     side.cut = True
                     break
-                new = [one for one in group if one.pk not in visited]
+                new = [version for version in group if version.pk not in visited]
                 first = (new or group)[0]
                 card, others = first.typed_card, len(group) - 1
-                one = Relative(first.ref, first, card=card, again=not new, others=others)
-                place.append(one)
+                node = LineageNode(first.ref, first, card=card, again=not new, others=others)
+                place.append(node)
                 count += 1
                 visited.update(row.pk for row in group)
                 if new:
-                    following.append((one.relatives, new[:TOGETHER]))
+                    following.append((node.relatives, new[:TOGETHER]))
         level = following
         if not level:
             break
@@ -187,7 +187,7 @@ def _model_of(
 
 
 def _confirmed(models: Iterable[int], targets: Iterable[Target]) -> dict[tuple[int, str], int]:
-    return resolution.confirmed_models(models, {one.name for one in targets if one.bare})
+    return resolution.confirmed_models(models, {target.name for target in targets if target.bare})
 
 
 def _choose(
@@ -277,7 +277,7 @@ class _Child(NamedTuple):
 def _children(actor: Actor, parents: list[Version]) -> tuple[list[_Child], bool]:
     """The visible versions that are based on these, newest first; whether there were too many."""
     by_name = _names_of(parents)
-    models = {one.model_id for one in parents}
+    models = {parent.model_id for parent in parents}
     confirmed = {
         (row.model_id, row.name): row.base_id
         for row in NameConfirmation.objects.filter(base__in=models)[:_MENTIONS]
@@ -297,9 +297,11 @@ def _children(actor: Actor, parents: list[Version]) -> tuple[list[_Child], bool]
         if (target := _target(text.strip())) is not None
     ]
     # What else a name was confirmed to mean goes before the model that has the name.
-    confirmed |= _confirmed({child.model_id for child, _ in targets}, (one for _, one in targets))
+    confirmed |= _confirmed(
+        {child.model_id for child, _ in targets}, (target for _, target in targets)
+    )
     numbers = _numbers(models)
-    members = {(one.model_id, one.number): one.pk for one in parents}
+    members = {(parent.model_id, parent.number): parent.pk for parent in parents}
     children = []
     for child, target in targets:
         model = _model_of(child, target, by_name, confirmed, models)
@@ -315,12 +317,12 @@ def _names_of(versions: list[Version]) -> dict[str, int]:
     """Every name and address, in lower case, that leads to the models of these versions."""
     by_name: dict[str, int] = {}
     home = settings.HUB_PUBLIC_URL.lower()
-    models = {one.model_id: one.model.ref.lower() for one in versions}
+    models = {version.model_id: version.model.ref.lower() for version in versions}
     former = RetiredName.objects.filter(moved_to__in=models).values_list("name", "moved_to")
     for name, pk in (*((ref, pk) for pk, ref in models.items()), *former[:_MODELS]):
         address = f"{home}/models/{name}"
         by_name |= {name: pk, address: pk}
-        numbers = (one.number for one in versions if one.model_id == pk)
+        numbers = (version.number for version in versions if version.model_id == pk)
         by_name |= {f"{address}/v/{number}": pk for number in numbers}
     return by_name
 

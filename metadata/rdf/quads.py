@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from metadata.rdf.terms import UNTOLD, XSD
+from metadata.rdf.terms import UNDETERMINED, XSD
 
 # What XML 1.0 cannot hold: a graph must go into every format, so such characters are replaced.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -62,7 +62,7 @@ def string(text: Any, language: str = "") -> str:
 
 def words(text: Any) -> str:
     """A text for people, in an unknown language."""
-    return string(text, UNTOLD)
+    return string(text, UNDETERMINED)
 
 
 def typed(value: str, datatype: str) -> str:

@@ -75,7 +75,7 @@ OWN = frozenset(_OWN.split())
 # Types of elements, named after TensorProto.DataType, begin with this.
 DATA_TYPE = "dt-"
 # The tag of an undetermined language (BCP 47).
-UNTOLD = "und"
+UNDETERMINED = "und"
 
 # SPDX licence ids (licence list 3.27.0) that model cards use, in SPDX's own spelling.
 _SPDX = """
@@ -124,9 +124,9 @@ def spdx_id(name: str) -> str:
     return _BARE_IDS.get(bare) or _SPELT.get(bare, "")
 
 
-def is_same_licence(one: str, other: str) -> bool:
+def is_same_licence(spdx_id: str, other: str) -> bool:
     """Whether two SPDX ids name one licence; GPL-3.0 and GPL-3.0-only do."""
-    return _family(one) == _family(other)
+    return _family(spdx_id) == _family(other)
 
 
 def _family(name: str) -> str:

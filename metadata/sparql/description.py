@@ -35,7 +35,7 @@ def _graph() -> Graph:
     places = Places(settings.HUB_PUBLIC_URL)
     endpoint = f"{places.home}/sparql"
     service, data = f"{endpoint}#service", f"{endpoint}#data"
-    formats = [_NAMES[one.name] for one in (*RESULTS, *GRAPHS)]
+    formats = [_NAMES[result.name] for result in (*RESULTS, *GRAPHS)]
     graph = Graph(endpoint, places)
     graph.describe(
         service,

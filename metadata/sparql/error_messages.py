@@ -63,7 +63,7 @@ def _expected(detail: str) -> str:
     if not words.startswith("expected "):
         return words[:300]
     alternatives = words.removeprefix("expected ").removeprefix("one of ")
-    cures = [one for one in alternatives.split(", ") if one not in _NO_CURE]
+    cures = [part for part in alternatives.split(", ") if part not in _NO_CURE]
     if not cures:
         return "syntax error, or unexpected end of the query."
     return f"expected {'one of ' if len(cures) > 1 else ''}{', '.join(cures)}"[:300]

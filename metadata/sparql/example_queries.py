@@ -66,7 +66,7 @@ def filled(home: str, subject: Mapping[str, str]) -> tuple[ExampleQuery, ...]:
     And that of a device class ``C``; without one, a class without devices is used.
     """
     values = {"H": home, "G": graph_of(subject["V"]), "C": f"{home}/devices/none", **subject}
-    return tuple(replace(one, query=_filled(one.query, values)) for one in _QUERIES)
+    return tuple(replace(example, query=_filled(example.query, values)) for example in _QUERIES)
 
 
 def about(home: str) -> dict[str, str]:
@@ -99,10 +99,12 @@ def _device() -> str:
 
 
 def _dataset(places: Places, mention: Mention) -> str:
-    """The IRI by which graphs compare results on a data set that a card names."""
+    """The IRI that graphs use for results on a data set that a card names."""
     model = mention.version.model
     names = mentions.dataset_names(mention.version.typed_card)
-    name = next((one for one in names if mentions.key(one) == mention.name), mention.name)
+    name = next(
+        (candidate for candidate in names if mentions.key(candidate) == mention.name), mention.name
+    )
     for entry in resolution.datasets_of(model, [name]).values():
         return places.dataset(entry.slug)
     iri = quads.foreign(mentions.name(name)) or resolution.elsewhere(name, dataset=True)

@@ -308,7 +308,7 @@ def _licences(places: Places, values: tuple[str, ...]) -> list[str]:
     if len(patterns) == 1:
         return list(patterns)
     # A model under two of them is listed once.
-    return [f"FILTER EXISTS {{ {' UNION '.join(f'{{ {one} }}' for one in patterns)} }}"]
+    return [f"FILTER EXISTS {{ {' UNION '.join(f'{{ {pattern} }}' for pattern in patterns)} }}"]
 
 
 def _keywords(_: Places, values: tuple[str, ...]) -> list[str]:
@@ -332,7 +332,7 @@ def _personal(_: Places, values: tuple[str, ...]) -> list[str]:
     statements = [_PERSONAL[value] for value in values if value in _PERSONAL]
     if not statements:
         return [_NOTHING]
-    union = " UNION ".join(f"{{ ?data {one} }}" for one in statements)
+    union = " UNION ".join(f"{{ ?data {statement} }}" for statement in statements)
     return [f"FILTER EXISTS {{ ?version fair4ml:trainedOn ?data . {union} }}"]
 
 

@@ -164,7 +164,7 @@ def _environment(digest: str, iri: str) -> str:
             {
                 "dcterms:identifier": string(digest),
                 "rdfs:seeAlso": link(f"{settings.HUB_PUBLIC_URL}/api/v1/environments/{digest}"),
-                "dcterms:description": [string(one, "en") for one in parts],
+                "dcterms:description": [string(part, "en") for part in parts],
             },
         )
     return graph.text()

@@ -74,7 +74,9 @@ def best(accept: str, offers: Iterable[str]) -> str | None:
     ranges = _ranges(accept)
     rated = {offer: _rating(offer, ranges) for offer in offers}
     highest = max(rated.values(), default=(0.0, 0))
-    return next((offer for offer, one in rated.items() if one == highest and one[0] > 0), None)
+    return next(
+        (offer for offer, rating in rated.items() if rating == highest and rating[0] > 0), None
+    )
 
 
 def not_acceptable(offers: Iterable[str] = ()) -> problems.NotAcceptable:

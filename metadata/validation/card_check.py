@@ -76,15 +76,21 @@ def judge(version: Version) -> tuple[str, dict[str, Any]]:
         log.exception("card_not_checked", version=version.ref)
         reason = f"The card could not be checked: {error} Submit the draft again."
         return Check.Outcome.ERRORED.value, _report([_finding("shapes-unavailable", reason)])
-    findings = [_shape_finding(version, one) for one in violations if one.severity == "Violation"]
+    findings = [
+        _shape_finding(version, violation)
+        for violation in violations
+        if violation.severity == "Violation"
+    ]
     findings += _foreign_subjects(version, nquads)
     if path := cycles.find_cycle(version):
         findings.append(_cycle(version, path))
     if not findings:
         return Check.Outcome.PASSED.value, _report([])
-    mendable = any(one.field for one in findings)
+    mendable = any(finding.field for finding in findings)
     outcome = Check.Outcome.FAILED if mendable else Check.Outcome.ERRORED
-    return outcome.value, _report(sorted(findings, key=lambda one: (one.line or 0, one.code)))
+    return outcome.value, _report(
+        sorted(findings, key=lambda finding: (finding.line or 0, finding.code))
+    )
 
 
 def _report(findings: list[CardFinding]) -> dict[str, Any]:

@@ -121,21 +121,21 @@ def of_version(version: Version) -> ShapeReport | None:
 def summed(findings: list[validator.Finding], version: str) -> list[dict[str, Any]]:
     """Findings of one kind as one, with the number of times and some of the things concerned."""
     kinds: dict[tuple[str, ...], dict[str, Any]] = {}
-    for one in findings:
-        key = (one.path, one.component, *sorted(one.wanted.values()))
+    for finding in findings:
+        key = (finding.path, finding.component, *sorted(finding.wanted.values()))
         row = kinds.setdefault(
             key,
             {
                 "code": "profile-shape",
                 "severity": "warning",
-                "message": messages.sentence(one),
-                "path": one.path,
-                "field": messages.FIELDS.get(one.path, ""),
+                "message": messages.sentence(finding),
+                "path": finding.path,
+                "field": messages.FIELDS.get(finding.path, ""),
                 "times": 0,
                 "where": [],
             },
         )
         row["times"] += 1
         if len(row["where"]) < _EXAMPLES:
-            row["where"].append(messages.thing(one.focus, version))
+            row["where"].append(messages.thing(finding.focus, version))
     return list(kinds.values())

@@ -51,11 +51,11 @@ class Checked:
     @property
     def errors(self) -> list[Finding]:
         """What keeps it from being saved."""
-        return [one for one in self.findings if one.severity == "error"]
+        return [finding for finding in self.findings if finding.severity == "error"]
 
     @property
     def warnings(self) -> list[Finding]:
-        return [one for one in self.findings if one.severity == "warning"]
+        return [finding for finding in self.findings if finding.severity == "warning"]
 
 
 def check(text: str) -> Checked:
@@ -103,7 +103,9 @@ def contradictions(
     notes = Notes()
     if model:
         inputs.compare(check(text).card.inputs, model, notes, files=files)
-    return tuple(replace(one, line=line_of(text, one.pointer)) for one in notes.in_order())
+    return tuple(
+        replace(finding, line=line_of(text, finding.pointer)) for finding in notes.in_order()
+    )
 
 
 def accept(text: str) -> Checked:
@@ -114,7 +116,7 @@ def accept(text: str) -> Checked:
         if len(errors) > 1:
             detail = f"{detail} And {len(errors) - 1} more."
         raise problems.CardInvalid(
-            detail, errors=[{"pointer": one.pointer, "detail": one.detail} for one in errors]
+            detail, errors=[{"pointer": error.pointer, "detail": error.detail} for error in errors]
         )
     return checked
 

@@ -38,17 +38,17 @@ class Claim:
 def of(card: Card) -> list[Claim]:
     """What a card claims of data sets that it names, in its order."""
     claims = []
-    for one in card.results:
-        amount = stored.finite(one.value)
-        if one.names and one.metric and amount is not None:
-            unit = metrics.unit_of(one.unit)
-            value, _ = metrics.scaled(one.metric, Decimal(str(amount)), unit)
-            metric = metric_name(one.metric)
-            claims.append(Claim(one.names, one.dataset.split, metric, float(value)))
+    for result in card.results:
+        amount = stored.finite(result.value)
+        if result.names and result.metric and amount is not None:
+            unit = metrics.unit_of(result.unit)
+            value, _ = metrics.scaled(result.metric, Decimal(str(amount)), unit)
+            metric = metric_name(result.metric)
+            claims.append(Claim(result.names, result.dataset.split, metric, float(value)))
     return claims[:MOST]
 
 
 def evaluated_on(card: Card) -> list[Claim]:
     """Data sets that a card says its model was tested or validated on, without a metric."""
     datasets = (*card.tested_on, *card.validated_on)[:MOST]
-    return [Claim(one.names, one.split) for one in datasets if one.names]
+    return [Claim(dataset.names, dataset.split) for dataset in datasets if dataset.names]

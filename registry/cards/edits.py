@@ -95,7 +95,7 @@ def _changed(text: str, changes: Mapping[str, Any], newline: str) -> str:
     if not changes:
         return text
     if not front.parts.start:
-        fresh = "".join(written(*one) for one in changes.items() if one[1] is not None)
+        fresh = "".join(written(*item) for item in changes.items() if item[1] is not None)
         start = "\ufeff" if text.startswith("\ufeff") else ""
         body = text.removeprefix("\ufeff")
         gap = "" if body.startswith(("\n", "\r")) or not body else newline
@@ -120,7 +120,7 @@ def _rewritten(front: source.Front, changes: Mapping[str, Any]) -> str:
         name: value for name, value in {**front.values, **changes}.items() if value is not None
     }
     newline = "\r\n" if "\r\n" in front.parts.front else "\n"
-    return _lines("".join(written(*one) for one in values.items()), newline)
+    return _lines("".join(written(*item) for item in values.items()), newline)
 
 
 def _replaced(front: source.Front, changes: Mapping[str, Any], newline: str) -> str:

@@ -69,7 +69,7 @@ class Notes:
 
     def in_order(self) -> tuple[Finding, ...]:
         """By line, errors first on a line; at most 100."""
-        rows = sorted(self.findings, key=lambda one: (one.line or 0, one.severity))
+        rows = sorted(self.findings, key=lambda finding: (finding.line or 0, finding.severity))
         return tuple(rows[:FINDINGS])
 
 

@@ -40,7 +40,12 @@ def dataset_names(card: Card) -> list[str]:
     datasets = (
         *card.datasets, *card.training_data, *card.validated_on, *card.tested_on, *card.evaluated_on
     )  # fmt: skip
-    return [name for one in datasets for name in (one.iri, one.name, one.type, one.id) if name]
+    return [
+        name
+        for mention in datasets
+        for name in (mention.iri, mention.name, mention.type, mention.id)
+        if name
+    ]
 
 
 def datasets_in(card: Card) -> set[str]:

@@ -35,7 +35,7 @@ def _joined(name: str, now: Any, value: Any) -> Any:
         return _rows(now if isinstance(now, list) else [now], value)
     if name in _WORDS and isinstance(value, list):
         items = now if isinstance(now, list) else [now]
-        return [*items, *(one for one in value if one not in items)]
+        return [*items, *(item for item in value if item not in items)]
     if name in _MAPPINGS and isinstance(now, dict) and isinstance(value, dict):
         return {**now, **value}
     return value
@@ -58,7 +58,7 @@ def _names(row: Any) -> set[str]:
     names: list[Any] = [row] if isinstance(row, str) else []
     if isinstance(row, dict):
         names = [row.get(key) for key in ("iri", "orcid", "name", "title") if row.get(key)]
-    return {str(one).strip().lower() for one in names}
+    return {str(name).strip().lower() for name in names}
 
 
 def _results(now: Any, value: list[Any]) -> Any:

@@ -74,21 +74,21 @@ def meanings(datasets: Sequence[Dataset]) -> QuerySet[Any]:
         model=OuterRef("version__model"), kind=Mention.Kind.DATASET, name=OuterRef("name")
     )
     whens = [
-        *(When(name=address_key(one), then=Value(one.pk)) for one in datasets),
+        *(When(name=address_key(dataset), then=Value(dataset.pk)) for dataset in datasets),
         When(confirmed__isnull=False, then=F("confirmed")),
         *(
             When(
-                name__in=mentions.keys_of(one),
-                version__model__namespace=one.namespace_id,
-                then=Value(one.pk),
+                name__in=mentions.keys_of(dataset),
+                version__model__namespace=dataset.namespace_id,
+                then=Value(dataset.pk),
             )
-            for one in datasets
+            for dataset in datasets
         ),
     ]
     rows = Mention.objects.filter(kind=Mention.Kind.DATASET, name__in=_names_of(datasets))
     rows = rows.annotate(confirmed=Subquery(confirmed.values("dataset")[:1]))
     rows = rows.annotate(meaning=Case(*whens, output_field=IntegerField()))
-    return rows.filter(meaning__in=[one.pk for one in datasets])
+    return rows.filter(meaning__in=[dataset.pk for dataset in datasets])
 
 
 def models_of(
@@ -183,5 +183,7 @@ def _slug(key: str) -> str:
 def _names_of(datasets: Sequence[Dataset]) -> set[str]:
     """Every key under which cards name some data sets."""
     confirmed = NameConfirmation.objects.filter(dataset__in=datasets).values_list("name", flat=True)
-    names = {key for one in datasets for key in (*mentions.keys_of(one), address_key(one))}
+    names = {
+        key for dataset in datasets for key in (*mentions.keys_of(dataset), address_key(dataset))
+    }
     return names | set(confirmed)

@@ -54,9 +54,9 @@ def metric_value(notes: Notes, pointer: str, value: Any, name: str, unit: str = 
 def scales(notes: Notes, front: dict[str, Any]) -> None:
     """Note shares that may be meant in per cent, since the same card has others in per cent."""
     rows = [
-        (one.pointer, one.value, metrics.unit_of(one.unit))
-        for one in Card.read(front).results
-        if isinstance(one.value, int | float) and metrics.scale_of(one.metric) != "number"
+        (result.pointer, result.value, metrics.unit_of(result.unit))
+        for result in Card.read(front).results
+        if isinstance(result.value, int | float) and metrics.scale_of(result.metric) != "number"
     ]
     percent = [value for _, value, unit in rows if unit == "percent" or (not unit and value > 1)]
     if not percent:

@@ -70,9 +70,9 @@ class Suggestion:
 def of(facts: Facts) -> list[Suggestion]:
     """What the facts of a described file suggest, one for each field, the best source first."""
     best: dict[str, Suggestion] = {}
-    for one in _all(facts):
-        if one.value not in (None, "", [], {}):
-            best.setdefault(one.name, one)
+    for suggestion in _all(facts):
+        if suggestion.value not in (None, "", [], {}):
+            best.setdefault(suggestion.name, suggestion)
     return list(best.values())
 
 
@@ -98,7 +98,9 @@ def _good_fields(head: str) -> dict[str, Any]:
         return {}
     notes = Notes()
     fields.check(notes, front.values)
-    wrong = {one.pointer.split("/")[1] for one in notes.findings if one.severity == "error"}
+    wrong = {
+        finding.pointer.split("/")[1] for finding in notes.findings if finding.severity == "error"
+    }
     return {
         name: value
         for name, value in front.values.items()
@@ -113,7 +115,7 @@ def _ultralytics(props: Mapping[str, str]) -> Iterator[Suggestion]:
     yield Suggestion("license", _licence(props.get("license", "")), "license")
     yield Suggestion("pipeline_tag", _ULTRALYTICS_TASKS.get(props.get("task", "")), "task")
     size = _literal(props.get("imgsz", ""))
-    if isinstance(size, list | tuple) and size and all(isinstance(one, int) for one in size):
+    if isinstance(size, list | tuple) and size and all(isinstance(length, int) for length in size):
         shape = " x ".join(map(str, size[:3]))
         yield Suggestion("preprocessing", f"Pictures of {shape} pixels (height x width).", "imgsz")
     names = _literal(props.get("names", ""))

@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 def kind(value: Any) -> str:
-    """What a value is, in words."""
+    """The kind of a value for messages."""
     if isinstance(value, bool):
         return "yes or no (write it in quotes if it is a word)"
     for of, words in ((str, "text"), (int | float, "a number"), (list, "a list")):

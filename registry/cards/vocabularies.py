@@ -41,7 +41,7 @@ LANGUAGES = {
 
 def near(word: str, words: Iterable[str], likeness: float = 0.75) -> str:
     """The word that was probably meant, whatever its case and punctuation; empty if none is."""
-    plain = {_bare(one): one for one in words}
+    plain = {_bare(word): word for word in words}
     matches = difflib.get_close_matches(_bare(word)[:64], plain, 1, likeness)
     return plain[matches[0]] if matches else ""
 

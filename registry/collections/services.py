@@ -233,4 +233,4 @@ def _describe(collection: Collection, described: dict[str, Any]) -> None:
     }
     errors = [{"pointer": f"/{name}", "detail": text} for name, text in faults.items() if text]
     if errors:
-        raise problems.InvalidRequest(" ".join(one["detail"] for one in errors), errors=errors)
+        raise problems.InvalidRequest(" ".join(error["detail"] for error in errors), errors=errors)

@@ -1,4 +1,4 @@
-"""Where a list goes on: the key of the last row shown, opaque to callers, never an offset."""
+"""Cursors of lists: the key of the last row of a page, opaque to callers, never an offset."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def held(name: str) -> Iterator[Hold | None]:
 
 
 def take_turn(name: str, seconds: float) -> bool:
-    """Whether this process is to do what is done every ``seconds``: once, whoever asks.
+    """Whether this process runs a periodic task now; one process does every ``seconds``.
 
     A process that dies in its turn leaves the work to the next turn.
     """

@@ -75,5 +75,5 @@ def expression(terms: Sequence[str], words: Sequence[str], vendor: str) -> str:
             ways.append("(" + " & ".join([f"({named})", *(f"{other}:*" for other in rest)]) + ")")
         else:
             named = " OR ".join(f'"{word}"' for word in near)
-            ways.append(f"(title : ({named})" + "".join(f' AND "{one}"*' for one in rest) + ")")
+            ways.append(f"(title : ({named})" + "".join(f' AND "{word}"*' for word in rest) + ")")
     return (" | " if vendor == "postgresql" else " OR ").join(ways)

@@ -54,7 +54,7 @@ class _Findings:
         """Raise the first problem with the errors of all of them."""
         if self.refusals:
             first = self.refusals[0]
-            first.errors = tuple(error for one in self.refusals for error in one.errors)
+            first.errors = tuple(error for refusal in self.refusals for error in refusal.errors)
             raise first
 
 

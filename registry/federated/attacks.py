@@ -64,7 +64,7 @@ class Measured:
 
     @property
     def setting(self) -> str:
-        """What was measured, in words."""
+        """The setting of the measurement."""
         return (
             f"{self.data}, {self.network}, {self.devices} devices, {self.rounds} rounds, the worst "
             f"of {len(self.attacks)} attacks; chance is 0.100"
@@ -92,7 +92,7 @@ def measured() -> Measured:
 
 
 def words(rule: str) -> str:
-    """What a rule was measured to withstand, in words."""
+    """Sentence about what a rule withstood in measurements."""
     of = measured()
     cases = [_case(of, rule, attackers) for attackers in of.attackers]
     return f"{rule}: accuracy {'; '.join(cases)}."

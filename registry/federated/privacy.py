@@ -97,7 +97,7 @@ def of_training(training: Training) -> Statement:
 
 
 def forecast(version: Version, *, rules: Rules, base_data: BaseData, rounds: int) -> Statement:
-    """The statement of what a training of a version would have after so many rounds."""
+    """The statement that a training of a version would have after a number of rounds."""
     before = of_version(version)
     noise = rules.noise_multiplier
     own = () if noise is None else (Term(rounds, noise),)
@@ -155,7 +155,7 @@ def _compose(training: Training, number: int | None) -> Statement:
 
 
 def words(of: Statement) -> str:
-    """The statement in words: epsilon, delta and the neighbours, or that there is none and why."""
+    """The privacy statement as text: epsilon, delta and the neighbours, or why there is none."""
     if of.cause == NO_NOISE:
         return (
             f"No differential privacy: {of.culprit}, so there is no bound on what the weights "

@@ -60,7 +60,7 @@ class Schedule:
         """Read a schedule, defaults filled in; raises `InvalidRequest` naming the field."""
         if not isinstance(data, dict):
             raise problems.InvalidRequest.at("/schedule", "The schedule must be a JSON object.")
-        names = {one.name for one in fields(cls)}
+        names = {member.name for member in fields(cls)}
         for name, value in data.items():
             if name not in names:
                 raise _wrong(str(name)[:80], f"Valid fields: {', '.join(sorted(names))}.")

@@ -55,7 +55,7 @@ class HubSource:
         rows = self._items(f"{API}/models/{quote(ref)}/versions", {}, MOST_VERSIONS)
         return sorted(
             (self._released(row) for row in rows if row.get("state") in RELEASED),
-            key=lambda one: one.number,
+            key=lambda version: version.number,
         )
 
     def version(self, ref: str, released: Released) -> VersionRecord:

@@ -74,12 +74,12 @@ class HuggingFaceSource:
         path = f"/api/models/{quote(ref)}/tree/{commit}"
         rows = self._items(path, {"recursive": "true"}, MOST_FILES + 1)
         entries = self._read(huggingface.entries, rows)
-        if not any(one.path.endswith(".onnx") for one in entries):
+        if not any(entry.path.endswith(".onnx") for entry in entries):
             raise problems.ModelMissing(f"{ref} has no .onnx file at {commit[:12]}.")
         files = tuple(
-            self._file(ref, commit, one)
-            for one in entries
-            if not any(part.startswith(".") for part in one.path.split("/"))
+            self._file(ref, commit, entry)
+            for entry in entries
+            if not any(part.startswith(".") for part in entry.path.split("/"))
         )
         title, date = self._head(ref, commit)
         return VersionRecord(
@@ -90,7 +90,7 @@ class HuggingFaceSource:
             branch="main",
             reason="",
             commit_id=commit,
-            manifest_sha256=manifests.digest((one.path, one.sha256, one.size) for one in files),
+            manifest_sha256=manifests.digest((file.path, file.sha256, file.size) for file in files),
             author="",
             published_at=date[:40],
             files=files,

@@ -32,7 +32,7 @@ def mirror(actor: Actor, key: int) -> Mirror:
 
 
 def of_namespace(actor: Actor, space: Namespace) -> QuerySet[Mirror]:
-    """The mirrors into a namespace; none for those who do not own it."""
+    """The mirrors into a namespace, for its owners; none for others."""
     rows = Mirror.objects.filter(namespace=space)
     return rows if can(actor, "mirror.edit", space) else rows.none()
 

@@ -139,7 +139,7 @@ class Variant(models.Model):
 
     @property
     def proof_sentence(self) -> str:
-        """What was shown about an upgraded variant, in words; empty for others."""
+        """Sentence about the proof of an upgraded variant; empty for others."""
         if self.origin != VariantOrigin.UPGRADED:
             return ""
         proof = self.statement

@@ -1,4 +1,4 @@
-"""What the hub's own upkeep and work did and cost, for its operators."""
+"""Records of the hub's maintenance and its costs, for its operators."""
 
 from __future__ import annotations
 

@@ -34,7 +34,12 @@ def publishing_namespaces(actor: Actor) -> list[Namespace]:
     """Where one may publish: the hub's own namespace first, then one's own, then the others."""
     first = (refs.DEFAULT_NAMESPACE, actor.username)
     mine = [namespace for namespace, _ in namespaces_of(actor, "writer")]
-    return sorted(mine, key=lambda one: first.index(one.slug) if one.slug in first else len(first))
+    return sorted(
+        mine,
+        key=lambda namespace: (
+            first.index(namespace.slug) if namespace.slug in first else len(first)
+        ),
+    )
 
 
 def namespace(slug: str) -> Namespace:

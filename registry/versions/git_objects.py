@@ -181,4 +181,4 @@ def _parents(version: Version) -> list[str | None]:
         )
         commits = [data.get("commit") for data in events.values_list("data", flat=True)]
         parents += [*rows, *commits]
-    return [*dict.fromkeys(one for one in parents if one), None]
+    return [*dict.fromkeys(parent for parent in parents if parent), None]

@@ -115,7 +115,7 @@ def commits(of: RegisteredModel, *, for_readers: bool) -> QuerySet[Commit]:
 
 
 def has_onnx(of: RegisteredModel) -> bool:
-    """Whether a version or commit of a model, whoever may see it, has an ONNX file."""
+    """Whether a version or commit of a model has an ONNX file, regardless of who may see it."""
     files = File.objects.filter(version__model=of, path__iendswith=".onnx")
     committed = CommitFile.objects.filter(commit__model=of, path__iendswith=".onnx")
     return files.exists() or committed.exists()

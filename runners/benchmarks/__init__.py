@@ -1,1 +1,1 @@
-"""Benchmarks: what is owed, records and their checks, rankings, contributions."""
+"""Benchmarks: scheduling, records and their checks, rankings, contributions."""

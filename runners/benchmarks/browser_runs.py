@@ -1,7 +1,7 @@
-"""Latency that a reader's browser measured, as the record that its reader contributes.
+"""Latency measured by a reader's browser, as a record that the reader contributes.
 
-A page is one process, and one process is too few for a firm figure: such a result is noisy, shown
-apart and never ranked. Of the machine it tells what the reader saw and sent, and no more.
+A page is one process, which is too few for a firm figure: such a result is noisy, shown separately
+and never ranked. About the machine it contains only what the reader saw and sent.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ _HIDDEN = ("psi_cpu_some", "foreign_cpu", "steal", "throttled")
 def contribute(
     actor: Actor, *, variant: Variant, run: Mapping[str, Any], runtime_version: str
 ) -> Measurement:
-    """Keep what a page measured of a variant, under its reader's name.
+    """Keep what a page measured of a variant, as a contribution of its reader.
 
-    ``run`` has `browser` and `device` (the reader's words), `threads`, `inputs` (name, dtype and
-    shape of each), `times_ms` in order, `first_ms`, `loading_ms` and `clock_ms`, the step of the
-    browser's clock. Raises RecordInvalid, and what `contributions.contribute` raises.
+    ``run`` has ``browser`` and ``device`` (text of the reader), ``threads``, ``inputs`` (name,
+    dtype and shape of each), ``times_ms`` in order, ``first_ms``, ``loading_ms`` and ``clock_ms``,
+    the step of the browser's clock. Raises RecordInvalid, and what `contributions.contribute`
+    raises.
     """
     record = summary.complete(_measured(variant, run, runtime_version))
     rows = contributions.contribute_page_run(
@@ -85,7 +86,7 @@ def _measured(variant: Variant, run: Mapping[str, Any], runtime_version: str) ->
             "kernels_by_provider": {},
         },
         "environment": {
-            # What stands for the processor where a browser hides it.
+            # In place of the processor, which browsers hide.
             "cpu_model": f"{browser}, {device}" if device else browser,
             "browser": browser,
             "device": device or form.NOT_EXPOSED,
@@ -106,7 +107,7 @@ def _measured(variant: Variant, run: Mapping[str, Any], runtime_version: str) ->
 def _process(times: Sequence[float], run: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "ordinal": 0,
-        "samples_ns": [round(one * 1e6) for one in times],
+        "samples_ns": [round(time * 1e6) for time in times],
         "kept_every": 1,
         "queries": len(times),
         "inferences": len(times),
@@ -115,7 +116,7 @@ def _process(times: Sequence[float], run: Mapping[str, Any]) -> dict[str, Any]:
         "cpu_time_s": form.NOT_EXPOSED,
         "warmup_count": 1,
         "warmup_s": _milliseconds(run, "first_ms") / 1e3,
-        # Nobody waited until it was.
+        # The page does not wait for a steady state.
         "steady": False,
         "session_load_ms": _milliseconds(run, "loading_ms"),
         "first_inference_ms": _milliseconds(run, "first_ms"),
@@ -134,7 +135,7 @@ def _process(times: Sequence[float], run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _model(variant: Variant) -> dict[str, Any]:
-    paths = [one.path for one in variant.typed_facts.external_files]
+    paths = [file.path for file in variant.typed_facts.external_files]
     rows = File.objects.filter(version=variant.version_id, path__in=paths).select_related("blob")
     files = list(rows.order_by("path"))
     entry = variant.entry
@@ -149,15 +150,15 @@ def _model(variant: Variant) -> dict[str, Any]:
 
 
 def _batch(variant: Variant, inputs: Sequence[Mapping[str, Any]]) -> int:
-    """What all inputs have as their first size, where the model leaves it free; else 1."""
-    firsts = {(one.type.shape or [0])[0] for one in variant.typed_facts.inputs}
-    sizes = {(one["shape"] or [0])[0] for one in inputs}
+    """The common first size of all inputs if the model leaves it free; else 1."""
+    firsts = {(port.type.shape or [0])[0] for port in variant.typed_facts.inputs}
+    sizes = {(port["shape"] or [0])[0] for port in inputs}
     free = bool(firsts) and not any(isinstance(first, int) for first in firsts)
     return sizes.pop() if free and len(sizes) == 1 and 0 not in sizes else 1
 
 
 def _inputs(rows: Any) -> list[dict[str, Any]]:
-    """The ports as a record has them; what is wrong with them, the record's own check finds."""
+    """The ports as a record has them; the check of records finds what is wrong with them."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise _wrong("inputs", "they must be a list of objects")
     inputs = [{name: row.get(name) for name in ("name", "dtype", "shape")} for row in rows]
@@ -172,9 +173,9 @@ def _inputs(rows: Any) -> list[dict[str, Any]]:
 def _times(values: Any) -> list[float]:
     if not isinstance(values, list) or not 2 <= len(values) <= MOST_RUNS:
         raise _wrong("times_ms", f"there must be 2 to {MOST_RUNS} of them")
-    if not all(_is_span(one) for one in values):
+    if not all(_is_span(value) for value in values):
         raise _wrong("times_ms", "each value must be a number of milliseconds")
-    return [float(one) for one in values]
+    return [float(value) for value in values]
 
 
 def _milliseconds(run: Mapping[str, Any], name: str) -> float:

@@ -1,4 +1,4 @@
-"""Calibration of hosts: how noisy one is, told by runs of one file against itself."""
+"""Calibration of hosts: how noisy a host is, measured by runs of one file against itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runners.benchmarks.timing_jobs import CALIBRATING, CALIBRATION
 from runners.models import Host, Job
 from runners.queue import selectors, services
 
-# A host that has just begun has better things to do than to be calibrated.
+# A host that has just started gets other work first.
 _SETTLED = timedelta(minutes=5)
 _CALIBRATED_FOR = timedelta(days=30)
 _TRIED_WITHIN = timedelta(days=1)
@@ -21,7 +21,7 @@ _MOST_BYTES = 20_000
 
 
 def keep_up() -> None:
-    """Have hosts of live bench workers calibrated that are not, or were long ago or while busy."""
+    """Queue calibrations of hosts of live bench workers that lack a recent one on a quiet host."""
     if settings.HUB_BENCH == "off":
         return
     now = timezone.now()
@@ -42,7 +42,7 @@ def keep_up() -> None:
 
 
 def calibrate(host: str) -> Job:
-    """Queue the run of one file against itself that tells how quiet a host is."""
+    """Queue the run of one file against itself that measures the noise of a host."""
     return services.enqueue(
         kind=CALIBRATION,
         version=None,
@@ -56,7 +56,7 @@ def calibrate(host: str) -> Job:
 
 
 def take(job: Job) -> None:
-    """Keep a host's limits, measured by running one file against itself, on its row."""
+    """Write a host's noise limits, measured by running one file against itself."""
     calibration = job.typed_report.facts
     limits = calibration.get("limits")
     if isinstance(limits, dict) and len(json.dumps(calibration)) <= _MOST_BYTES:

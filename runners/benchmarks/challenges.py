@@ -1,7 +1,7 @@
-"""Challenges: a number of the hub that a record must hold, for one person, version and record.
+"""Challenges: a random number that a record must contain, for one user, version and record.
 
-The inputs of the run are seeded by it, so that its outputs cannot be known beforehand; and a record
-cannot be older than its challenge, nor be sent twice.
+It seeds the inputs of the run, so that the outputs cannot be known beforehand; and a record cannot
+be older than its challenge, nor be sent twice.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from registry.models import User, Version
     from runners.engine.benchmark.typed_record import Record
 
-# Long enough for a sweep; whoever needs longer asks for another one.
+# Long enough for a sweep; a longer run needs another challenge.
 _LASTS = timedelta(hours=12)
 _MOST_OPEN = 20
-# A record tells its times in whole seconds.
+# Times of a record are in whole seconds.
 _ROUNDING = timedelta(seconds=2)
 _CURE = "Request one with POST …/benchmarks/challenges, or use `hub bench --contribute`"
 
 
 @transaction.atomic
 def issue(actor: Actor, *, version: Version) -> Challenge:
-    """Give somebody a challenge for a record of a version.
+    """Issue a challenge for a record of a version.
 
     Raises NotAuthenticated, AccessNeeded, StateConflict, and QuotaExceeded where too many are open.
     """
@@ -68,7 +68,7 @@ def issue(actor: Actor, *, version: Version) -> Challenge:
 def expect(user: User, version: Version, record: Record) -> None:
     """Use up the challenge of a record that is about to be kept; raises RecordInvalid.
 
-    To be called in the transaction that keeps the record.
+    Call it in the transaction that keeps the record.
     """
     nonce, now = record.challenge, timezone.now()
     challenge = Challenge.objects.filter(nonce=nonce, user=user, version=version).first()
@@ -92,7 +92,7 @@ def expect(user: User, version: Version, record: Record) -> None:
 
 
 def _expect_in_time(record: Record, challenge: Challenge, now: datetime) -> None:
-    """A record begins after its challenge: its length fits between, whatever its clock says."""
+    """A record begins after its challenge: its duration fits between, whatever its clock says."""
     spent = max(part.ended_at for part in record.parts) - record.started_at
     if spent > now - challenge.issued_at + _ROUNDING:
         raise record_consistency.refusal(

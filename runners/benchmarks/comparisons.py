@@ -1,4 +1,4 @@
-"""Which two variants of one model are compared, where and when."""
+"""Scheduling of comparisons of two variants of one model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
     from runners.benchmarks.offers import Offer
 
-# What makes two comparisons of one file the same piece of what is owed.
+# Key that is equal for equal comparisons of a file.
 _KEY = ("runtime", "runtime_version", "provider", "against_version", "against_variant")
 
 
@@ -27,8 +27,8 @@ def ask(
 ) -> list[Job]:
     """Queue the comparison of two variants of one model, for maintainers.
 
-    Raises NotAllowed, StateConflict, InvalidRequest where they are no two of one model with the
-    same inputs and outputs, or no worker offers what is wanted.
+    Raises NotAllowed, StateConflict, and InvalidRequest if they are not two variants of one model
+    with the same inputs and outputs, or if no worker offers the runtime.
     """
     require(actor, "version.derive", candidate.version.model)
     for version in (baseline.version, candidate.version):
@@ -51,7 +51,7 @@ def ask(
     ]
 
 
-def owe(version: Version, live: Iterable[Offer]) -> int:
+def schedule_missing(version: Version, live: Iterable[Offer]) -> int:
     """Queue the comparison of a version's first variant with that of the version before it."""
     candidate = version.variants.select_related("entry").first()
     before = Version.objects.filter(
@@ -83,7 +83,7 @@ def owe(version: Version, live: Iterable[Offer]) -> int:
 def _interface(variant: Variant) -> list[Any]:
     """What a variant declares of its inputs and outputs, without descriptions."""
     facts = variant.typed_facts
-    return [[(one.name, one.type) for one in side] for side in (facts.inputs, facts.outputs)]
+    return [[(port.name, port.type) for port in side] for side in (facts.inputs, facts.outputs)]
 
 
 def _mark(options: dict[str, Any]) -> tuple[Any, ...]:

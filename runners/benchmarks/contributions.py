@@ -1,9 +1,9 @@
-"""Records that people measured on their own machines, kept under their names.
+"""Records that users measured on their own machines, kept under their names.
 
-Whoever may have a version's files may send what they measured of them. The record's sums are made
-again, no rule between its fields may be broken, its files must be those of the version and its
-challenge one that this hub gave. The samples themselves nobody can check: so results are trusted
-only where an enrolled worker signed them, and are shown apart from trusted ones elsewhere.
+A user who may read a version's files may contribute a record of them. Its sums are recomputed, its
+fields must not contradict each other, its files must be those of the version, and its challenge
+must be of this hub. The samples themselves cannot be verified: so results are trusted only with the
+signature of an enrolled worker, and are shown separately otherwise.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
     from registry.models import User, Version
 
-# Bytes of a record that is sent: some 800 000 samples.
+# Maximum size of a contributed record in bytes, about 800 000 samples.
 MOST_BYTES = 8 << 20
-# Records of one person, and of all people, whose files one version keeps: a file of a published
-# version is never deleted, so a result that is removed makes no room for another.
+# Number of records of one user, and of all users, whose files one version keeps. A file of a
+# published version is never deleted, so deleting a result makes no room for another.
 _OF_ONE, _OF_ALL = 20, 500
 _ADDED = "benchmark.added"
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The name of an enrolled worker, and what it signed with its key, in base64url."""
+    """The name of an enrolled worker, and its signature, in base64url."""
 
     worker: str
     value: str
@@ -57,9 +57,9 @@ def contribute(
     variant: str = "",
     signature: Signature | None = None,
 ) -> list[Measurement]:
-    """Keep a person's record, which is ``text`` as JSON.
+    """Keep a user's record, which is ``text`` as JSON.
 
-    Gives its results, those there already were if it is sent again. Raises NotAuthenticated,
+    Returns its results, or the existing ones if it was sent before. Raises NotAuthenticated,
     AccessNeeded, StateConflict, InvalidRequest, RecordInvalid, TextTooCostly, VariantMissing,
     QuotaExceeded and Unavailable.
     """
@@ -90,9 +90,9 @@ def contribute(
 def contribute_page_run(
     actor: Actor, *, version: Version, text: str, variant: str
 ) -> list[Measurement]:
-    """Keep a record that this hub made of what a page measured; raises as `contribute`.
+    """Keep a record that this hub made from the measurements of a page; raises as `contribute`.
 
-    It has no challenge, as nobody sent it as a record, and is never trusted.
+    It has no challenge and is never trusted.
     """
     user = require_user(actor, "read", of=version.model)
     record, whole = _read(user, version, text)
@@ -134,7 +134,7 @@ def _expect_release(record: Record) -> None:
 
 @transaction.atomic
 def remove(actor: Actor, *, version: Version, row: Measurement) -> None:
-    """Forget a contributed result: its contributor may, and maintainers. Raises NotAllowed.
+    """Delete a contributed result, for its contributor and maintainers. Raises NotAllowed.
 
     Its record stays among the version's files, as every file of a published version does.
     """
@@ -205,7 +205,7 @@ def _expect_released(version: Version) -> None:
 
 
 def _expect_room(version: Version, user: Any, sha256: str) -> None:
-    """Raise QuotaExceeded where one file more would be too many; events tell who sent how many."""
+    """Raise QuotaExceeded if the limit of records is reached; events tell who sent how many."""
     if File.objects.filter(version=version, blob=sha256).exists():
         return
     added = Event.objects.filter(verb=_ADDED, subject_kind="version", subject_id=str(version.pk))
@@ -218,7 +218,7 @@ def _expect_room(version: Version, user: Any, sha256: str) -> None:
 
 
 def _measured_variant(version: Version, record: Record, name: str) -> Variant:
-    """The variant that a record is of: its file, and the files beside it, are this version's."""
+    """The variant that a record measured: its file, and external data, must be of this version."""
     sha256, digests = record.entry_sha256, record.file_digests
     variant: Variant | None
     if name:

@@ -1,9 +1,9 @@
-"""What the latency of a graph is predicted from: its work, by kind of operator.
+"""Features that predict the latency of a graph: its work, by kind of operator.
 
-A run on a CPU takes about as long as its operators take one after another. Of each kind that is
-the multiplications it does, or the bytes it moves, whatever is slower, plus what it costs to start
-a node (roofline: Williams, Waterman and Patterson 2009, doi:10.1145/1498765.1498785; by operator:
-Paleo, Qi, Sparks and Talwalkar 2017; nn-Meter, Zhang et al. 2021, doi:10.1145/3458864.3467882).
+A run on a CPU takes about as long as the sum of its operators. Each kind contributes its
+multiplications or its bytes moved, whichever is slower, plus a constant for each node (roofline:
+Williams, Waterman and Patterson 2009, doi:10.1145/1498765.1498785; by operator: Paleo, Qi, Sparks
+and Talwalkar 2017; nn-Meter, Zhang et al. 2021, doi:10.1145/3458864.3467882).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CONVOLUTION, MATRIX, RECURRENT, WINDOW, FUNCTION, LAYOUT, OTHER = (
     "convolution", "matrix", "recurrent", "window", "function", "layout", "other",
 )  # fmt: skip
-# Operator, without its domain -> its kind; the others are OTHER, most of them element by element.
+# Operator without its domain -> its kind; all others are OTHER, most of them elementwise.
 _KINDS: Final = {
     name: kind
     for kind, names in {
@@ -39,18 +39,18 @@ _KINDS: Final = {
     }.items()
     for name in names.split()
 }
-# What a runtime removes or does ahead of the runs.
+# Operators that a runtime removes or computes ahead of the runs.
 _FREE: Final = frozenset({"Constant", "Identity", "Dropout"})
-# They run other nodes, which the costs do not list.
+# Operators that run other nodes, which the costs do not list.
 _CONTAINERS: Final = frozenset({"If", "Loop", "Scan", "SequenceMap"})
-# Columns: what a kind does, and how often something is started.
+# Columns: the amount of work of each kind, and the number of its nodes.
 COLUMNS: Final = (
     (CONVOLUTION, "macs"), (CONVOLUTION, "bytes"), (MATRIX, "macs"), (MATRIX, "bytes"),
     (RECURRENT, "macs"), (WINDOW, "bytes"), (FUNCTION, "bytes"), (LAYOUT, "bytes"),
     (OTHER, "bytes"), ("every", "nodes"), ("every", "runs"),
 )  # fmt: skip
 MOST: Final = 10**18
-# As runners.engine.benchmark.feeds binds dimensions that nobody named.
+# The sizes that runners.engine.benchmark.feeds uses for unnamed dimensions.
 _PICTURE_SIDE, _TEXT = 224, 128
 _CHANNELS = frozenset({1, 3, 4})
 
@@ -64,10 +64,12 @@ class Features:
 
     @classmethod
     def read(cls, columns: object, operators: object) -> Features | None:
-        """Read what was stored; None for another shape, such as that of an older release."""
+        """Read stored features; None for another shape, such as that of an older release."""
         if not isinstance(columns, list) or len(columns) != len(COLUMNS):
             return None
-        amounts = [one for one in map(stored.finite, columns) if one is not None and one >= 0]
+        amounts = [
+            amount for amount in map(stored.finite, columns) if amount is not None and amount >= 0
+        ]
         if len(amounts) != len(columns):
             return None
         names = operators if isinstance(operators, list) else []
@@ -75,9 +77,9 @@ class Features:
 
 
 def of(costs: Costs, sizes: Mapping[str, int]) -> Features | None:
-    """The features of a graph at these sizes; None where the cost of a node is unknown.
+    """The features of a graph at these sizes; None if the cost of a node is unknown.
 
-    An amount beyond ``MOST`` counts as unknown: it comes of a file that somebody uploaded.
+    An amount beyond ``MOST`` counts as unknown, since it comes from an upload.
     """
     if costs.unknown or len(costs.nodes) != costs.total:
         return None
@@ -114,7 +116,7 @@ def measured_sizes(costs: Costs, ports: Sequence[Port], inputs: object) -> dict[
     }
     sizes = costs.usual_sizes
     for port in ports:
-        # A shape with other things in it than numbers fits no port.
+        # A shape with anything but numbers fits no port.
         for name, size in zip(_dims(port), shapes.get(port.name, ()), strict=False):
             if isinstance(name, str) and name in sizes:
                 sizes[name] = size
@@ -122,7 +124,7 @@ def measured_sizes(costs: Costs, ports: Sequence[Port], inputs: object) -> dict[
 
 
 def default_sizes(costs: Costs, ports: Sequence[Port]) -> dict[str, int]:
-    """The sizes that a benchmark gives dimensions for which nobody chose any."""
+    """The sizes that a benchmark uses for dimensions without a chosen size."""
     sizes = costs.usual_sizes
     batches = {dims[0] for port in ports if len(dims := _dims(port)) > 1}
     for port in ports:

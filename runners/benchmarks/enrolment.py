@@ -1,4 +1,4 @@
-"""Enrolled workers: machines outside this hub whose key signs what their owners contribute."""
+"""Enrolled workers: machines outside this hub whose keys sign contributions of their owners."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def every(actor: Actor) -> QuerySet[EnrolledWorker]:
 
 @transaction.atomic
 def enrol(actor: Actor, *, name: str, owner: str, public_key: str) -> EnrolledWorker:
-    """Trust what this key signs of what the user ``owner`` contributes; for administrators.
+    """Enrol a worker, whose key signs contributions of the user ``owner``; for administrators.
 
     Raises NotAuthenticated, NotAllowed, NameTaken, and InvalidRequest for a name or a key of
     another form.
@@ -61,7 +61,7 @@ def enrol(actor: Actor, *, name: str, owner: str, public_key: str) -> EnrolledWo
 
 @transaction.atomic
 def revoke(actor: Actor, *, name: str) -> EnrolledWorker:
-    """Trust a worker no longer, nor what it signed before; for administrators.
+    """Revoke a worker, and the trust in what it signed before; for administrators.
 
     Raises NotAuthenticated, NotAllowed, NotFound.
     """

@@ -1,4 +1,4 @@
-"""What follows from a noisy benchmark that nobody asked for: others wait, and it is repeated."""
+"""Consequences of a noisy scheduled benchmark: others wait, and it is repeated."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from runners.benchmarks.timing_jobs import BENCHMARK, IDLE, REQUESTED
 from runners.models import Job, Measurement
 from runners.queue import order, services
 
-# After which a first benchmark that ended noisy is repeated: a hub that was busy with the first
-# evidence of new versions is quieter soon, a host that others use at some hour of the day.
+# Delays after which a noisy first benchmark is repeated: a hub that was busy with the first
+# evidence of new versions is quieter soon, a host that others use is quieter at some hour of the
+# day.
 _QUIETER = tuple(timedelta(minutes=minutes) for minutes in (10, 60, 6 * 60, 24 * 60))
-# So many noisy benchmarks in a row show a host that other programs use. First benchmarks are then
-# due so much later: after first proofs, but before deep evidence.
+# This many noisy benchmarks in a row show a host that other programs use. First benchmarks are then
+# due this much later: after first proofs, but before deep evidence.
 _NOISY_IN_A_ROW = 3
 _GIVES_WAY = 1.5 * order.STEP
 
 
 def repeat_later(job: Job) -> Job | None:
-    """Queue the first benchmark of a version again that ended noisy, later each time.
+    """Queue a version's noisy first benchmark again, each time later.
 
     None for any other benchmark, and after the last repetition.
     """
@@ -47,15 +48,15 @@ def repeat_later(job: Job) -> Job | None:
 
 
 def give_way(job: Job) -> int:
-    """Put off the first benchmarks of versions where a host's last benchmarks all ended noisy.
+    """Delay the first benchmarks of versions if a host's last benchmarks all ended noisy.
 
     Each keeps all other work of that host waiting, most likely for another noisy result. Returns
-    how many were put off.
+    how many were delayed.
     """
     ended = Job.objects.filter(
         kind=BENCHMARK, host=job.host, state=Job.State.SUCCEEDED, shared_from=None
     ).order_by("-finished_at")[:_NOISY_IN_A_ROW]
-    jobs = [one.pk for one in ended.only("pk")]
+    jobs = [job.pk for job in ended.only("pk")]
     quiet = Measurement.objects.filter(job__in=jobs).exclude(status=Measurement.Status.NOISY)
     if len(jobs) < _NOISY_IN_A_ROW or quiet.exists():
         return 0

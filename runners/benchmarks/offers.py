@@ -1,4 +1,4 @@
-"""What live workers can time models with: pools, runtimes and execution providers."""
+"""Offers of live workers to time models: pools, runtimes and execution providers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from registry.models import Variant
 
 _CPU = "CPUExecutionProvider"
-# Other providers of one runtime beside the CPU's: never those that run elsewhere.
+# Providers besides the CPU's that are never used, since they run elsewhere.
 _REMOTE = frozenset({"AzureExecutionProvider"})
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Something that live workers can time models with, and how such a job is queued."""
+    """A runtime and provider that live workers offer, and how such a job is queued."""
 
     pool: str
     runtime: str
@@ -43,7 +43,7 @@ class Offer:
 
     @property
     def is_usual(self) -> bool:
-        """Whether this is ONNX Runtime on the CPU, which lists of models go by."""
+        """Whether this is ONNX Runtime on the CPU, which lists of models use."""
         return (self.pool, self.provider) == (Job.Pool.BENCH_CPU, _CPU)
 
     @property
@@ -63,7 +63,7 @@ class Offer:
         priority: int,
         again: bool = False,
     ) -> Job:
-        """Queue a job that times a variant with this, with as much effort as the hub spends."""
+        """Queue a job that times a variant, with the effort that the hub is configured for."""
         return services.enqueue(
             kind=kind,
             version=variant.version,
@@ -78,7 +78,7 @@ class Offer:
 
 
 def live() -> list[Offer]:
-    """What live workers of bench and GPU pools bring, each once, in a fixed order."""
+    """The offers of live workers of bench and GPU pools, each once, in a fixed order."""
     unique = set()
     for worker in selectors.live_workers():
         features = worker.typed_features
@@ -93,7 +93,8 @@ def live() -> list[Offer]:
             for provider in _providers(features.providers, pool, build):
                 unique.add(Offer(pool, runtime, version, provider))
     return sorted(
-        unique, key=lambda one: (one.pool, one.runtime, one.provider, one.runtime_version)
+        unique,
+        key=lambda timing: (timing.pool, timing.runtime, timing.provider, timing.runtime_version),
     )
 
 

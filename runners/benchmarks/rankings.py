@@ -1,7 +1,8 @@
-"""Who is fastest, across models: ranked inside one comparability key and nowhere else.
+"""Rankings across models, inside one comparability key each.
 
-Of each model the newest published version counts. Noisy and unverified results have no place here:
-each stands in a list of its own.
+Of each model the newest published version counts. Of each variant, key and contributor the newest
+accepted result is ranked by p50 (by throughput where the load asks for it), throughput or energy.
+Noisy and unverified results have no rank; each have a list of their own.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ _IS_UNVERIFIED = Case(
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a ranking is narrowed to; what is empty narrows nothing.
+    """The filters of a ranking; empty ones do not filter.
 
-    ``contributed`` puts what nobody has verified after the ranked results of each key.
+    ``contributed`` adds unverified results after the ranked results of each key.
     """
 
     task: str = ""
@@ -71,7 +72,7 @@ class Selection:
 
 
 class Key(NamedTuple):
-    """A comparability key with what its results share, as far as columns tell."""
+    """A comparability key, the common columns of its results, and their number."""
 
     key: str
     device: str
@@ -87,7 +88,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A result with its place in its key (None for one without), and its model's size."""
+    """A result with its rank inside its key (None for none), and its model's size."""
 
     row: Measurement
     rank: int | None
@@ -97,7 +98,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One page of standings: key after key, each from its best; and the keys there are."""
+    """A page of standings, by key and rank, and all keys."""
 
     items: tuple[Standing, ...]
     next: str | None
@@ -115,7 +116,7 @@ class _Light(NamedTuple):
 
 
 def across(actor: Actor, selection: Selection, *, limit: int = 20, cursor: str = "") -> Ranking:
-    """Accepted results of the newest versions that the actor may see; three questions to the rows.
+    """Accepted results of the newest versions that the actor may see, with three queries.
 
     Raises InvalidRequest for an unknown sort or a broken cursor.
     """
@@ -147,7 +148,7 @@ def across(actor: Actor, selection: Selection, *, limit: int = 20, cursor: str =
 
 
 def keys(actor: Actor, selection: Selection) -> tuple[Key, ...]:
-    """The keys of what `across` would rank, the one with most results first; one question.
+    """The keys of what `across` would rank, the one with most results first; one query.
 
     Raises InvalidRequest for an unknown sort.
     """
@@ -162,19 +163,19 @@ def keys(actor: Actor, selection: Selection) -> tuple[Key, ...]:
 
 
 def noisy(actor: Actor, selection: Selection, *, limit: int = 20) -> tuple[Standing, ...]:
-    """Noisy results where nothing firmer is known, by name: they have no place among others."""
+    """Noisy results of variants without an accepted one, by name, without rank."""
     rows = _matching(actor, selection, status=Measurement.Status.NOISY)
     return tuple(_by_name(rows.filter(Measurement.TRUSTED), limit))
 
 
 def unverified(actor: Actor, selection: Selection, *, limit: int = 20) -> tuple[Standing, ...]:
-    """What people sent and no enrolled worker signed, by name: it has no place among others."""
+    """Contributions without a signature of an enrolled worker, by name, without rank."""
     rows = _matching(actor, replace(selection, contributed=True), status="")
     return tuple(_by_name(rows.filter(Measurement.UNTRUSTED), limit))
 
 
 def _by_name(rows: QuerySet[Measurement], limit: int) -> Iterable[Standing]:
-    """The newest of each variant and key where no trusted result is firmer."""
+    """The newest result of each variant and key without a trusted accepted one."""
     firmer = Measurement.objects.filter(
         variant=OuterRef("variant"),
         comparability_key=OuterRef("comparability_key"),
@@ -187,7 +188,7 @@ def _by_name(rows: QuerySet[Measurement], limit: int) -> Iterable[Standing]:
 
 
 def _candidates(actor: Actor, selection: Selection) -> QuerySet[Measurement]:
-    """Of each variant, key and person the newest accepted result that has what is sorted by."""
+    """The newest accepted result with the sort column of each variant, key and contributor."""
     if selection.sort not in SORTS:
         raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
     column = SORTS[selection.sort].column
@@ -221,7 +222,8 @@ def _matching(
 def _ranks(rows: Iterable[_Light]) -> dict[int, int]:
     """The place of each trusted result among its equals; equal values share one.
 
-    A measurement that several versions share takes one place, so that copies push nobody down.
+    Rows are in order. The rank is the number of distinct measurements before it, plus one: versions
+    that share a measurement take one place, so that copies lower no other model.
     """
     variants: dict[tuple[str, str], set[str]] = {}
     last: dict[tuple[str, str], tuple[float, int]] = {}

@@ -112,7 +112,7 @@ def _expect_entry(record: Record, sha256: Any, where: str) -> None:
 
 
 def _expect_in_time(records: Iterable[Record], report: Report) -> None:
-    seconds = sum(one.wall_s or 0 for record in records for one in record.processes)
+    seconds = sum(process.wall_s or 0 for record in records for process in record.processes)
     if seconds > report.seconds + _SLACK_SECONDS:
         raise UnbelievableError("processes", "they add up to more time than the run took")
 

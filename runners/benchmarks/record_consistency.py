@@ -57,7 +57,7 @@ def checked(data: Any) -> Record:
 
 
 def read(text: str) -> tuple[dict[str, Any], str]:
-    """A record that somebody sends, as JSON: without its samples, and the canonical whole.
+    """A contributed record as JSON: without its samples, and the canonical whole.
 
     It runs in a process of its own, whose answers are plain data (`registry.core.parsing`).
 
@@ -115,7 +115,9 @@ def _fits(record: Record) -> None:
 def _is_clean(data: Any) -> bool:
     """Whether every text can be stored: no NUL, no half of a surrogate pair."""
     if isinstance(data, str):
-        return "\x00" not in data and not any("\ud800" <= one <= "\udfff" for one in data)
+        return "\x00" not in data and not any(
+            "\ud800" <= character <= "\udfff" for character in data
+        )
     if isinstance(data, dict):
         return all(_is_clean(key) and _is_clean(value) for key, value in data.items())
     return all(map(_is_clean, data)) if isinstance(data, list) else True

@@ -16,7 +16,7 @@ from registry.models import File, Variant, Version
 from registry.versions.services import derivatives
 from runners.benchmarks import noise, record_checks, timing_jobs
 from runners.benchmarks.record_checks import COMPARISON, RECORD
-from runners.engine.benchmark import verdicts
+from runners.engine.benchmark.verdicts import SpeedChange
 from runners.models import Comparison, Environment, Job, Measurement
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def take_comparison(job: Job) -> Comparison | None:
     )
     _slim(job, {"comparison": row.pk, "verdict": comparison.data["verdict"]})
     outcome = {"verdict": str(row.verdict), "against": baseline.version_id}
-    verb = "benchmark.slower" if row.verdict == verdicts.SLOWER else "benchmark.compared"
+    verb = "benchmark.slower" if row.verdict == SpeedChange.SLOWER else "benchmark.compared"
     events.record(verb, job.version, actor=None, model=job.version.model, **outcome)
     return row
 
@@ -170,7 +170,7 @@ def _columns(comparison: typed_record.Comparison) -> dict[str, Any]:
         "runtime": candidate.provider.runtime[:32],
         "runtime_version": candidate.runtime_version[:64],
         "provider": candidate.provider.claimed[:64],
-        "verdict": comparison.word,
+        "verdict": comparison.change,
         "reason": ", ".join(comparison.reasons)[:300],
         "ratio": wall[0],
         "ratio_low": wall[1],

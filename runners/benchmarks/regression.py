@@ -74,7 +74,7 @@ def fit(features: Sequence[Features], latencies: Sequence[float]) -> Fit | None:
         return None
     return Fit(
         weights=_Sums(features, latencies).solved(),
-        operators=frozenset().union(*(one.operators for one in features)),
+        operators=frozenset().union(*(feature.operators for feature in features)),
         factor=factor,
         median_error=math.exp(statistics.median(errors)) - 1,
         models=len(features),
@@ -88,13 +88,13 @@ def held_out(features: Sequence[Features], latencies: Sequence[float]) -> dict[i
     if not features:
         return {}
     sums = _Sums(features, latencies)
-    users = Counter(name for one in features for name in one.operators)
+    users = Counter(name for feature in features for name in feature.operators)
     ratios = {}
-    for place, (one, latency) in enumerate(zip(features, latencies, strict=True)):
-        if all(users[name] > 1 for name in one.operators):
-            sums.add(one.columns, latency, -1.0)
-            ratios[place] = max(_product(sums.solved(), one.columns) / latency, 1e-9)
-            sums.add(one.columns, latency, 1.0)
+    for place, (feature, latency) in enumerate(zip(features, latencies, strict=True)):
+        if all(users[name] > 1 for name in feature.operators):
+            sums.add(feature.columns, latency, -1.0)
+            ratios[place] = max(_product(sums.solved(), feature.columns) / latency, 1e-9)
+            sums.add(feature.columns, latency, 1.0)
     return ratios
 
 
@@ -102,12 +102,12 @@ class _Sums:
     """The normal equations of relative errors: minimise the sum of (x w / y - 1)², w ≥ 0."""
 
     def __init__(self, features: Sequence[Features], latencies: Sequence[float]) -> None:
-        rows = [one.columns for one in features]
+        rows = [feature.columns for feature in features]
         size = len(rows[0])
         self._scales = [
-            math.sqrt(sum((row[one] / y) ** 2 for row, y in zip(rows, latencies, strict=True)))
+            math.sqrt(sum((row[column] / y) ** 2 for row, y in zip(rows, latencies, strict=True)))
             or 1.0
-            for one in range(size)
+            for column in range(size)
         ]
         self._matrix = [[0.0] * size for _ in range(size)]
         self._right = [0.0] * size
@@ -116,7 +116,7 @@ class _Sums:
 
     def add(self, row: Vector, latency: float, sign: float) -> None:
         """Count a model in (1) or out (-1)."""
-        scaled = [one / latency / scale for one, scale in zip(row, self._scales, strict=True)]
+        scaled = [value / latency / scale for value, scale in zip(row, self._scales, strict=True)]
         for i, left in enumerate(scaled):
             self._right[i] += sign * left
             line = self._matrix[i]
@@ -142,4 +142,4 @@ class _Sums:
 
 
 def _product(weights: Vector, columns: Vector) -> float:
-    return sum(weight * one for weight, one in zip(weights, columns, strict=True))
+    return sum(weight * value for weight, value in zip(weights, columns, strict=True))

@@ -30,9 +30,12 @@ def of(row: Measurement) -> tuple[Process, ...]:
 
 
 def basis(row: Measurement, processes: Iterable[Process]) -> list[Process]:
-    """The processes that figures are over: of too few that were kept, the others count too."""
-    finished = [one for one in processes if one.samples_ns]
-    accepted = [one for one in finished if not one.rejected]
+    """The processes that figures are computed from.
+
+    If too few are accepted, the others count too.
+    """
+    finished = [process for process in processes if process.samples_ns]
+    accepted = [process for process in finished if not process.rejected]
     return accepted if len(accepted) == row.processes else finished
 
 

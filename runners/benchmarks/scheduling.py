@@ -1,8 +1,8 @@
-"""What is timed, where and when: benchmarks that released versions are owed, and those asked for.
+"""Scheduling of benchmarks: missing ones of released versions, and requested ones.
 
-A benchmark wants its host, or its GPU, for itself. What nobody asked for is short, comes last but
-for the first one of each version, and gives its place up when somebody waits for other work. How a
-run goes is docs/benchmarks.md.
+A benchmark needs its host, or its GPU, exclusively. Scheduled ones are short, run last except for
+the first of each version, and give way when a user waits for other work. How a run goes is
+docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Variants of one version that are timed without being asked for.
 _VARIANTS = 4
-# Versions that are looked at for what they are still owed, the newest ones.
+# Number of newest versions that are searched for missing benchmarks.
 _NEWEST = 50
 _ENOUGH_WAITING = 50
 # What a maintainer may set of a run.
@@ -38,7 +38,7 @@ _SETTINGS = frozenset({
 })  # fmt: skip
 
 
-def owe(version: Version, *, with_comparison: bool = True) -> int:
+def schedule_missing(version: Version, *, with_comparison: bool = True) -> int:
     """Queue the benchmarks of a released version that no job has done or will do; how many.
 
     A file that ONNX Runtime did not load in the check is not timed on the CPU with it.
@@ -50,7 +50,7 @@ def owe(version: Version, *, with_comparison: bool = True) -> int:
     live = offers.live()
     queued = 0
     variants = _timed(version)
-    main = next((one for one in variants if not unmeasured.obstacle(one)), None)
+    main = next((variant for variant in variants if not unmeasured.obstacle(variant)), None)
     for variant in variants:
         for offer in offers.loading(variant, live):
             if _mark(variant.entry.path, offer.options) not in requests:
@@ -58,7 +58,7 @@ def owe(version: Version, *, with_comparison: bool = True) -> int:
                 priority = order.FIRST if is_first else IDLE
                 offer.enqueue(BENCHMARK, variant, {}, priority=priority)
                 queued += 1
-    return queued + (comparisons.owe(version, live) if with_comparison else 0)
+    return queued + (comparisons.schedule_missing(version, live) if with_comparison else 0)
 
 
 def ask(
@@ -100,13 +100,16 @@ def catch_up() -> int:
     if settings.HUB_BENCH == "off" or waiting > _ENOUGH_WAITING:
         return 0
     rows = Version.objects.filter(state=Version.State.PUBLISHED, model__deleted_at=None)
-    return sum(owe(version, with_comparison=False) for version in rows.order_by("-pk")[:_NEWEST])
+    return sum(
+        schedule_missing(version, with_comparison=False)
+        for version in rows.order_by("-pk")[:_NEWEST]
+    )
 
 
 def _check(variant: Variant, options: dict[str, Any]) -> None:
     """Raises InvalidRequest for options out of their limits, and sizes that the model has not."""
     _check_options(options)
-    ports = {one.name: one.type.shape for one in variant.typed_facts.inputs}
+    ports = {port.name: port.type.shape for port in variant.typed_facts.inputs}
     if not ports:
         return  # not described yet: the engine, which reads the model, refuses what does not fit
     try:
@@ -131,12 +134,12 @@ def _timed(version: Version) -> list[Variant]:
     variants = list(rows.exclude(origin=Variant.Origin.UPGRADED)[:_VARIANTS])
     for row in variants[:] if rows.count() > len(variants) else ():
         upgraded = rows.filter(origin=Variant.Origin.UPGRADED, derived_from=row).order_by("-opset")
-        stand_in = next((one for one in upgraded if one.is_chosen), None)
+        stand_in = next((variant for variant in upgraded if variant.is_chosen), None)
         if stand_in and unmeasured.obstacle(row):
             variants.insert(variants.index(row) + 1, stand_in)
     return variants
 
 
 def _mark(entry: str, options: dict[str, Any]) -> tuple[Any, ...]:
-    """What makes two jobs the same piece of what is owed."""
+    """Key that is equal for equal benchmarks."""
     return entry, *(options.get(name) for name in ("runtime", "runtime_version", "provider"))

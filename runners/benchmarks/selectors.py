@@ -1,9 +1,9 @@
-"""Measurements as somebody may see them: of a version, across models, by device and runtime.
+"""Measurements that a user may see: of a version, across models, by device and runtime.
 
 Results are compared inside one comparability key and nowhere else, and only accepted ones have a
-rank. What somebody sent and no enrolled worker signed is unverified: it stands apart from the
-trusted results, has no rank and is in no count. Of several results of one variant under one key the
-newest accepted one counts, else the newest; a result whose variant is another file by now is
+rank. A contribution without the signature of an enrolled worker is unverified: it is separate from
+the trusted results, has no rank and is in no count. Of several results of one variant under one key
+the newest accepted one counts, else the newest; a result whose variant is another file by now is
 history.
 """
 
@@ -125,7 +125,8 @@ def choices(rows: Iterable[Measurement]) -> dict[str, list[Any]]:
     """For each filter the values that occur in these results, in order."""
     values = [choices_of(row) for row in rows]
     return {
-        field.name: sorted({one[field.name] for one in values} - {""}) for field in fields(Filters)
+        field.name: sorted({value[field.name] for value in values} - {""})
+        for field in fields(Filters)
     }
 
 
@@ -163,7 +164,7 @@ def counting(rows: QuerySet[Measurement]) -> QuerySet[Measurement, Any]:
 
 
 def bounded(rows: QuerySet[Measurement], *, most: int, most_contributed: int) -> Listing:
-    """The newest results; what is not trusted has a bound of its own and takes nobody's place."""
+    """The newest results; unverified ones have a limit of their own and displace no others."""
     results: list[Measurement] = []
     is_cut = False
     for some_rows, bound in (

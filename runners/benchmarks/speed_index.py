@@ -21,13 +21,13 @@ DEFAULT = {"scenario": "single_stream", "batch": 1, "threads": 1, "call_style": 
 
 
 def connect() -> None:
-    """Tell lists of devices and speeds, anew when a result is added or removed."""
+    """Update lists of devices and speeds when a result is added or removed."""
     documents.contribute("devices", ("benchmark.",), of)
     speeds.contribute(of_main)
 
 
 def of(version: Version) -> set[Fact]:
-    """The device classes on which some variant was timed, noisily or not, by whom one trusts."""
+    """The device classes with a trusted measurement of some variant, noisy or not."""
     rows = selectors.visible_of(version)
     measured = rows.filter(Measurement.TRUSTED, status__in=Measurement.PUBLIC)
     return {(filters.MEASURED_ON.name, name) for name in measured.values_list("device", flat=True)}

@@ -37,7 +37,7 @@ _EFFORT: dict[str, dict[str, Any]] = {
 
 
 def options_at(job: Job) -> dict[str, Any]:
-    """Everything that a run is told: what the job says, its effort, and what holds on its host.
+    """All options of a run: those of the job, its effort, and the state of its host.
 
     The host's calibration, watts and region are read when it begins, as they change meanwhile.
     """

@@ -11,7 +11,7 @@ from hub.protocol.figures import Kind, Status
 from hub.protocol.vocabularies import ONNXRUNTIME
 from registry.models import Variant
 from runners.benchmarks.timing_jobs import BENCHMARK
-from runners.engine.reports import stored_verdicts
+from runners.engine.reports import StageStatus, stored_verdicts
 from runners.models import Job, Measurement
 from runners.queue import selectors as queue
 
@@ -20,7 +20,7 @@ NOT_MEASURED = str(Status.UNMEASURED)
 STATES = (MEASURED, *map(str, Job.LIVE), NOT_MEASURED)
 # The stage of a check in which ONNX Runtime loads the model.
 _LOAD = "load"
-_DOES_NOT_LOAD = frozenset({"invalid", "unsupported"})
+_DOES_NOT_LOAD = frozenset({StageStatus.INVALID, StageStatus.UNSUPPORTED})
 _TITLE = "ONNX Runtime"
 
 
@@ -71,7 +71,7 @@ def obstacle(variant: Variant) -> str:
     if newest is None:
         return ""
     load = stored_verdicts(newest.typed_report.facts.get("verdicts")).get(_LOAD)
-    if load is None or load.word not in _DOES_NOT_LOAD:
+    if load is None or load.status not in _DOES_NOT_LOAD:
         return ""
     release = newest.typed_report.versions.get(ONNXRUNTIME, "")
     return f"{f'{_TITLE} {release}'.strip()} does not load the model: {load.message}"
@@ -86,7 +86,7 @@ def _reason(variant: Variant, job: Job | None) -> str:
 
 
 def _not_queued(variant: Variant) -> str:
-    """Why nobody queued a benchmark of a published variant that loads."""
+    """Why a published variant that loads has no queued benchmark."""
     if settings.HUB_BENCH == "off":
         return "Benchmarks are switched off on this hub (HUB_BENCH)."
     if not queue.live_workers(Job.Pool.BENCH_CPU):

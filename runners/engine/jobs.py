@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from runners.engine.checks import check
 from runners.engine.confine import children, fresh, isolation
+from runners.engine.confine.children import EndingKind
 from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.onnx_files import staging, text
 from runners.engine.reports import Finding, InvalidReportError, Outcome, OutputFile, Report, Scan
@@ -31,10 +32,10 @@ _FILES_AT_ONCE = 8
 _LAYING_OUT = 10
 _CANCELLED = Finding("cancelled", "error", "The job was cancelled.")
 _DEATHS = {
-    "timed-out": "exceeded the time limit of a run",
-    "out-of-memory": "exceeded the memory limit of a run",
-    "flooded": "returned an endless response",
-    "silent": "ended without a response",
+    EndingKind.TIMED_OUT: "exceeded the time limit of a run",
+    EndingKind.OUT_OF_MEMORY: "exceeded the memory limit of a run",
+    EndingKind.FLOODED: "returned an endless response",
+    EndingKind.SILENT: "ended without a response",
 }
 # Classes of `runtimes` whose messages need no name before them.
 _RUNTIME_ERRORS = frozenset({"LoadError", "UnsupportedModelError", "UnpreparedError"})
@@ -152,12 +153,14 @@ class Job:
 
     def scan(self) -> list[str]:
         """Have the scan pass the model; gives the other files it needs. Raises RefusedError."""
-        ending, limits = self.scan_with(check.look)
-        if ending.kind != "answered":
+        ending, limits = self.scan_with(check.scan_model)
+        if ending.kind != EndingKind.ANSWERED:
             raise RefusedError((check.judge(check.SCAN, ending, limits).finding(check.SCAN),))
         scan = scan_of(ending.answer)
         if scan.is_refused:
-            raise RefusedError(tuple(one for one in scan.findings if one.severity == "error"))
+            raise RefusedError(
+                tuple(finding for finding in scan.findings if finding.severity == "error")
+            )
         return self.external(scan)
 
     def external(self, scan: Scan) -> list[str]:
@@ -227,7 +230,7 @@ class Job:
         otherwise.
         """
         ending = self.stage(name, task, **limits)
-        if ending.kind != "answered":
+        if ending.kind != EndingKind.ANSWERED:
             words = f"{failure.message}: {self.cause(ending)}"
             raise RefusedError((replace(failure, message=words),))
         return mapping_of(ending.answer)
@@ -235,10 +238,10 @@ class Job:
     def cause(self, ending: Ending) -> str:
         """Say how a child ended without an answer, leaving out the folders it worked in."""
         match ending.kind:
-            case "raised":
+            case EndingKind.RAISED:
                 name, message = ending.answer
                 words = message if name in _RUNTIME_ERRORS else f"{name}: {message}"
-            case "signalled":
+            case EndingKind.SIGNALLED:
                 words = f"crashed with {ending.answer}"
             case kind:
                 words = _DEATHS.get(kind, kind)
@@ -285,23 +288,23 @@ class Job:
 
     def _usable(self, ending: Ending, stage: str, limits: Limits) -> Ending:
         """Give back an end that is the model's doing, and was within the limits of writing."""
-        if ending.kind == "stopped":
+        if ending.kind == EndingKind.STOPPED:
             raise staging.StoppedError
-        if ending.kind == "killed":
+        if ending.kind == EndingKind.KILLED:
             raise JobError(
                 "child-killed",
                 "The kernel killed the process that was working on the model, most likely "
                 "because this machine ran out of memory. Try again, or give the worker more "
                 "memory.",
             )
-        if ending.kind == "unconfined":
+        if ending.kind == EndingKind.UNCONFINED:
             raise JobError(
                 "sandbox-broken", "A process could not be sandboxed and was not started."
             )
-        if stage == check.SCAN and ending.kind in {"raised", "silent"}:
+        if stage == check.SCAN and ending.kind in {EndingKind.RAISED, EndingKind.SILENT}:
             words = ": ".join(ending.answer or ()) or ending.detail
             raise JobError("engine-error", text.message(f"The scan itself failed. {words}"))
-        if ending.kind == "scratch-exceeded":
+        if ending.kind == EndingKind.SCRATCH_EXCEEDED:
             excess = f"{limits.most_written:,} bytes"
             if ending.answer == "files":
                 excess = f"{limits.written_files:,} files, or folders that cannot be counted,"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from hub.protocol.stored import count, mapping, rows, text
@@ -17,10 +18,25 @@ if TYPE_CHECKING:
 
 Severity = Literal["error", "warning", "info"]
 Outcome = Literal["passed", "failed", "errored"]
-# How a stage of a check ended.
-Word = Literal[
-    "ok", "invalid", "unsupported", "crashed", "timed-out", "out-of-memory", "refused", "not-run"
-]
+
+
+class StageStatus(StrEnum):
+    """How a stage of a check ended, as reports have it."""
+
+    OK = "ok"
+    INVALID = "invalid"
+    UNSUPPORTED = "unsupported"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+    OUT_OF_MEMORY = "out-of-memory"
+    REFUSED = "refused"
+    NOT_RUN = "not-run"
+
+    @classmethod
+    def stored(cls, value: object) -> StageStatus:
+        """The status of this value; `NOT_RUN` for a value that is none."""
+        return next((status for status in cls if status == value), cls.NOT_RUN)
+
 
 _CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _SUBJECT = re.compile(r"[0-9a-f]{64}")
@@ -56,7 +72,9 @@ class IsolationLevel:
     @property
     def layers(self) -> frozenset[str]:
         """The names of the layers that hold."""
-        return frozenset(one.name for one in fields(self) if getattr(self, one.name) is True)
+        return frozenset(
+            member.name for member in fields(self) if getattr(self, member.name) is True
+        )
 
     @property
     def name(self) -> Literal["full", "partial", "limits", "none"]:
@@ -127,30 +145,30 @@ def stored_findings(stored: object) -> tuple[Finding, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of one stage of a check: a word and a message of at most 2,000 characters."""
+    """The result of one stage of a check: a status and a message of at most 2,000 characters."""
 
-    word: Word = "not-run"
+    status: StageStatus = StageStatus.NOT_RUN
     message: str = ""
     seconds: float = 0.0
 
     def finding(self, stage: str) -> Finding:
         """The finding of a stage that ended without an answer."""
-        return Finding(self.word, "error", f"{self.message}.", stage)
+        return Finding(self.status, "error", f"{self.message}.", stage)
 
     def to_json(self) -> dict[str, Any]:
-        return {"verdict": self.word, "message": self.message, "seconds": self.seconds}
+        return {"verdict": self.status, "message": self.message, "seconds": self.seconds}
 
 
 def stored_verdicts(value: object) -> dict[str, Verdict]:
-    """The verdicts of a check as the database holds them, by stage; an unknown word is not-run."""
+    """Stored verdicts of a check by stage; an unknown status is read as `NOT_RUN`."""
     return {
         stage: Verdict(
-            row["verdict"] if row.get("verdict") in get_args(Word) else "not-run",
+            StageStatus.stored(row.get("verdict")),
             text(row.get("message")),
             row.get("seconds", 0.0),
         )
-        for stage, one in mapping(value).items()
-        if (row := mapping(one))
+        for stage, entry in mapping(value).items()
+        if (row := mapping(entry))
     }
 
 
@@ -175,10 +193,12 @@ class FileCheck:
         )
 
     def to_json(self) -> dict[str, Any]:
-        row = {"path": self.path, "findings": [one.to_json() for one in self.findings]}
+        row = {"path": self.path, "findings": [finding.to_json() for finding in self.findings]}
         if self.verdicts is None:
             return row
-        return row | {"verdicts": {stage: one.to_json() for stage, one in self.verdicts.items()}}
+        return row | {
+            "verdicts": {stage: verdict.to_json() for stage, verdict in self.verdicts.items()}
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,11 +259,13 @@ class Report:
     @property
     def files(self) -> dict[str, str]:
         """The SHA-256 of each file that the task made, by its name."""
-        return {one.name: one.sha256 for one in self.outputs if one.name and one.sha256}
+        return {
+            output.name: output.sha256 for output in self.outputs if output.name and output.sha256
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Give plain data: only what `json.dumps` writes and `from_json` reads."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {member.name: getattr(self, member.name) for member in fields(self)}
         return values | {
             "findings": [finding.to_json() for finding in self.findings],
             "outputs": [asdict(output) for output in self.outputs],
@@ -281,7 +303,9 @@ class Report:
         row = mapping(data)
         return cls(
             task=str(row.get("task", "")),
-            versions={str(name): str(one) for name, one in mapping(row.get("versions")).items()},
+            versions={
+                str(name): str(version) for name, version in mapping(row.get("versions")).items()
+            },
             subject=str(row.get("subject", "")),
             outcome=row["outcome"] if row.get("outcome") in get_args(Outcome) else "errored",
             findings=stored_findings(row.get("findings")),
@@ -294,7 +318,9 @@ class Report:
 def _keys(data: Any, kind: type[Finding | Scan | Report], what: str) -> None:
     if not isinstance(data, dict):
         raise InvalidReportError(f"a {what} must be an object")
-    if strange := sorted(str(key) for key in data.keys() ^ {one.name for one in fields(kind)}):
+    if strange := sorted(
+        str(key) for key in data.keys() ^ {member.name for member in fields(kind)}
+    ):
         raise InvalidReportError(f"a {what} has unknown or missing keys: {', '.join(strange[:5])}")
 
 

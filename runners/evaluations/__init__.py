@@ -1,1 +1,1 @@
-"""Measured accuracy: which versions are evaluated on which data, and what came of it."""
+"""Measured accuracy: which versions are evaluated on which data, and the results."""

@@ -1,4 +1,4 @@
-"""Measured accuracy of main variants, as lists of models can be asked for it."""
+"""Measured accuracy of main variants, for filters of lists of models."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def connect() -> None:
-    """Give lists the figures, anew when an evaluation ends."""
+    """Update the figures of lists when an evaluation ends."""
     accuracies.contribute(of_main)
     documents.follow("accuracy", ("evaluation.",))
 
 
 def of_main(variant: Variant) -> Iterator[Accuracy]:
-    """The figures of a main variant: the same rows that its page and its graph show."""
+    """The figures of a main variant: the same rows as on its page and in its graph."""
     for row in selectors.rows_of(variant.version).filter(variant=variant):
         yield Accuracy(
             metric=row.metric,

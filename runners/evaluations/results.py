@@ -1,4 +1,4 @@
-"""Reports of evaluations as rows. What does not fit the table is left out, never guessed."""
+"""Rows from reports of evaluations. What does not fit the table is left out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def take(job: Job) -> int:
-    """Write the figures of an evaluation in place of earlier ones of the same; returns how many."""
+    """Write the figures of an evaluation in place of its earlier ones; returns their number."""
     version = job.version
     if version is None:
         return 0
@@ -76,8 +76,8 @@ def _fits(measure: dict[str, Any]) -> bool:
     figures = [measure.get(key) for key in ("value", "low", "high")]
     most = 1 if measure.get("metric") in accuracy.SHARES else math.inf
     return measure.get("metric") in accuracy.ALL and all(
-        isinstance(one, int | float)
-        and math.isfinite(one)
-        and (-math.inf if most > 1 else 0) <= one <= most
-        for one in figures
+        isinstance(figure, int | float)
+        and math.isfinite(figure)
+        and (-math.inf if most > 1 else 0) <= figure <= most
+        for figure in figures
     )

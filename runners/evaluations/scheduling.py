@@ -1,4 +1,4 @@
-"""Which variants are evaluated on which splits: what cards claim, and what somebody asks for.
+"""Which variants are evaluated on which splits: claims of cards, and requests.
 
 A card's results are measured where the data set that it names has a version with a split of the
 same name, and a metric of it is one that evaluations give.
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from runners.models import Job
 
 KIND = "evaluation"
-# After the first evidence of all versions, and before what is deep.
+# After the first evidence of all versions, and before further evidence.
 MAIN, DERIVED, REQUESTED = order.FIRST + 1, order.DEEP, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A split that a version is evaluated on."""
+    """A split on which a version is evaluated."""
 
     dataset: DatasetVersion
     split: Split
@@ -41,9 +41,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedClaim:
-    """A claim with the entry that its data set is, and the split; None where there is none.
+    """A claim with its data set and split; None if there is none.
 
-    ``reason`` says why it is not measured; empty where an evaluation can be.
+    ``reason`` says why it is not measured; empty if it can be evaluated.
     """
 
     claim: Claim
@@ -53,31 +53,31 @@ class ResolvedClaim:
 
     @property
     def metric(self) -> str:
-        """The metric of evaluations that is claimed; empty where they give none."""
+        """The claimed metric of evaluations; empty if evaluations do not compute it."""
         return accuracy.measured_as(self.claim.metric)
 
 
 def resolved(version: Version) -> list[ResolvedClaim]:
-    """What a version's card claims, with what each claim means here."""
+    """The claims of a version's card, with the data set and split that each means."""
     card_claims = claims.of(version.typed_card)
     newest = _newest(version, card_claims)
     return [_resolve(claim, newest) for claim in card_claims]
 
 
 def targets(version: Version) -> list[Target]:
-    """The splits that a version is evaluated on without being asked, each once."""
+    """The splits on which a version is evaluated by schedule, each once."""
     tried = claims.evaluated_on(version.typed_card)
     newest = _newest(version, tried)
     rows = [row for row in resolved(version) if not row.reason]
     rows += [row for claim in tried if not (row := _resolve(claim, newest)).reason]
     targets = [Target(row.dataset, row.split) for row in rows if row.dataset and row.split]
-    return list({(one.dataset.pk, one.split.name): one for one in targets}.values())
+    return list({(target.dataset.pk, target.split.name): target for target in targets}.values())
 
 
-def owe(version: Version) -> int:
-    """Queue the evaluations that a served version lacks; returns how many jobs were asked for.
+def schedule_missing(version: Version) -> int:
+    """Queue missing evaluations of a served version; returns the number of jobs.
 
-    The main variant comes first, then those of another precision and the upgrades that are chosen.
+    The main variant comes first, then those of another precision and the chosen upgrades.
     """
     queued = 0
     for target in targets(version):
@@ -87,20 +87,20 @@ def owe(version: Version) -> int:
     return queued
 
 
-def owe_on(dataset: Dataset) -> int:
-    """Queue what the newest served versions lack whose cards name a data set."""
+def schedule_missing_on(dataset: Dataset) -> int:
+    """Queue missing evaluations of the newest served versions whose cards name a data set."""
     if not dataset.versions.exists():
         return 0
     rows = Version.objects.filter(
         pk__in=resolution.meanings([dataset]).values("version"), state=Version.State.PUBLISHED
     )
-    return sum(map(owe, _newest_of_models(rows)))
+    return sum(map(schedule_missing, _newest_of_models(rows)))
 
 
-def owe_model(model_id: int) -> int:
-    """Queue what the newest served version of a model lacks."""
+def schedule_missing_of_model(model_id: int) -> int:
+    """Queue missing evaluations of the newest served version of a model."""
     rows = Version.objects.filter(model=model_id, state=Version.State.PUBLISHED)
-    return sum(map(owe, _newest_of_models(rows)))
+    return sum(map(schedule_missing, _newest_of_models(rows)))
 
 
 def request(
@@ -112,7 +112,7 @@ def request(
     number: int | None = None,
     variant: str = "",
 ) -> Job:
-    """Queue one evaluation: of the first variant unless named, on the newest version of a data set.
+    """Queue an evaluation of a variant (default: the first) on the newest version of a data set.
 
     Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest.
     """
@@ -138,10 +138,10 @@ def _target(slug: str, number: int | None, split: str) -> Target:
     if row is None:
         what = "no version with files" if number is None else f"no version {number}"
         raise problems.InvalidRequest.at("/version", f"The data set {entry.slug} has {what}.")
-    for one in row.typed_splits:
-        if one.name == split.strip():
-            return Target(row, one)
-    names = ", ".join(one.name for one in row.typed_splits) or "none"
+    for candidate in row.typed_splits:
+        if candidate.name == split.strip():
+            return Target(row, candidate)
+    names = ", ".join(candidate.name for candidate in row.typed_splits) or "none"
     raise problems.InvalidRequest.at(
         "/split", f"{row} has no split {split[:60]!r}. Its splits: {names}."
     )
@@ -173,7 +173,7 @@ def _enqueue(variant: Variant, target: Target, *, priority: int, once: bool) -> 
 
 
 def _variants(version: Version) -> list[Variant]:
-    """The variants that are evaluated unasked, the main one first."""
+    """The variants that are evaluated by schedule, the main one first."""
     rows = list(
         version.variants.select_related("entry", "version__model__namespace").order_by("pk")
     )
@@ -205,7 +205,9 @@ def _resolve(claim: Claim, newest: dict[str, DatasetVersion | None]) -> Resolved
     row = newest[keys[0]]
     if row is None:
         return ResolvedClaim(claim, None, None, "The data set has no version with files.")
-    split = next((one for one in row.typed_splits if one.name == claim.split), None)
+    split = next(
+        (candidate for candidate in row.typed_splits if candidate.name == claim.split), None
+    )
     if split is None:
         words = (
             f"{row} has no split {claim.split!r}." if claim.split else "The card names no split."

@@ -1,4 +1,4 @@
-"""What was measured of a version, and what its card claims beside it."""
+"""Measurements of a version beside the claims of its card."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from registry.cards.claims import Claim
     from registry.models import Variant, Version
 
-# The metric of each task that stands for its figures.
+# The leading metric of each task.
 _LEADING = ("accuracy", "rmse")
-# By how much a claim must exceed the interval of a measurement to be called too high.
+# How much a claim must exceed the interval of a measurement to count as too high.
 EXCESS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A measurement of a variant, beside the card's claim where it is the main one.
+    """A measurement of a variant, with the card's claim if it is the main variant.
 
-    What a card says of its model says nothing of the precisions that were made of it.
+    A claim about the model does not apply to its other precisions.
     """
 
     row: Evaluation
@@ -40,11 +40,11 @@ class Measured:
 
     @property
     def is_less(self) -> bool:
-        """Whether the claim lies above the interval by 0.01 at least; of shares alone."""
+        """Whether the claim exceeds the interval by at least 0.01; only for shares."""
         return (
             self.claimed is not None
             and self.row.metric in SHARES
-            # Rounded, so that 0.99 exceeds 0.98 by the 0.01 that it does in decimal digits.
+            # Rounded, so that 0.99 exceeds 0.98 by exactly 0.01.
             and round(self.claimed - self.row.high, 9) >= EXCESS
         )
 
@@ -128,7 +128,7 @@ def overview(version: Version) -> Overview:
     for row in sorted(rows_of(version), key=_place):
         is_main = main is not None and row.variant_id == main.pk
         rows.append(Measured(row, claimed.get(_subject(row)) if is_main else None))
-    done = {_subject(one.row) for one in rows if main and one.row.variant_id == main.pk}
+    done = {_subject(scored.row) for scored in rows if main and scored.row.variant_id == main.pk}
     jobs = _jobs(version, main.entry.path) if main else {}
     lacking = []
     for claim in claims:
@@ -158,7 +158,7 @@ def _unmeasured(row: scheduling.ResolvedClaim, job: Job | None) -> Unmeasured:
     if job.state == Job.State.SUCCEEDED and isinstance(skipped, dict):
         reason = str(skipped.get(row.metric, "The evaluation gave no such figure."))
     else:
-        errors = [one.message for one in report.findings if one.severity == "error"]
+        errors = [finding.message for finding in report.findings if finding.severity == "error"]
         reason = " ".join(errors) or job.error_detail or f"The job was {job.state}."
     return Unmeasured(row.claim, str(Status.UNMEASURED), reason, job)
 

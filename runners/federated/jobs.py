@@ -237,7 +237,7 @@ def _take_schema(job: Job) -> None:
     if training is None:
         return
     report = job.typed_report
-    findings = [one.to_json() for one in report.findings]
+    findings = [finding.to_json() for finding in report.findings]
     if job.state == Job.State.SUCCEEDED:
         try:
             trainings.take_schema(training=training, schema=_schema(report))
@@ -251,7 +251,7 @@ def _take_schema(job: Job) -> None:
 
 
 def _schema(report: Report) -> trainings.Schema:
-    """A report's schema, its digest made anew; raises KeyError, TypeError, ValueError."""
+    """A report's schema, with its digest recomputed; raises KeyError, TypeError, ValueError."""
     facts = report.facts
     parts = [federated.Part.from_json(row) for row in facts["tensors"]]
     if federated.layout_digest(parts) != facts["layout_digest"]:
@@ -270,7 +270,7 @@ def _take_check(job: Job) -> None:
     keys = list(job.input["contributions"])
     entries = job.typed_report.facts.get("contributions", [])
     if job.state == Job.State.SUCCEEDED:
-        by_name = {str(one.get("id")): one for one in entries if isinstance(one, dict)}
+        by_name = {str(entry.get("id")): entry for entry in entries if isinstance(entry, dict)}
         rows = Contribution.objects.filter(pk__in=keys).select_related("participant")
         for row in rows:
             if (one := by_name.get(row.participant.pseudonym)) is not None:
@@ -330,9 +330,9 @@ def _figures(plan: Aggregate, entries: Any) -> dict[int, dict[str, Any]]:
     keys = {row.participant.pseudonym: row.pk for row in rows}
     names = ("weight", "norm", "clipped", "cosine", "used", "reason")
     return {
-        keys[str(one["id"])]: {name: one[name] for name in names if name in one}
-        for one in entries
-        if isinstance(one, dict) and str(one.get("id")) in keys
+        keys[str(entry["id"])]: {name: entry[name] for name in names if name in entry}
+        for entry in entries
+        if isinstance(entry, dict) and str(entry.get("id")) in keys
     }
 
 

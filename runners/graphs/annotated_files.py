@@ -1,4 +1,4 @@
-"""Copies of model files that carry more metadata: made when somebody asks, kept as long as equal.
+"""Copies of model files with more metadata: made on request, kept while they are current.
 
 The same properties of the same file are the same work, so asking again makes nothing new; a card or
 a licence that changed since is other work, and the older copy stays readable.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def keep(job: Job, folder: str) -> None:
-    """Keep the files that a job made in a folder beside the version's own."""
+    """Keep the files that a job made, in a folder beside the version's own files."""
     if job.version is None:
         return
     for name, sha256 in job.typed_report.files.items():
@@ -36,12 +36,12 @@ def keep(job: Job, folder: str) -> None:
 
 
 def is_in(file: File, folder: str) -> bool:
-    """Whether a file is such a one, in that folder."""
+    """Whether a file is a derived one in that folder."""
     return file.derived and file.path.startswith(f"{folder}/")
 
 
 def read(file: File | None, most: int) -> dict[str, Any]:
-    """What a JSON file of at most ``most`` bytes says; empty where there is none, or another thing.
+    """The content of a JSON file of at most ``most`` bytes; empty if it is absent or no object.
 
     It was made by a process that has read an upload: its parts may be anything.
     """

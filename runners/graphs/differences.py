@@ -1,6 +1,6 @@
 """Differences between two graphs of one model, kept in their job's report.
 
-Those between neighbouring versions are made ahead, others when somebody asks.
+Differences of neighbouring versions are made ahead, others on request.
 
 The job belongs to the later version and names the files of the earlier one by their SHA-256. When
 the earlier one is withdrawn, the differences of its graph are deleted too.
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from registry.models import Variant
 
 KIND = "difference"
-# The folder under which a job sees the files of the earlier version.
+# Folder of the files of the earlier version in a job.
 AGAINST = ".against"
 _URGENT = 2
 
 
-def owe(version: Version) -> int:
-    """Queue the differences to the served versions just before and after; returns how many jobs.
+def schedule_missing(version: Version) -> int:
+    """Queue missing differences to the served versions just before and after; returns their number.
 
-    Of each version it takes the first variant, and nothing where both have the same files.
+    The first variant of each version is compared; none if both have the same files.
     """
     served = Version.objects.filter(model=version.model_id, state__in=Version.SERVED)
     earlier = served.filter(number__lt=version.number).order_by("-number").first()
@@ -46,11 +46,11 @@ def owe(version: Version) -> int:
 
 
 def request(actor: Actor, *, before: Variant, after: Variant) -> Job:
-    """Queue the difference between two variants of one model; its job where it was made before.
+    """Queue the difference of two variants of one model, or return the job that made it.
 
-    Whoever may read both versions may ask, signed in; ``report_of`` keeps weights from who may not
-    have the files. Raises NotAuthenticated, StateConflict, InvalidRequest where both are of
-    different models or are the same file.
+    Any signed-in user who may read both versions may request it; ``report_of`` removes weights for
+    users who may not read the files. Raises NotAuthenticated, StateConflict, and InvalidRequest if
+    both are of different models or are the same file.
     """
     require_user(actor, "read", of=after.version.model)
     for version in (before.version, after.version):
@@ -75,18 +75,18 @@ def of(before: Variant, after: Variant) -> Job | None:
 
 
 def can_be_raised(job: Job) -> bool:
-    """Whether a difference waits behind other work, and would not where somebody asks for it."""
+    """Whether a difference waits behind other jobs, and a request would raise its priority."""
     return job.state == Job.State.QUEUED and job.priority > _URGENT
 
 
 def report_of(job: Job, *, may_have: bool) -> dict[str, Any] | None:
-    """A job's report; of a difference whose files the reader may not have, without weights."""
+    """A job's report; without weights if it is a difference whose files the reader may not have."""
     is_open = may_have or job.kind != KIND or job.version is None or not job.version.model.is_gated
     return job.report if is_open else without_weights(job.report)
 
 
 def without_weights(report: dict[str, Any] | None) -> dict[str, Any] | None:
-    """A difference's report for who may not have the files: of what may be weights, the types."""
+    """A difference's report for readers without file access: only types of possible weights."""
     facts = report.get("facts") if report else None
     if not isinstance(facts, dict):
         return report
@@ -96,9 +96,9 @@ def without_weights(report: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _without_weights(node: dict[str, Any]) -> dict[str, Any]:
     changes = list(map(Change.read, stored.rows(node.get("changes"))))
-    earlier = (one.before.rsplit(".", 1)[-1] for one in changes if one.what == "operator")
+    earlier = (change.before.rsplit(".", 1)[-1] for change in changes if change.what == "operator")
     operators = {str(node.get("op")), *earlier}
-    return {**node, "changes": [one.without_weights(operators).to_json() for one in changes]}
+    return {**node, "changes": [change.without_weights(operators).to_json() for change in changes]}
 
 
 def keep(job: Job) -> None:
@@ -113,7 +113,7 @@ def keep(job: Job) -> None:
 
 
 def forget(version: Version) -> int:
-    """Delete the differences of a withdrawn version's graph; returns how many differences."""
+    """Delete the differences of a withdrawn version's graph; returns their number."""
     rows = Job.objects.filter(
         kind=KIND, version__model=version.model_id, input__against_version=version.number
     )
@@ -148,7 +148,7 @@ def digests(variant: Variant) -> dict[str, str]:
 
 
 def sides(before: Variant, after: Variant) -> dict[str, Any]:
-    """What tells the sides to a job: their names for people, and the earlier one's files."""
+    """Options of a job about its sides: their display names, and the earlier one's files."""
     return {
         "variant": after.name,
         "against": f"{AGAINST}/{before.entry.path}",

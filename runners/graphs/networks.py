@@ -1,7 +1,7 @@
 """Graphs without weights: skeletons, tables of nodes and their costs, made once for each file.
 
-All are derived files of the version, named by their SHA-256, as private as the version and gone
-with it. What the nodes are is data made by a process that has read an upload.
+All are derived files of the version, named by their SHA-256, as private as the version and deleted
+with it. Their content is made by a process that has read an upload.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 KIND = "skeleton"
 FOLDER = "graph"
 SKELETON, NODES, COSTS = "skeleton.onnx", "nodes.json", "costs.json"
-# What the engine promises at most, and a little.
+# Slightly more than the engine writes at most.
 MOST_BYTES = 9 << 20
 _URGENT, _SOON = 2, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What there is of a variant's graph: the job that makes or made it, and its files."""
+    """A variant's graph: the job that makes or made it, and its files."""
 
     job: Job | None = None
     skeleton: File | None = None
@@ -45,13 +45,13 @@ class Network:
 
     @property
     def left_out(self) -> dict[str, Any]:
-        """What the skeleton lacks, in counts, as the engine said."""
+        """Number of items that the skeleton lacks, as the engine counted them."""
         facts = self.job.typed_report.facts if self.job else {}
         return mapping(mapping(facts.get("skeleton")).get("left_out"))
 
 
-def owe(version: Version) -> int:
-    """Queue the graphs of a version's variants that nothing has made; returns how many jobs."""
+def schedule_missing(version: Version) -> int:
+    """Queue missing graphs of a version's variants; returns the number of jobs."""
     jobs = Job.objects.filter(version=version, kind=KIND, input__method=METHOD)
     requests = set(jobs.values_list("entry", "subject"))
     queued = 0
@@ -63,9 +63,10 @@ def owe(version: Version) -> int:
 
 
 def request(actor: Actor, *, version: Version, variant: Variant) -> Job:
-    """Queue a variant's graph; the job that made it where one did.
+    """Queue a variant's graph, or return the job that made it.
 
-    Whoever may read the version may ask, signed in. Raises NotAuthenticated, StateConflict.
+    Any signed-in user who may read the version may request it. Raises NotAuthenticated,
+    StateConflict.
     """
     require_user(actor, "read", of=version.model)
     if not version.is_served:
@@ -77,7 +78,7 @@ def request(actor: Actor, *, version: Version, variant: Variant) -> Job:
 
 
 def of(version: Version, variant: Variant) -> Network:
-    """What there is of a variant's graph."""
+    """A variant's graph."""
     jobs = Job.objects.filter(
         version=version, kind=KIND, entry=variant.entry.path, subject=variant.entry.blob_id
     )
@@ -94,18 +95,18 @@ def of(version: Version, variant: Variant) -> Network:
 
 
 def table(network: Network) -> dict[str, Any]:
-    """The table of nodes (`runners.engine.onnx_files.nodes`); empty where there is none."""
+    """The table of nodes (`runners.engine.onnx_files.nodes`); empty if there is none."""
     return derived_files.read(network.nodes, MOST_BYTES)
 
 
 def costs(network: Network) -> Costs | None:
-    """What the nodes cost; None where nothing has counted that."""
+    """The costs of the nodes; None if they have not been counted."""
     return Costs.read(derived_files.read(network.costs, MOST_BYTES))
 
 
 @transaction.atomic
 def take(job: Job) -> None:
-    """Keep the graph that a job drew, and what it costs for usual sizes, for lists to filter by."""
+    """Keep the graph that a job made, and its costs for usual sizes, which lists filter by."""
     derived_files.keep(job, FOLDER)
     costs = Costs.read(job.typed_report.facts.get("costs"))
     if costs is None or job.version is None:
@@ -114,7 +115,7 @@ def take(job: Job) -> None:
     variants = Variant.objects.filter(
         version=job.version, entry__path=job.entry, entry__blob=job.subject
     )
-    # What lacks some nodes is no bound: such a model is in no list of the cheap ones.
+    # Costs without some nodes are no upper bound, so lists of cheap models leave such a model out.
     changed = variants.update(
         macs=None if costs.unknown else costs.macs.at(sizes),
         memory_bytes=costs.memory(sizes) if costs.peak_is_whole else None,

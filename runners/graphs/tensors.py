@@ -1,4 +1,4 @@
-"""Figures of the tensors in a version's files: made when somebody asks, kept beside the version.
+"""Statistics of the tensors in a version's files: made on request, kept beside the version.
 
 They are a derived file, named by its SHA-256, as private as the version's files and gone with them:
 a tensor of one element has its value for its mean.
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 
 KIND = "tensors"
 FOLDER = "tensors"
-# Endings of files that the engine looks for tensors in.
+# Suffixes of files that may contain tensors.
 ENDINGS = (".onnx", ".pb", ".npy", ".npz")
-# What the engine promises at most.
+# What the engine writes at most.
 MOST_BYTES = 4 << 20
 _URGENT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What there is of a file's tensors: the job that looks or looked at them, and its list."""
+    """Statistics of a file's tensors: the job that computes or computed them, and the table."""
 
     job: Job | None = None
     file: File | None = None
 
 
 def may_hold(path: str) -> bool:
-    """Whether a file of this name is one to look for tensors in."""
+    """Whether a file of this name may contain tensors."""
     return PurePosixPath(path).suffix.lower() in ENDINGS
 
 
 def request(actor: Actor, *, version: Version, file: File) -> Job:
-    """Queue a look at a file's tensors; the job that looked where one did.
+    """Queue the statistics of a file's tensors, or return the job that computed them.
 
-    Whoever may have the files may ask, signed in. Raises NotAuthenticated, AccessNeeded,
-    StateConflict, InvalidRequest.
+    Any signed-in user who may read the files may request them. Raises NotAuthenticated,
+    AccessNeeded, StateConflict, InvalidRequest.
     """
     require_user(actor, "read", of=version.model)
     require_files(actor, version.model)
@@ -72,7 +72,7 @@ def request(actor: Actor, *, version: Version, file: File) -> Job:
 
 
 def of(file: File) -> Reading:
-    """What there is of a file's tensors."""
+    """The statistics of a file's tensors."""
     jobs = Job.objects.filter(
         version=file.version_id, kind=KIND, entry=file.path, subject=file.blob_id
     )
@@ -90,5 +90,5 @@ def of(file: File) -> Reading:
 
 
 def table(reading: Reading) -> dict[str, Any]:
-    """The list as `runners.engine.graphs.tensor_figures` writes it; empty where there is none."""
+    """The table as `runners.engine.graphs.tensor_figures` writes it; empty if there is none."""
     return derived_files.read(reading.file, MOST_BYTES)

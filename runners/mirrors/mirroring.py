@@ -1,4 +1,4 @@
-"""Mirrors beside other work: in a thread of its own, since a source may be slow for hours."""
+"""Synchronisation of mirrors in a thread of its own, since a source may be slow for hours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = structlog.get_logger(__name__)
 
 
 def start() -> threading.Thread:
-    """Begin to synchronise the mirrors that are due; returns the thread that does."""
+    """Start synchronising the mirrors that are due; returns the thread."""
     thread = threading.Thread(target=_synchronise, name="mirrors", daemon=True)
     thread.start()
     return thread

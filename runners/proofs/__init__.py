@@ -1,1 +1,1 @@
-"""Checks, conformance and upgrades of versions: what is owed, and what was found."""
+"""Checks, conformance and upgrades of versions: scheduling and results."""

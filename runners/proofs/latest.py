@@ -1,4 +1,4 @@
-"""What was measured last, of models that its reader may see."""
+"""The latest conformance measurements of models that a reader may see."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
     from registry.models import Variant
 
-# Results that are read: a job gives up to four.
+# Number of results that are read: a job writes up to four.
 _READ = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What one job found out about a variant on a runtime: a result for each check."""
+    """The results of one job about a variant on a runtime: one for each check."""
 
     variant: Variant
     runtime: str
@@ -32,8 +32,8 @@ class Measurement:
 
 
 def measurements(actor: Actor, limit: int = 5) -> list[Measurement]:
-    """The newest jobs that measured something of released versions; one question to the rows."""
-    # Each row asks for its own model: all visible ones together are many, and these are few.
+    """The newest jobs that measured released versions, with one query for their rows."""
+    # Visibility is checked for the few models of these rows, not for all models.
     visible = RegisteredModel.objects.visible_to(actor).filter(
         pk=OuterRef("variant__version__model")
     )

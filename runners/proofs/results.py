@@ -1,7 +1,6 @@
-"""Reports of ended jobs as rows: derived variants, conformance results, cases of the suite.
+"""Rows from reports of ended jobs: derived variants, conformance results, cases of the suite.
 
-A report comes from a process that has read somebody's upload: what does not fit the tables is left
-out, never guessed.
+A report comes from a process that has read an upload: what does not fit the tables is left out.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ FIGURES = 500
 
 @transaction.atomic
 def take_variant(job: Job) -> Variant | None:
-    """Attach the variant that an upgrade or a conversion made; None where it made none."""
+    """Attach the variant that an upgrade or a conversion made; None if it made none."""
     report = job.typed_report
     outputs = tuple(itertools.starmap(derivatives.Output, report.files.items()))
     if job.version is None or not outputs:
@@ -60,7 +59,7 @@ def take_variant(job: Job) -> Variant | None:
 
 
 def _proof(stored: Any) -> Proof | None:
-    """The proof in a report; None in one that a worker of before wrote."""
+    """The proof in a report; None in the report of an older worker."""
     try:
         return Proof.from_json(stored)
     except InvalidProofError:
@@ -69,7 +68,7 @@ def _proof(stored: Any) -> Proof | None:
 
 @transaction.atomic
 def take_copy(job: Job) -> File | None:
-    """Keep the copy with more metadata that a job made; None where it made none."""
+    """Keep the copy with more metadata that a job made; None if it made none."""
     outputs = list(job.typed_report.files.items())
     if job.version is None or not outputs:
         return None
@@ -83,7 +82,7 @@ def take_copy(job: Job) -> File | None:
 
 @transaction.atomic
 def take_conformance(job: Job) -> int:
-    """Write what a conformance job found, once; returns how many checks."""
+    """Write the results of a conformance job once; returns the number of checks."""
     entry = File.objects.filter(version=job.version_id, path=job.entry).first()
     variant = Variant.objects.filter(entry=entry).first() if entry else None
     if job.version is None or entry is None or variant is None or job.conformance.exists():
@@ -127,7 +126,7 @@ def take_conformance(job: Job) -> int:
 
 
 def _outcome(measure: dict[str, Any]) -> str:
-    """The outcome of a check; a worker of before let wrong data and a wrong reference fail."""
+    """The outcome of a check; older workers failed runtimes for wrong data or a wrong reference."""
     faultless = (ConformanceResult.Blame.DATA, ConformanceResult.Blame.REFERENCE)
     if (
         measure["outcome"] == ConformanceResult.Outcome.FAILED

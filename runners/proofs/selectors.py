@@ -1,7 +1,7 @@
-"""What was proved, as pages and the API show it: matrix, ladder, scoreboard.
+"""Conformance and upgrades for pages and API: matrix, upgrade history, scoreboard.
 
-The newest result of each check counts; older ones stay readable. What nothing has said yet is the
-state of the job that will, or "not run".
+The newest result of each check counts; older ones remain readable. A check without a result has the
+state of its job, or "not run".
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SUITE_WORDS = tuple(SuiteResult.Outcome.values)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One check of one variant on one runtime: its newest result, or the job that will give it."""
+    """One check of one variant on one runtime: its newest result, or the job that will write it."""
 
     check: str
     runtime: str
@@ -51,7 +51,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A runtime of the matrix, with the version that its newest results are of."""
+    """A runtime of the matrix, with the version of its newest results."""
 
     runtime: str
     version: str
@@ -71,8 +71,8 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
-    """One opset that was tried for a variant, and what came of it."""
+class UpgradeTarget:
+    """One opset that an upgrade of a variant tried, and the outcome."""
 
     opset: int | None
     outcome: str
@@ -82,17 +82,17 @@ class Rung:
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
-    """The way of a variant from the opset it has to those that it could have."""
+class UpgradeHistory:
+    """The upgrades of a variant: variants that are ready, and the opsets that were tried."""
 
     variant: Variant
     ready: tuple[Variant, ...]
-    rungs: tuple[Rung, ...]
+    targets: tuple[UpgradeTarget, ...]
     job: Job | None
 
     @property
     def highest(self) -> Variant | None:
-        """The upgraded variant of the highest opset that was shown to equal the original."""
+        """The upgraded variant with the highest opset that was proven equal to the original."""
         own = self.variant.opset or 0
         higher = [row for row in self.ready if row.is_chosen and (row.opset or 0) > own]
         return max(higher, key=lambda row: row.opset or 0, default=None)
@@ -100,7 +100,7 @@ class Ladder:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A run of the operator suite, and how many of its cases ended in each way."""
+    """A run of the operator suite, with the number of cases for each outcome."""
 
     run: SuiteRun
     totals: dict[str, int]
@@ -194,15 +194,15 @@ def matrices(version: Version, results: Sequence[ConformanceResult] | None = Non
     ]
 
 
-def ladders(version: Version) -> list[Ladder]:
-    """How far each uploaded variant got up, and what stopped it."""
+def upgrade_histories(version: Version) -> list[UpgradeHistory]:
+    """The upgrades of each uploaded variant, and what blocked them."""
     variants = list(
         Variant.objects.filter(version=version).select_related("entry__blob", "derived_from")
     )
     newest: dict[tuple[str, Any], Job] = {}
     for job in Job.objects.filter(version=version, kind="upgrade").order_by("-queued_at"):
         newest.setdefault((job.entry, job.input.get("target")), job)
-    ladders = []
+    upgrade_histories = []
     for variant in variants:
         if variant.origin != Variant.Origin.UPLOADED:
             continue
@@ -212,9 +212,9 @@ def ladders(version: Version) -> list[Ladder]:
             for row in variants
             if row.derived_from_id == variant.pk and row.origin == Variant.Origin.UPGRADED
         )
-        rungs = tuple(rung for job in mine for rung in _rungs(job))
-        ladders.append(Ladder(variant, ready, rungs, mine[0] if mine else None))
-    return ladders
+        targets = tuple(target for job in mine for target in _targets(job))
+        upgrade_histories.append(UpgradeHistory(variant, ready, targets, mine[0] if mine else None))
+    return upgrade_histories
 
 
 def scores() -> list[Score]:
@@ -231,16 +231,16 @@ def scores() -> list[Score]:
 
 def score(runtime: str, runtime_version: str, onnx_version: str = "") -> Score:
     """One run of the suite, the newest unless the version of onnx is named; raises NotFound."""
-    for one in scores():
-        run = one.run
+    for candidate in scores():
+        run = candidate.run
         same = (run.runtime, run.runtime_version) == (runtime, runtime_version)
         if same and onnx_version in ("", run.onnx_version):
-            return one
+            return candidate
     raise problems.NotFound(f"The operator suite has not been run on {runtime} {runtime_version}.")
 
 
 def by_operator(run: SuiteRun) -> list[tuple[str, dict[str, int]]]:
-    """How the cases of each operator ended: (operator, outcome word to number of cases)."""
+    """Outcomes of the cases of each operator: (operator, outcome to number of cases)."""
     counts = (
         SuiteResult.objects.filter(run=run)
         .values_list("operator", "outcome")
@@ -254,7 +254,7 @@ def by_operator(run: SuiteRun) -> list[tuple[str, dict[str, int]]]:
 
 
 def by_opset(run: SuiteRun) -> list[tuple[int | None, dict[str, int]]]:
-    """How the cases of each opset ended: (opset, outcome word to number of cases)."""
+    """Outcomes of the cases of each opset: (opset, outcome to number of cases)."""
     counts = (
         SuiteResult.objects.filter(run=run)
         .values_list("opset", "outcome")
@@ -268,7 +268,7 @@ def by_opset(run: SuiteRun) -> list[tuple[int | None, dict[str, int]]]:
 
 
 def suite_cases(run: SuiteRun, *, operator: str = "", outcome: str = "") -> QuerySet[SuiteResult]:
-    """The cases of a run, narrowed."""
+    """The cases of a run, filtered."""
     rows = SuiteResult.objects.filter(run=run)
     if operator:
         rows = rows.filter(operator=operator)
@@ -278,9 +278,9 @@ def suite_cases(run: SuiteRun, *, operator: str = "", outcome: str = "") -> Quer
 
 
 def suite_changes(before: SuiteRun, after: SuiteRun) -> list[tuple[str, str, str, str]]:
-    """Cases that ended otherwise in another run: (operator, case, outcome before, outcome after).
+    """Cases with another outcome in another run: (operator, case, outcome before, outcome after).
 
-    A case that only one of them has ends as `absent` in the other.
+    A case that only one of the runs has is `absent` in the other.
     """
     old = {row.case: row for row in SuiteResult.objects.filter(run=before)}
     new = {row.case: row for row in SuiteResult.objects.filter(run=after)}
@@ -304,16 +304,16 @@ def _newest_jobs(version: Version) -> dict[tuple[str, str, str], Job]:
 
 
 def _runtimes(results: Iterable[ConformanceResult], jobs: Iterable[Job]) -> list[str]:
-    """The runtimes of a matrix in fixed order: those that are offered, then those that were."""
+    """The runtimes of a matrix in a fixed order: offered ones, then those with results or jobs."""
     offered = [runtime.name for runtime in verification.current()]
     tested = {row.runtime for row in results} | {str(job.input.get("runtime", "")) for job in jobs}
     names = {*offered, *tested} - {""}
     return sorted(names, key=lambda name: (name != REFERENCE, name != ONNXRUNTIME, name))
 
 
-def _rungs(job: Job) -> list[Rung]:
+def _targets(job: Job) -> list[UpgradeTarget]:
     return [
-        Rung(
+        UpgradeTarget(
             step.get("target"),
             str(step.get("result", "")),
             str(step.get("reason", "")),

@@ -1,7 +1,7 @@
-"""What the checks of a variant on a runtime say together: the one rule that everybody counts by.
+"""The combined verdict of a variant's checks on a runtime, used by all pages and counts.
 
-A check fails by the fault of the runtime or of the model. What was not tested, what nobody could
-judge, and data or a reference that are wrong fail nobody: they are counted apart.
+A check fails by the fault of the runtime or of the model. Untested checks, undecided ones, and
+wrong data or a wrong reference are no failures: they are counted apart.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from registry.models import Version
 
 _Check, _Outcome = ConformanceResult.Check, ConformanceResult.Outcome
-# Checks that hold a runtime against something else than itself, and the outcomes of these that
-# mean that there was nothing to hold it against.
+# Checks that compare a runtime with something else, and their outcomes that mean that there was
+# nothing to compare with.
 _COMPARISONS = frozenset({_Check.BUNDLED, _Check.REFERENCE})
 _NOTHING_THERE = frozenset({_Outcome.INAPPLICABLE, _Outcome.UNTESTED})
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many checks passed and failed; ``apart`` counts those that say neither, by verdict."""
+    """Number of passed and failed checks; ``apart`` counts the others by verdict."""
 
     passed: int
     failed: int
@@ -38,17 +38,17 @@ class Tally:
 
     @property
     def judged(self) -> int:
-        """The checks of which a share may be given."""
+        """Number of checks of which a share may be given."""
         return self.passed + self.failed
 
 
 def connect() -> None:
-    """Tell lists of verdicts, anew when one is added."""
+    """Update lists of verdicts when one is added."""
     documents.contribute("verdicts", ("conformance.added",), of)
 
 
 def tally(results: Iterable[ConformanceResult]) -> Tally:
-    """Count results; what does not apply is counted nowhere."""
+    """Count results; inapplicable checks are not counted."""
     rows = list(results)
     passed = sum(row.outcome == _Outcome.PASSED for row in rows)
     failed = sum(row.outcome == _Outcome.FAILED for row in rows)
@@ -59,15 +59,17 @@ def tally(results: Iterable[ConformanceResult]) -> Tally:
         and row.verdict != ConformanceVerdict.INAPPLICABLE
     )
     order = list(ConformanceVerdict)
-    return Tally(passed, failed, tuple(sorted(others.items(), key=lambda one: order.index(one[0]))))
+    return Tally(
+        passed, failed, tuple(sorted(others.items(), key=lambda item: order.index(item[0])))
+    )
 
 
 def together(results: Iterable[ConformanceResult]) -> ConformanceVerdict:
     """The verdict on one variant and one runtime.
 
-    It passes where a check passed, none failed, and the runtime agrees with the bundled data or the
-    reference, wherever there is one of these to compare with. Before the comparison with the
-    reference was done, only the bundled data can say that.
+    It is passed if a check passed, none failed, and the runtime agrees with the bundled data or the
+    reference, if there is one of these to compare with. Before the comparison with the reference is
+    done, only the bundled data can show that.
     """
     rows = list(results)
     outcomes = {row.outcome for row in rows}
@@ -92,7 +94,7 @@ def together(results: Iterable[ConformanceResult]) -> ConformanceVerdict:
 
 
 def is_uncompared(results: Iterable[ConformanceResult]) -> bool:
-    """Whether a variant runs on a runtime, but no comparison with anything else was made yet."""
+    """Whether a variant runs on a runtime, but has not been compared with anything else yet."""
     rows = list(results)
     return any(row.outcome == _Outcome.PASSED for row in rows) and not any(
         row.check_kind == _Check.REFERENCE
@@ -102,9 +104,9 @@ def is_uncompared(results: Iterable[ConformanceResult]) -> bool:
 
 
 def of(version: Version) -> set[Fact]:
-    """The runtimes that some variant fails on, and those on which the main one passes or is stuck.
+    """Runtimes on which some variant fails, and those on which the main one passes or is stuck.
 
-    Stuck is what runs on no input although nobody is at fault.
+    A variant is stuck if it runs on no input although no party is at fault.
     """
     results = selectors.results_of(version)
     main = version.variants.order_by("pk").values_list("pk", flat=True).first()

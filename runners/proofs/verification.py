@@ -1,8 +1,8 @@
-"""What every published version is owed: a verdict of each runtime, and an opset that runs today.
+"""Missing proofs of published versions: a verdict of each runtime, and a current opset.
 
-Nothing here remembers what was asked for: what is owed is what no job of the version's has done or
-is doing. So it may be asked at any time, and a new version of a runtime or of onnx only makes more
-be owed.
+No requests are stored: a proof is missing if no job of the version has made it or is making it. So
+scheduling may run at any time, and a new version of a runtime or of onnx only makes more proofs
+missing.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 
     from registry.core.permissions import Actor
 
-# A runtime that no worker has offered for so long is owed nothing more.
+# A runtime that no worker has offered for this long gets no more proofs.
 RETIRED = timedelta(days=7)
-# A hub that has just been started has better things to do than the operator suite.
+# Time after which a runtime has settled and gets the operator suite.
 SETTLED = timedelta(minutes=10)
 REQUESTED, LATER, IDLE = 2, 7, 9
 BATCH = 20
-# While so many jobs wait, no more are owed for the sake of catching up.
+# While this many jobs are queued, no older versions are scheduled.
 ENOUGH_WAITING = 200
 UPGRADING = ONNXRUNTIME
-# The reference takes some hundred times as long as the runtime: it has a job of its own.
+# The reference is about 100 times slower than the runtime, so it has a job of its own.
 SLOW = [ConformanceResult.Check.REFERENCE.value]
 QUICK = [name for name in ConformanceResult.Check.values if name not in SLOW]
 SUITE_PARTS = 16
 
 
 def keep_up() -> None:
-    """Note what runtimes there are, and owe a few more versions what these can say of them."""
+    """Register the runtimes of workers, and schedule missing proofs of a few more versions."""
     register()
     catch_up()
 
 
 def register() -> None:
-    """Note the runtimes that live workers offer."""
+    """Register the runtimes that live workers offer."""
     now = timezone.now()
     for name, version in sorted(offered()):
         row, is_new = Runtime.objects.get_or_create(name=name, version=version)
@@ -62,7 +62,7 @@ def register() -> None:
 
 
 def offered() -> dict[tuple[str, str], str]:
-    """What workers bring: (runtime, its version) and the onnx version beside it."""
+    """The runtimes of workers: (runtime, its version) and the onnx version beside it."""
     offers = {}
     for worker in selectors.live_workers():
         features = worker.typed_features
@@ -75,13 +75,13 @@ def offered() -> dict[tuple[str, str], str]:
 
 
 def current() -> list[Runtime]:
-    """The newest version of each runtime that is offered or was until lately."""
+    """The newest version of each runtime that is offered or was until recently."""
     rows = Runtime.objects.filter(seen_at__gt=timezone.now() - RETIRED).order_by("first_seen_at")
     return list({row.name: row for row in rows}.values())
 
 
-def owe(version: Version, *, priority: int | None = None) -> int:
-    """Queue what a published version is owed and nothing has done; returns how many jobs.
+def schedule_missing(version: Version, *, priority: int | None = None) -> int:
+    """Queue missing proofs of a published version; returns the number of jobs.
 
     Unless a priority is given, its upgrade and its conformance on ONNX Runtime come first, and all
     else, the comparison with the reference too, after the first evidence of other versions.
@@ -95,9 +95,9 @@ def owe(version: Version, *, priority: int | None = None) -> int:
     queued = 0
     for variant in Variant.objects.filter(version=version).select_related("entry"):
         for kind, job_input in _due(variant, runtimes):
-            # One job may have done all checks that are two now.
+            # One job may have done all checks that are two jobs now.
             whole = {name: value for name, value in job_input.items() if name != "checks"}
-            marks = {_mark(kind, variant.entry.path, one) for one in (job_input, whole)}
+            marks = {_mark(kind, variant.entry.path, options) for options in (job_input, whole)}
             if not marks_of_jobs.isdisjoint(marks):
                 continue
             usual = order.FIRST if _is_first(kind, variant, job_input) else order.DEEP
@@ -107,7 +107,7 @@ def owe(version: Version, *, priority: int | None = None) -> int:
 
 
 def _is_first(kind: str, variant: Variant, job_input: dict[str, Any]) -> bool:
-    """Whether this is the first that a version should know of itself."""
+    """Whether this is part of the first evidence of a version."""
     return (
         kind in ("conformance", "upgrade")
         and variant.origin == Variant.Origin.UPLOADED
@@ -117,7 +117,7 @@ def _is_first(kind: str, variant: Variant, job_input: dict[str, Any]) -> bool:
 
 
 def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "") -> list[Job]:
-    """Queue the conformance of a variant (all of them unless named) once more, for maintainers.
+    """Queue the conformance of a variant (default: of all) again, for maintainers.
 
     ``runtime`` narrows it to one. Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest.
     """
@@ -137,14 +137,16 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
             f"No worker of this hub provides {runtime or 'a runtime'}; see /api/v1/runtimes.",
         )
     return [
-        _queue("conformance", version, one, _runtime_input(offer), priority=REQUESTED, again=True)
-        for one in variants
+        _queue(
+            "conformance", version, variant, _runtime_input(offer), priority=REQUESTED, again=True
+        )
+        for variant in variants
         for offer in offers
     ]
 
 
 def catch_up() -> int:
-    """Go on owing older versions what new runtimes can say of them; returns how many jobs."""
+    """Schedule missing proofs of older versions on new runtimes; returns the number of jobs."""
     waiting = Job.objects.filter(state=Job.State.QUEUED, priority__gte=LATER, pool=Job.Pool.CPU)
     if waiting.count() > ENOUGH_WAITING:
         return 0
@@ -155,7 +157,7 @@ def catch_up() -> int:
     return queued
 
 
-def owe_suite() -> int:
+def schedule_suite() -> int:
     """Queue the operator suite for each runtime version that has not had it."""
     queued, brought = 0, offered()
     for runtime in current():
@@ -167,7 +169,7 @@ def owe_suite() -> int:
 
 @transaction.atomic
 def start_suite(runtime: Runtime, onnx_version: str, *, priority: int = IDLE) -> list[Job]:
-    """Queue the parts of the suite that are missing for a runtime version; none twice."""
+    """Queue the parts of the suite that a runtime version lacks; none twice."""
     run, _ = SuiteRun.objects.get_or_create(
         runtime=runtime.name,
         runtime_version=runtime.version,
@@ -218,7 +220,7 @@ def _advance(behind: Runtime) -> int:
         return 0
     rows = Version.objects.filter(pk__gt=runtime.cursor, state=Version.State.PUBLISHED)
     batch = list(rows.filter(model__deleted_at=None).order_by("pk")[:BATCH])
-    queued = sum(owe(version, priority=LATER) for version in batch)
+    queued = sum(schedule_missing(version, priority=LATER) for version in batch)
     if batch:
         runtime.cursor = batch[-1].pk
     else:
@@ -256,7 +258,7 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
 
 
 def upgrade_options(version: Version) -> dict[str, Any]:
-    """What every upgrade of a version is given: the method, and what its card says of inputs."""
+    """Options of every upgrade of a version: the method, and the inputs that its card declares."""
     inputs = version.card.get("inputs") if isinstance(version.card, dict) else None
     return {"method": proofs.METHOD} | ({"inputs": inputs} if isinstance(inputs, dict) else {})
 
@@ -266,7 +268,7 @@ def _runtime_input(runtime: Runtime) -> dict[str, Any]:
 
 
 def _made_with(job: Job) -> dict[str, Any]:
-    """What a check was made with, which the one before publishing was not told beforehand."""
+    """What a check was made with, which the check before publication did not know."""
     versions = job.typed_report.versions
     if job.kind != "check" or UPGRADING not in versions:
         return dict(job.input)
@@ -278,7 +280,7 @@ def _made_with(job: Job) -> dict[str, Any]:
 
 
 def _mark(kind: str, entry: str, job_input: dict[str, Any]) -> tuple[Any, ...]:
-    """What makes two jobs the same piece of what is owed."""
+    """Key that is equal for equal proofs."""
     named = ("runtime", "runtime_version", "onnx_version", "target", "method")
     checks = tuple(job_input.get("checks") or ())
     return kind, entry, checks, *(job_input.get(name) for name in named)

@@ -1,7 +1,7 @@
-"""Machines under aliases: who is no administrator learns no host name and no process id.
+"""Aliases of machines and workers, shown to everyone except administrators.
 
-An alias is a keyed digest of the name, so it stays the same for as long as the hub has its secret:
-readers can tell which jobs ran on the same machine, and nothing else.
+An alias is a keyed digest of the name (HMAC with the secret of the hub): readers can tell which
+jobs ran on the same machine, but learn no host name or process id.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ def host(name: str) -> str:
 
 
 def worker(name: str) -> str:
-    """The alias of a worker, whose name holds its machine and process."""
+    """The alias of a worker, whose name contains its machine and process."""
     return _alias("worker", name)
 
 
 def sees_names(actor: Actor) -> bool:
-    """Whether somebody sees the names themselves."""
+    """Whether the user sees names instead of aliases."""
     return actor.is_authenticated and actor.is_admin
 
 
 def needs(requires: Mapping[str, Any]) -> dict[str, Any]:
-    """What a job requires, its machine under an alias."""
+    """The requirements of a job, with an alias in place of the machine's name."""
     return {name: host(str(of)) if name == "host" else of for name, of in requires.items()}
 
 

@@ -1,10 +1,10 @@
-"""Results by content: which work has the same result, and whose result answers which job.
+"""Sharing of results between jobs that do the same work on the same content.
 
-A result belongs to the bytes that the work reads, not to the version that asked first. The content
-key of a job is the SHA-256 of its kind, its method, its options and the paths and digests of those
-files. A job with the same key answers another one if it may be shared with that one's namespace
-(`Job.objects.shared_with`) and was done with the libraries, and for timings on a device, that the
-other one would get, too.
+The content key of a job is the SHA-256 of its kind, method, options, and the paths and digests of
+the files that it reads. The result of a job can be reused for another one with the same key if it
+may be shared with the namespace of the other (`Job.objects.shared_with`), and if the versions of
+the libraries are those that the other job would run with. A timing must also be of the same class
+of device.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from hub.protocol.stored import mapping
 from registry.cards import cards
 from registry.models import Blob, File, Variant
 from runners import pools
-from runners.engine.benchmark import record, verdicts
+from runners.engine.benchmark import record
+from runners.engine.benchmark.verdicts import SpeedChange
 from runners.engine.evaluation import rules
 from runners.engine.onnx_files import describe
 from runners.engine.reports import InvalidReportError, Report
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from registry.models import Version
 
 ENGINE = "1"
-# The method of each kind of work whose result may be shared: a new one gives other results.
+# Version of the method of each kind of job whose result may be shared. A new method invalidates
+# older results.
 METHODS: dict[str, str] = {
     "annotate": ENGINE,
     "benchmark": record.METHOD_VERSION,
@@ -52,10 +54,12 @@ METHODS: dict[str, str] = {
     "tensors": ENGINE,
     "upgrade": str(proofs.METHOD),
 }
-# Before publishing, a refusal is always the version's own: it is quick, and somebody waits.
+# Before publication, only passed results are shared: a failure is quick to compute and belongs to
+# the version.
 _GATE = frozenset({"describe", "check"})
 _READS_TEST_DATA = frozenset({"benchmark", "conformance", "convert", "upgrade"})
-# What an input says of versions, variants and data sets alone: names, which no result depends on.
+# Keys of a job's input that only name versions, variants and data sets, so that no result depends
+# on them.
 _NAMES = frozenset(
     {"manifest_sha256", "source", "against_version", "against_variant", "dataset", "number"}
 )
@@ -63,17 +67,17 @@ _NEWEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """Where a job would be done: the versions of a worker's libraries, and its host."""
+class JobEnvironment:
+    """Where a job would run: the versions of a worker's libraries, and its host."""
 
     versions: Mapping[str, str]
     host: str
 
 
 def key_of(job: Job) -> str:
-    """The content key of a job about to be queued; empty where its result is its version's alone.
+    """The content key of a new job; empty if its result must not be shared.
 
-    Drafts, trainings and runs on a reader's own input never share anything.
+    Jobs of drafts, trainings and try-outs are never shared.
     """
     method = METHODS.get(job.kind)
     if method is None or job.version is None or job.version.is_draft:
@@ -87,32 +91,37 @@ def key_of(job: Job) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def answer_to(job: Job, benches: Iterable[Bench]) -> Job | None:
-    """The newest job whose result answers ``job``, were it done on one of ``benches``."""
+def answer_to(job: Job, environments: Iterable[JobEnvironment]) -> Job | None:
+    """The newest job whose result can be reused for ``job`` in one of the environments.
+
+    Else None.
+    """
     if not job.content_key or job.version is None:
         return None
     namespace = job.version.model.namespace_id
     rows = Job.objects.with_verdict().shared_with(namespace)
     same = rows.filter(content_key=job.content_key).exclude(pk=job.pk)
-    benches = list(benches)
-    for other in same.order_by("-finished_at", "-pk")[:_NEWEST] if benches else ():
-        if _is_whole(other) and any(_is_of(other, bench, namespace) for bench in benches):
+    environments = list(environments)
+    for other in same.order_by("-finished_at", "-pk")[:_NEWEST] if environments else ():
+        if _is_whole(other) and any(
+            _is_of(other, environment, namespace) for environment in environments
+        ):
             return other
     return None
 
 
-def benches_for(job: Job) -> list[Bench]:
-    """The benches of the live workers that may take a job."""
+def environments_for(job: Job) -> list[JobEnvironment]:
+    """The environments of the live workers that may run a job."""
     workers = Worker.objects.filter(seen_at__gt=timezone.now() - order.WORKER_LOST)
     return [
-        Bench(worker.typed_features.versions, worker.host)
+        JobEnvironment(worker.typed_features.versions, worker.host)
         for worker in workers
         if job.queue in worker.queues and not pools.unmet(job.requires, worker.typed_features)
     ]
 
 
 def _files(version: Version, kind: str, entry: str) -> list[tuple[str, str]]:
-    """The path and digest of each file that this work on ``entry`` may read, by path."""
+    """Pairs of path and digest of the files that this kind of job on ``entry`` may read, sorted."""
     rows = File.objects.filter(version=version).values_list("path", "blob", "derived")
     files = {path: sha256 for path, sha256, _ in rows}
     uploaded = {path for path, _, derived in rows if not derived} - {cards.CARD_PATH}
@@ -125,7 +134,10 @@ def _files(version: Version, kind: str, entry: str) -> list[tuple[str, str]]:
 
 
 def _loaded(version: Version, entry: str) -> set[str] | None:
-    """The files that a described model is loaded from; None where an old description lists few."""
+    """Files that the described model is loaded from.
+
+    None if its description is of an old format.
+    """
     variant = Variant.objects.filter(version=version, entry__path=entry).first()
     if variant is None or variant.typed_facts.method < describe.METHOD:
         return None
@@ -133,7 +145,7 @@ def _loaded(version: Version, entry: str) -> set[str] | None:
 
 
 def _is_whole(job: Job) -> bool:
-    """Whether a job's report still reads as one, with every file that it names."""
+    """Whether a job's report is complete and conclusive, and all its files are still stored."""
     try:
         report = Report.from_json(job.report)
     except InvalidReportError:
@@ -147,13 +159,13 @@ def _is_whole(job: Job) -> bool:
 
 
 def _reads_card(report: Report) -> bool:
-    """Whether a described model may be loaded from the card, which is not in its key."""
+    """Whether the model may load data from the card, which is not part of the content key."""
     external = Facts.read(report.facts).external_files
     return cards.CARD_PATH in {file.path for file in external}
 
 
 def _is_firm(kind: str, report: Report) -> bool:
-    """Whether a timing says something; where the host was too busy, the next one may."""
+    """Whether a timing is conclusive; a noisy one must be measured again."""
     facts = report.facts
     if report.outcome == "passed" and kind == "benchmark":
         record = mapping(facts.get("record")) or facts
@@ -161,22 +173,22 @@ def _is_firm(kind: str, report: Report) -> bool:
     if report.outcome == "passed" and kind == "compare-speed":
         comparison = mapping(facts.get("comparison")) or facts
         word = mapping(comparison.get("verdict")).get("word")
-        return word in verdicts.WORDS and word != verdicts.INCONCLUSIVE
+        return word in list(SpeedChange) and word != SpeedChange.INCONCLUSIVE
     return True
 
 
-def _is_of(other: Job, bench: Bench, namespace: int) -> bool:
-    """Whether a result is what it would be on this bench, as far as a namespace may know of it."""
+def _is_of(other: Job, environment: JobEnvironment, namespace: int) -> bool:
+    """Whether a result would be the same in this environment, as far as the namespace may know."""
     versions = Report.stored(other.report).versions
-    if not versions or versions != bench.versions:
+    if not versions or versions != environment.versions:
         return False
-    if other.kind not in ("benchmark", "compare-speed") or other.host == bench.host:
+    if other.kind not in ("benchmark", "compare-speed") or other.host == environment.host:
         return True
-    timed_there = Job.objects.shared_with(namespace).filter(host=bench.host)
+    timed_there = Job.objects.shared_with(namespace).filter(host=environment.host)
     return not _devices(Job.objects.filter(pk=other.pk)).isdisjoint(_devices(timed_there))
 
 
 def _devices(jobs: QuerySet[Job]) -> set[str]:
-    """The device classes on which these jobs timed something."""
+    """The device classes on which these jobs have measured something."""
     rows = Measurement.objects.filter(job__in=jobs), Comparison.objects.filter(job__in=jobs)
     return {device for some in rows for device in some.values_list("device", flat=True).distinct()}

@@ -1,8 +1,8 @@
-"""Virtual environments for runtimes whose wheels cannot share the hub's own.
+"""Virtual environments for runtimes whose wheels conflict with those of the hub.
 
-Each is made once, in HUB_HOME/runtimes/<name>, by the first worker that needs it: built beside its
-place and renamed into it, so that what is there is whole. Only the sandbox's fork server runs in
-it; the worker itself stays in the hub's environment.
+The first worker that needs an environment makes it in HUB_HOME/runtimes/<name>: it is built in a
+temporary place and renamed, so that it is always complete. Only the fork server of the sandbox runs
+in it; the worker itself runs in the hub's environment.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ from runners import pools
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Written last; says what was installed, so that an upgrade of the hub makes the environment anew.
+# Written last, with the installed requirements, so that an upgrade of the hub makes the environment
+# again.
 SEAL = "hub-runtime.json"
 INSTALL_SECONDS = 1800
 
 
 class RuntimeEnvironmentError(HubError):
-    """An environment for a runtime cannot be made; the message says why and what helps."""
+    """An environment cannot be made; the message says why and how to fix it."""
 
 
 def interpreter(runtime: str) -> str:
-    """The Python that a runtime's fork server runs in; raises RuntimeEnvironmentError."""
+    """Path of the Python that a runtime's fork server runs in; raises RuntimeEnvironmentError."""
     if not runtime or runtime in pools.OWN_RUNTIMES:
         return sys.executable
     place = _place(runtime)
@@ -48,7 +49,7 @@ def interpreter(runtime: str) -> str:
 
 
 def requirements(runtime: str) -> list[str]:
-    """What is installed for a runtime: its pinned wheels, and ours at the hub's own versions."""
+    """Requirements of a runtime: pinned wheels, and shared packages at the hub's own versions."""
     build = pools.BUILDS.get(runtime)
     if build is None:
         available = ", ".join((*pools.OWN_RUNTIMES, *pools.BUILDS))
@@ -63,9 +64,9 @@ def requirements(runtime: str) -> list[str]:
 
 
 def prepare(runtime: str, tell: Callable[[str], None]) -> str:
-    """Make a runtime's environment unless it is there; returns its Python.
+    """Make a runtime's environment if it does not exist; returns the path of its Python.
 
-    ``tell`` hears what happens, as it takes minutes. Raises RuntimeEnvironmentError.
+    ``tell`` gets progress messages, since this takes minutes. Raises RuntimeEnvironmentError.
     """
     if not runtime or runtime in pools.OWN_RUNTIMES:
         return sys.executable
@@ -97,7 +98,7 @@ def _make(place: Path, packages: list[str], tell: Callable[[str], None]) -> None
     half = place.with_suffix(".new")
     shutil.rmtree(half, ignore_errors=True)
     tell(f"making an environment for {place.name} in {place}")
-    # Its own paths would be those of its first place, so nothing but its Python is ever called.
+    # Scripts of the environment contain the temporary path, so only its Python is ever called.
     _run([sys.executable, "-m", "venv", str(half)], "A virtual environment cannot be made")
     tell(f"installing {', '.join(packages)}")
     python = str(half / "bin" / "python")

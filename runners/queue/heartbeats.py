@@ -1,7 +1,7 @@
-"""A Celery worker's signs of life, given by its main process however busy its pool is.
+"""Heartbeats of a Celery worker, sent by its main process.
 
-A timer of the worker's own loop gives them; there is no thread that a fork of the pool could copy.
-The same beat finds what was lost, so sweeping waits for no free slot either.
+A timer of the worker's event loop sends them, so they do not depend on free pool slots, and there
+is no thread that a fork of the pool could copy. Each heartbeat also recovers lost jobs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 class SignsOfLife(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Registers the worker when it is connected, and again every third of a lease."""
+    """Registers the worker when it connects, and again every third of a lease."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
 
@@ -52,7 +52,7 @@ class SignsOfLife(bootsteps.StartStopStep):  # type: ignore[misc]
             self._timer = None
 
     def shutdown(self, consumer: Any) -> None:
-        """Leave in order, so that nobody waits for this worker."""
+        """Unregister the worker, so that no job waits for it."""
         self.stop(consumer)
         try:
             services.leave(registration.name())
@@ -74,7 +74,7 @@ class SignsOfLife(bootsteps.StartStopStep):  # type: ignore[misc]
         except DatabaseTrouble:
             log.warning("sign_of_life_failed", exc_info=True)
         finally:
-            # A connection open here would be copied into the next process of the pool.
+            # An open connection would be inherited by the next forked process of the pool.
             connections.close_all()
 
 

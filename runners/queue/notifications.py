@@ -1,6 +1,7 @@
-"""Telling a worker that a row waits. Losing a bell costs seconds, never a job.
+"""Notifications to workers about queued jobs.
 
-With Redis the bell is a Celery message that carries the id alone; without, the worker polls.
+The row is authoritative, messages are hints: a lost message delays a job by seconds. With Redis,
+the message is a Celery task with the id of the job; without, workers poll.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from runners.models import Job
 
 log = structlog.get_logger(__name__)
 
-# The lowest priority of the broker's own steps, 0 being the most urgent.
+# The lowest priority of the broker; 0 is the most urgent.
 LAST = 9
-# Named, not imported: what does a job lies above the queue.
+# A name instead of an import: the task lies in a layer above the queue.
 TASK = "runners.run_job"
 
 
-def ring(job: Job) -> bool:
-    """Send the bell for one queued job, after the commit; False where the broker is away."""
+def notify(job: Job) -> bool:
+    """Notify the workers of a queued job, after the commit; False if the broker is unreachable."""
     if not settings.REDIS_URL or job.not_before > timezone.now():
         return True
     try:
@@ -35,7 +36,7 @@ def ring(job: Job) -> bool:
             ignore_result=True,
         )
     except (OperationalError, OSError) as error:
-        log.warning("bell_failed", job=str(job.pk), error=str(error))
+        log.warning("notification_failed", job=str(job.pk), error=str(error))
         return False
     Job.objects.filter(pk=job.pk).update(rung_at=timezone.now())
     return True

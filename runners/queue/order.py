@@ -1,9 +1,9 @@
-"""The order in which waiting jobs are taken.
+"""The order in which queued jobs are claimed.
 
-A job is due when it was queued, and later by ``STEP`` for each step of its priority: first
-evidence comes before deep evidence, and a job that waits long enough comes first of all. Namespaces
-take turns: the time of workers that one used lately delays its jobs by as much. Urgent jobs, for
-which a person is waiting, go before all others and take turns among themselves.
+A job is due ``STEP`` after it was queued for each step of its priority, so first evidence precedes
+deep evidence, but no job waits forever. Namespaces take turns: a namespace's jobs are delayed by
+the worker time that it used in the last ``WINDOW``. Urgent jobs, for which a user is waiting,
+precede all others and take turns among themselves.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
-# Priorities of what is owed: the evidence that each version gets before any gets more, and more.
+# Priorities of scheduled evidence: the first that each version gets, and further evidence.
 FIRST, DEEP = 4, 6
 STEP = timedelta(minutes=10)
-# First benchmarks, for which a host has to come to rest, are due so much later than first proofs,
-# and may go on as long before their turn: so a host comes to rest once for many of them.
+# First benchmarks, which need an idle host, are due this much later than first proofs, and may
+# continue this much before their turn. So one idle period serves many benchmarks.
 BATCH = timedelta(minutes=3)
 WINDOW = timedelta(minutes=15)
 WORKER_LOST = timedelta(seconds=90)
@@ -34,13 +34,13 @@ _NAMESPACE = "version__model__namespace"
 
 
 def due_at(priority: int, queued_at: datetime, *, alone: bool = False) -> datetime:
-    """When a job of this priority is due; ``alone`` is one that wants its host for itself."""
+    """When a job of this priority is due; ``alone`` tells whether it needs its host exclusively."""
     due = queued_at + priority * STEP
     return due + BATCH if alone and priority >= FIRST else due
 
 
 def turns(rows: QuerySet[Job], now: datetime) -> Iterator[QuerySet[Job]]:
-    """The waiting jobs by whose turn it is: one namespace's at a time, each in its order."""
+    """The queued jobs of each namespace, in order of the namespaces' turns."""
     for part in (rows.filter(priority=Job.URGENT), rows.exclude(priority=Job.URGENT)):
         earliest = dict(
             part.values_list(_NAMESPACE).annotate(due=Min("due_at")).order_by().values_list(
@@ -56,7 +56,10 @@ def turns(rows: QuerySet[Job], now: datetime) -> Iterator[QuerySet[Job]]:
 
 
 def ahead_of(waiting: Job) -> QuerySet[Job]:
-    """Jobs of the same queue that are due before this one; namespaces' turns may change it."""
+    """Queued jobs of the same queue that are due earlier.
+
+    Turns of namespaces are not considered.
+    """
     rows = Job.objects.filter(
         state=Job.State.QUEUED, queue__in=pools.queues_of([waiting.queue])
     ).exclude(pk=waiting.pk)
@@ -69,9 +72,9 @@ def ahead_of(waiting: Job) -> QuerySet[Job]:
 
 
 def expected_wait(waiting: Job) -> timedelta | None:
-    """How long the jobs ahead will take the workers of their queue; None where none is known.
+    """Estimated time until the jobs ahead have run; None if it is unknown.
 
-    Each kind counts with the mean of its attempts that succeeded in the last day.
+    Each kind counts with the mean duration of its successful attempts of the last day.
     """
     kinds = dict(ahead_of(waiting).values_list("kind").annotate(n=Count("pk")).order_by())
     slots = sum(
@@ -97,7 +100,7 @@ def expected_wait(waiting: Job) -> timedelta | None:
 
 
 def _used(now: datetime) -> dict[Any, timedelta]:
-    """The time of workers that each namespace used in the last quarter of an hour."""
+    """The worker time that each namespace used in the last ``WINDOW``."""
     began = now - WINDOW
     rows = Attempt.objects.filter(Q(ended_at=None) | Q(ended_at__gt=began)).values_list(
         f"job__{_NAMESPACE}", "started_at", "ended_at"

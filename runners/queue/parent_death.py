@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them, however that one ends (prctl(2))."""
+"""Processes that end when their parent ends, however that happens (prctl(2))."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _libc = ctypes.CDLL(None)
 
 
 def die_with_parent(parent: int, with_signal: int = signal.SIGTERM) -> None:
-    """Have the kernel signal this process when its parent ends; end now if that has happened."""
+    """Have the kernel signal this process when its parent ends.
+
+    Exit now if it has ended already.
+    """
     _libc.prctl(_SET_PDEATHSIG, with_signal)
     if os.getppid() != parent:
         os._exit(1)

@@ -1,4 +1,4 @@
-"""What a worker tells of itself: its machine, and what passed its own tests there."""
+"""The registration of a worker: its machine, and the runtimes and providers that work there."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _MEMORY_LIMITS = (
 
 
 def host() -> str:
-    """The machine's name: what is exclusive is exclusive among the workers that share it."""
+    """The name of the machine; exclusive jobs are exclusive among the workers that share it."""
     return settings.HUB_WORKER_HOST or socket.gethostname()
 
 
 def name(pid: int | None = None) -> str:
-    """A worker's name: where it runs and its process, unique while it lives."""
+    """The name of a worker: its machine and process id, unique while it lives."""
     return f"{socket.gethostname()}-{pid or os.getpid()}"
 
 
 def features(sandbox: Sandbox, queues: Sequence[str] = ()) -> WorkerFeatures:
     """What jobs may require, as it was found here; starts the sandbox's server if need be.
 
-    Of a worker for GPUs (``queues``) `failed` also has the providers that its build lacks.
+    If ``queues`` are those of a GPU, `failed` also has the providers that the build lacks.
     """
     level, offers = sandbox.level(), sandbox.offers()
     build = offers.runtimes.get("onnxruntime")
@@ -94,7 +94,7 @@ def log_unavailable(features: WorkerFeatures) -> None:
 
 
 def _gpu() -> str:
-    """The one GPU that this worker is bound to by its UUID; empty where it is bound to none."""
+    """The UUID of the only GPU that this worker is bound to; empty if it is bound to none."""
     bound = os.environ.get("CUDA_VISIBLE_DEVICES", "")
     return bound if bound.startswith(("GPU-", "MIG-")) and "," not in bound else ""
 

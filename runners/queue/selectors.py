@@ -1,6 +1,6 @@
-"""Jobs and workers as somebody may see them: a job is as visible as its version.
+"""Jobs and workers that a user may see: a job is as visible as its version.
 
-Jobs that belong to no version are the hub's own, and everybody may see them.
+Jobs without a version belong to the hub and are visible to everyone.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 def jobs(actor: Actor) -> QuerySet[Job]:
-    """Jobs of versions that the actor may see and those of the hub itself, newest first.
+    """Visible jobs, newest first: those of versions that the actor may see, and those of the hub.
 
-    Each with ``may_have_files``: whether the actor may have the files of its model too, and
-    ``sees_source``: whether the actor may see the version whose job did the work.
+    Annotations: ``may_have_files`` tells whether the actor may read the files of the model, and
+    ``sees_source`` whether the actor may see the version whose job did the work.
     """
     visible = Version.objects.visible_to(actor)
     visible_jobs = Q(version__in=visible) | Q(version=None)
     if not (actor.is_authenticated and actor.is_admin):
-        # Reports on contributions tell of single devices.
+        # Reports on contributions contain data of single devices.
         visible_jobs &= ~Q(kind__in=Job.PRIVATE)
     # What somebody ran a model on is theirs alone.
     own = Q(kind__in=Job.PERSONAL, input__asked_by=_key(actor))
@@ -54,28 +54,28 @@ def jobs(actor: Actor) -> QuerySet[Job]:
 
 
 def job(actor: Actor, uuid: UUID) -> Job:
-    """One job; raises NotFound."""
+    """The job with this id; raises NotFound."""
     row = jobs(actor).filter(pk=uuid).first()
     if row is None:
         raise problems.NotFound("There is no job of this id that you can see.")
     return row
 
 
-def source_of(shown: Job) -> Job | None:
-    """The job that did the work of one that `jobs` gave, where its reader may see that, too."""
-    return shown.shared_from if getattr(shown, "sees_source", False) else None
+def source_of(job: Job) -> Job | None:
+    """The job whose result a job shares, if the reader may see that job."""
+    return job.shared_from if getattr(job, "sees_source", False) else None
 
 
 def live_workers(queue: str = "") -> list[Worker]:
-    """Workers seen of late, of one queue or all."""
+    """Workers with a recent heartbeat, of one queue or all."""
     rows = Worker.objects.filter(seen_at__gt=timezone.now() - order.WORKER_LOST)
     return [row for row in rows if not queue or queue in row.queues]
 
 
 def why_waiting(waiting: Job, workers: Sequence[Worker] | None = None) -> str:
-    """Why a job has not begun, in words: nobody can do it, it is not time, or others come first.
+    """Why a job has not started: no worker offers what it needs, it is not due, or jobs are ahead.
 
-    ``workers`` are the live ones, where they have been read for several jobs.
+    ``workers`` are the live ones, if they have been read before.
     """
     if waiting.state != Job.State.QUEUED:
         return ""
@@ -99,29 +99,29 @@ def why_waiting(waiting: Job, workers: Sequence[Worker] | None = None) -> str:
 
 
 def is_barred(ended: Job) -> bool:
-    """Whether a bar stands on this job's file for its kind of work."""
+    """Whether this job's file is quarantined for its kind of work."""
     return Bar.objects.standing_on(ended).exists()
 
 
 def standing_bars(*, limit: int = 50) -> list[Bar]:
-    """The bars that stand, newest first; only administrators may be shown them."""
+    """The quarantined files, newest first; for administrators only."""
     return list(Bar.objects.filter(lifted_at=None).select_related("namespace")[:limit])
 
 
 def queue_lengths(actor: Actor) -> dict[str, int]:
-    """How many of the jobs that the actor may see are in each state that is not over."""
+    """Number of visible jobs in each state of live jobs."""
     live = jobs(actor).filter(state__in=Job.LIVE).select_related(None)
     return dict(live.values_list("state").annotate(n=Count("pk")).order_by())
 
 
 def of_version(actor: Actor, version: Version, *, kinds: Collection[str] = ()) -> list[Job]:
-    """The jobs of one version, newest first; all of them or those of some kinds."""
+    """The newest 50 jobs of a version, of all kinds or some."""
     rows = jobs(actor).filter(version=version)
     return list((rows.filter(kind__in=kinds) if kinds else rows)[:50])
 
 
 def live_kinds(version: Version) -> frozenset[str]:
-    """The kinds of job of a version that are queued or running; runs of single users aside."""
+    """The kinds of the queued and running jobs of a version, without private jobs and try-outs."""
     live = Job.objects.filter(version=version, state__in=Job.LIVE).exclude(kind__in=Job.PRIVATE)
     return frozenset(live.exclude(kind__in=Job.PERSONAL).order_by().values_list("kind", flat=True))
 
@@ -129,7 +129,7 @@ def live_kinds(version: Version) -> frozenset[str]:
 def page_of_jobs(
     actor: Actor, *, state: str = "", before: datetime | None = None, limit: int = 50
 ) -> list[Job]:
-    """One page of the jobs that the actor may see, newest first."""
+    """A page of the visible jobs, newest first."""
     rows = jobs(actor)
     if state:
         rows = rows.filter(state=state)
@@ -144,12 +144,12 @@ def _minutes(wait: timedelta) -> str:
 
 
 def _key(actor: Actor) -> int:
-    """The actor's own key; none of anybody's for a guest."""
+    """The primary key of the actor; 0 for a guest."""
     return getattr(actor, "pk", None) or 0
 
 
 def _same_work(waiting: Job) -> str:
-    """What a job waits for that has the same content as one that runs; empty for other jobs."""
+    """Why a job waits for a running job with the same content; empty for other jobs."""
     twin = sharing.public_twin(waiting)
     if twin is None or twin.version is None:
         return ""
@@ -157,7 +157,7 @@ def _same_work(waiting: Job) -> str:
 
 
 def _nobody_offers(waiting: Job, workers: Sequence[Worker] | None) -> str:
-    """Which of a job's needs no worker meets; empty where one meets them all."""
+    """The need of a job that no worker meets; empty if a worker meets all."""
     live = live_workers() if workers is None else workers
     here = [worker for worker in live if waiting.queue in worker.queues]
     lacks = [pools.unmet(waiting.requires, worker.typed_features) for worker in here]

@@ -1,1 +1,1 @@
-"""Runs of a model on inputs that somebody gave."""
+"""Runs of a model on the inputs of a user."""

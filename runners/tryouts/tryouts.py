@@ -1,7 +1,7 @@
-"""One run of a model on inputs that somebody gave: asked for, looked at, and forgotten.
+"""One run of a model on a user's inputs: requested, shown, and deleted.
 
-Inputs and outputs belong to whoever asked. The job is shown to nobody else, in no list, and both go
-after an hour; its bytes follow as any that nothing needs.
+Inputs and outputs belong to the user who requested the run. No other user sees the job, it is in no
+list, and both are deleted after an hour; the bytes follow as any that nothing needs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_LIVE = 2
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The value of one input: a `.npy` file, JSON or a picture, uploaded by whoever asks.
+    """The value of one input: a `.npy` file, JSON or a picture, uploaded by the user.
 
     A picture becomes the tensor as ``image`` says; ``polarity`` is the picture's own.
     """
@@ -56,13 +56,13 @@ class Input:
 
 
 def request(actor: Actor, *, variant: Variant, inputs: Sequence[Input], draw: bool = False) -> Job:
-    """Queue one run of a variant; whoever may have its files may ask, signed in.
+    """Queue a run of a variant for a signed-in user who may read its files.
 
     With ``draw``, outputs that have a picture's shape are drawn, too.
 
-    Guests run models in their own browser: what the hub computes and keeps for a while has to
-    belong to somebody. Raises NotAuthenticated, AccessNeeded, StateConflict, InvalidRequest,
-    TooLarge, Throttled.
+    Guests run models in their own browser: what the hub computes and keeps for a while must belong
+    to a user. Raises NotAuthenticated, AccessNeeded, StateConflict, InvalidRequest, TooLarge,
+    Throttled.
     """
     version = variant.version
     user = require_user(actor, "read", of=version.model)
@@ -79,8 +79,8 @@ def request(actor: Actor, *, variant: Variant, inputs: Sequence[Input], draw: bo
         raise problems.Throttled(
             f"{MOST_LIVE} of your runs are still waiting or running. Wait until one has ended."
         )
-    paths = [f"{FOLDER}/{index}.{one.format}" for index, one in enumerate(inputs)]
-    blobs = [registry.linkable_blob(actor, digests.parse(one.digest)) for one in inputs]
+    paths = [f"{FOLDER}/{index}.{value.format}" for index, value in enumerate(inputs)]
+    blobs = [registry.linkable_blob(actor, digests.parse(value.digest)) for value in inputs]
     if sum(blob.size for blob in blobs) > MOST_BYTES:
         raise problems.TooLarge(
             f"The inputs of one run may have {MOST_BYTES // 10**6} MB together. Run a larger one "
@@ -95,7 +95,7 @@ def request(actor: Actor, *, variant: Variant, inputs: Sequence[Input], draw: bo
             "variant": variant.name,
             "runtime": "onnxruntime",
             "draw": draw,
-            "inputs": [one.document(path) for one, path in zip(inputs, paths, strict=True)],
+            "inputs": [value.document(path) for value, path in zip(inputs, paths, strict=True)],
             "input_files": {path: blob.sha256 for path, blob in zip(paths, blobs, strict=True)},
         },
         requires={"runtime": "onnxruntime"},
@@ -132,7 +132,7 @@ def output(job: Job, name: str) -> Blob:
 def _check(inputs: Sequence[Input]) -> None:
     if len(inputs) > MOST_INPUTS:
         raise problems.InvalidRequest(f"A run takes at most {MOST_INPUTS} inputs.")
-    if any(one.format not in FORMATS for one in inputs):
+    if any(value.format not in FORMATS for value in inputs):
         raise problems.InvalidRequest("An input is given as .npy, as JSON or as a picture.")
-    if len({one.name for one in inputs}) != len(inputs):
+    if len({value.name for value in inputs}) != len(inputs):
         raise problems.InvalidRequest("An input was given twice.")

@@ -1,1 +1,1 @@
-"""Workers: what they poll for, and doing a claimed job from its files to its end."""
+"""Workers: polling, and running a claimed job."""

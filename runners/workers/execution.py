@@ -1,7 +1,7 @@
-"""Doing one claimed job: stage the files, run the sandboxed child, keep the lease, write the end.
+"""Execution of a claimed job: stage files, run the sandbox, renew the lease, write the result.
 
-The same code serves the embedded worker and Celery. No database transaction is open while a child
-runs, and a database that is away for a moment does not end the work.
+Embedded and Celery workers use the same code. No database transaction is open while a child runs,
+and a short outage of the database does not end the job.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-# What stands before publishing: the stages are few, and somebody waits.
+# Jobs that gate publication: they are short, and a user is waiting.
 GATE = frozenset({"describe", "check"})
 THOROUGH = 6
-# The version path under which a job sees a sample that somebody uploaded for it alone.
+# Path of a private calibration sample among the files of a job.
 CALIBRATION = ".calibration.npz"
 NOTHING = "0" * 64
 # How long an attempt waits for storage that does not respond.
 STORAGE_SECONDS = 600.0
 OUTPUT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
-# A process of a benchmark answers with its samples.
+# Processes of benchmarks return all their samples.
 _ANSWER_BYTES = 16 << 20
 LEVELS = ("none", "limits", "partial", "full")
 
 
 class Lease:
-    """Renews a job's lease from a thread of its own, and says when the job is no longer ours."""
+    """Renews a job's lease in a thread, and reports when the job belongs to another attempt."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -74,7 +74,7 @@ class Lease:
         self._thread.join()
 
     def note(self, percent: int, phase: str) -> None:
-        """Remember how far the child is; written with the next renewal, at most once a second."""
+        """Set the progress of the job; written with the next renewal, at most once a second."""
         self._progress = (percent, phase)
 
     def is_lost(self) -> bool:
@@ -82,7 +82,7 @@ class Lease:
         return self._lost.is_set()
 
     def _yields(self) -> bool:
-        """Whether somebody waits for work that cannot begin while this goes on."""
+        """Whether the job blocks an urgent one on its host."""
         try:
             self.gives_way = services.is_in_the_way(self._job)
         except DatabaseTrouble:
@@ -113,7 +113,7 @@ class Lease:
 
 
 def execute(job: Job, sandbox: Sandbox) -> None:
-    """Do a claimed job and write how it ended."""
+    """Run a claimed job and write its result."""
     structlog.contextvars.bind_contextvars(job=str(job.pk), attempt=job.attempt)
     try:
         meter = Meter(sandbox, has_gpu=bool(job.gpu))
@@ -130,7 +130,7 @@ def execute(job: Job, sandbox: Sandbox) -> None:
 
 
 def _count(job: Job, outcome: str, cost: work_totals.Cost) -> None:
-    """Add to the totals of this kind of work; they are statistics, which no job fails for."""
+    """Add to the totals of this kind of job; a failure is only logged."""
     try:
         work_totals.add(job.kind, outcome, cost)
     except DatabaseTrouble:
@@ -138,7 +138,10 @@ def _count(job: Job, outcome: str, cost: work_totals.Cost) -> None:
 
 
 def _write_end(job: Job, report: Report, *, lost: bool) -> None:
-    """Write how an attempt ended, with its lease kept meanwhile; waits out a database's restart."""
+    """Write the result of an attempt, renewing its lease meanwhile.
+
+    Waits for a database restart.
+    """
     until = time.monotonic() + settings.HUB_LIMITS_LEASE_SECONDS
     while True:
         try:
@@ -169,7 +172,7 @@ def _end(job: Job, report: Report, *, lost: bool) -> None:
 
 
 def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
-    """Do a job; waits out storage that does not respond, and begins again."""
+    """Run a job; waits for storage that does not respond, and starts again."""
     until = time.monotonic() + STORAGE_SECONDS
     while True:
         try:
@@ -186,7 +189,7 @@ def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:
         except DatabaseTrouble:
             raise
         except Exception as error:
-            # A fault of ours ends this attempt with its reason, not the worker.
+            # A fault of the hub ends this attempt with its reason, but not the worker.
             log.exception("attempt_failed", kind=job.kind)
             message = f"The worker failed with {type(error).__name__}; its log has the details."
             return _errored(job, "worker-fault", message)
@@ -225,24 +228,24 @@ def _run_on(job: Job, sandbox: Sandbox, lease: Lease, path_of: Callable[[str], P
 
 
 def _options(job: Job, files: dict[str, str], path_of: Callable[[str], Path]) -> dict[str, Any]:
-    """What a job is told beside its files; those that it names by digest join ``files``."""
+    """The options of a job; files that they name by digest are added to ``files``."""
     options = dict(job.input)
     if sample := options.pop("calibration_sha256", ""):
         options["calibration"] = CALIBRATION
         files[CALIBRATION] = str(path_of(sample))
-    # Files of another version of the same model, which a graph or a speed is held against.
+    # Files of another version of the same model, for comparison of graphs or speed.
     for path, sha256 in options.pop("against_files", {}).items():
         files[f"{differences.AGAINST}/{path}"] = str(path_of(sha256))
     for path, sha256 in options.pop("data_files", {}).items():
         files[f"{rules.FOLDER}/{path}"] = str(path_of(sha256))
-    # What somebody gave for one run alone.
+    # Files that a user uploaded for one try-out.
     for path, sha256 in options.pop("input_files", {}).items():
         files[path] = str(path_of(sha256))
     return timing_jobs.options_at(job) if job.kind in timing_jobs.KINDS else options
 
 
 def _limits(job: Job, options: dict[str, Any]) -> Limits:
-    """What a stage of this job may use: the gate before publishing is quick, the rest thorough."""
+    """Limits of a stage of this job: low for jobs that gate publication, high for the rest."""
     seconds = settings.HUB_LIMITS_STAGE_SECONDS
     if job.kind in GATE:
         return Limits(
@@ -272,10 +275,10 @@ def _limits(job: Job, options: dict[str, Any]) -> Limits:
 
 
 def _store_outputs(report: Report, folder: Path) -> Report:
-    """Store the files that a report names; nothing else of what a child wrote is kept.
+    """Store the output files that a report names, and no other files of the child.
 
-    Raises OSError for a name that is not a plain file of the folder: a child may have been taken
-    over by its upload, and must not have us read anything else.
+    Raises OSError for a name that is not a plain file in the folder: an upload may control the
+    child and must not make the worker read other files.
     """
     outputs = []
     for output in report.outputs:
@@ -292,7 +295,7 @@ def _store_outputs(report: Report, folder: Path) -> Report:
 
 
 def _too_weak(sandbox: Sandbox) -> str:
-    """Why this machine's isolation does not do for strangers' files; empty where it does."""
+    """Why this machine's isolation is too weak for untrusted files; empty if it suffices."""
     level = sandbox.level()
     if LEVELS.index(level.name) >= LEVELS.index(settings.HUB_SANDBOX_REQUIRED):
         return ""

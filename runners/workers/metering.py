@@ -1,8 +1,8 @@
-"""What a job costs on this machine: CPU seconds, and joules where a meter can be read.
+"""The cost of a job: CPU seconds, and joules if there is a meter.
 
-CPU time is that of the fork server and of every child that it has waited for (proc(5), fields 14 to
-17). RAPL counts the energy of whole processor packages, so a job gets its share of their CPU time.
-A GPU runs one job at a time, which gets all that NVML counts.
+CPU time is that of the fork server and of all children that it has waited for (proc(5), fields 14
+to 17). RAPL counts the energy of whole processor packages, so a job is charged by its share of
+their CPU time. A GPU runs one job at a time, so the job is charged for all that NVML counts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STAT = Path("/proc/stat")
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """Counters at one time; None where there is no such meter."""
+    """Values of the counters at one time; None if there is no such meter."""
 
     clock: float
     cpu_seconds: float | None
@@ -35,7 +35,7 @@ class _Moment:
 
 
 class Meter:
-    """Counts what a sandbox uses from now on, until ``cost``."""
+    """Counts what a sandbox uses from the creation of this object until ``cost``."""
 
     def __init__(
         self, sandbox: Sandbox, *, has_gpu: bool = False, powercap: Path = readings.POWERCAP
@@ -46,11 +46,12 @@ class Meter:
         self._before = self._read()
 
     def cost(self) -> Cost:
-        """What was used since; what was not measured is None."""
+        """What was used so far; None for what is not measured."""
         before, after = self._before, self._read()
         seconds = after.clock - before.clock
         cpu = None
-        # Before the first job there is no server; one that was lost took its count with it.
+        # Before the first job there is no server, and a server that was lost took its counters with
+        # it.
         if after.cpu_seconds is not None and after.cpu_seconds >= (before.cpu_seconds or 0.0):
             cpu = after.cpu_seconds - (before.cpu_seconds or 0.0)
         return Cost(seconds, cpu, self._joules(before, after, cpu))
@@ -92,7 +93,7 @@ def _joules_of(file: Path) -> float:
 
 
 def _busy_seconds() -> float | None:
-    """CPU time that anything of this machine has used: all but idle and waiting for disks."""
+    """CPU time of all processes of this machine, without idle time and waiting for disks."""
     try:
         numbers = [int(word) for word in _STAT.read_text().splitlines()[0].split()[1:9]]
     except (OSError, ValueError, IndexError):

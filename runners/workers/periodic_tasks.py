@@ -1,6 +1,6 @@
-"""What is done periodically, by the embedded worker and by Celery beat alike.
+"""Periodic tasks of the embedded worker and of Celery beat.
 
-Each does nothing where another worker or machine has had its turn.
+Each task does nothing if another worker or machine has run it recently.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from runners.queue import services
 # A sweep runs every few seconds.
 WRITE_SECONDS = 60.0
 TIDY_SECONDS = 3600.0
-# How far lists may lag behind the downloads that models' own pages show.
+# How old the download counts of lists may be; pages of models are current.
 LISTS_SECONDS = 300.0
 
 
 def sweep_seconds() -> float:
-    """How often lost jobs are looked for."""
+    """Interval between searches for lost jobs."""
     return float(settings.HUB_LIMITS_LEASE_SECONDS) / 3
 
 
 def sweep() -> None:
-    """Put lost jobs back, deliver what is due, and queue what older versions are owed."""
+    """Recover lost jobs, deliver events, and schedule missing proofs of older versions."""
     if not leases.take_turn("sweep", sweep_seconds()):
         return
     with periodic.run("sweep", at_most_every=WRITE_SECONDS):
@@ -35,7 +35,7 @@ def sweep() -> None:
 
 
 def refresh_downloads() -> None:
-    """Have lists sort by the downloads counted since."""
+    """Update the download counts that lists sort by."""
     if not leases.take_turn("downloads", LISTS_SECONDS):
         return
     with periodic.run("downloads"):
@@ -43,7 +43,7 @@ def refresh_downloads() -> None:
 
 
 def predict_latencies() -> None:
-    """Have lists show predictions of what was not measured."""
+    """Predict the latencies of unmeasured variants for lists."""
     if not leases.take_turn("predictions", LISTS_SECONDS):
         return
     with periodic.run("predictions"):
@@ -51,10 +51,10 @@ def predict_latencies() -> None:
 
 
 def tidy() -> None:
-    """Forget what is over, and queue the operator suite and benchmarks where they are owed."""
+    """Delete expired rows, and schedule the operator suite and missing benchmarks."""
     if not leases.take_turn("tidy", TIDY_SECONDS):
         return
     with periodic.run("tidy"):
         services.tidy()
-        verification.owe_suite()
+        verification.schedule_suite()
         scheduling.catch_up()

@@ -1,4 +1,4 @@
-"""Reading storage again beside other work: in a thread of its own, at the lowest priority."""
+"""Verification of stored bytes in a thread of its own, at the lowest priority."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def connect() -> None:
 
 
 def start() -> threading.Thread:
-    """Begin to read an hour's share of storage again; returns the thread that does."""
+    """Start verifying an hour's share of storage; returns the thread."""
     thread = threading.Thread(target=_scrub, name="scrub", daemon=True)
     thread.start()
     return thread
 
 
 def _scrub() -> None:
-    # On Linux this is the thread's own, and its priority on the disk follows it (ioprio_set(2)).
+    # On Linux the priority is that of the thread, also for disk access (ioprio_set(2)).
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICEST)
     try:
         with periodic.run("verification") as run:

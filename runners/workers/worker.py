@@ -1,7 +1,7 @@
-"""The worker without a broker: it polls the rows that Celery's bell would have named.
+"""The worker without a broker: it polls the rows of queued jobs.
 
-`hub serve` runs two, one of which is kept free for work that somebody is waiting for; `hub worker`
-and `manage.py work` run more, on any machine that reaches the database and the storage.
+`hub serve` runs two workers, one of them for urgent jobs only; `hub worker` and `manage.py work`
+run more, on any machine that reaches the database and the storage.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-# How often rounds of trainings are looked at, where nothing else says that one is due.
+# How often rounds of trainings are checked if no event announces that one is due.
 ROUND_SECONDS = 0.5
 
 
 class Pulse:
-    """Tells from a thread of its own that a worker lives, and looks for others that do not.
+    """Sends heartbeats in a thread of its own, and recovers jobs of lost workers.
 
-    So a worker that is busy for long is not taken for dead, and its sweep does not wait.
+    So a worker with a long job is not considered lost, and recovery does not wait for the job.
     """
 
     def __init__(self, name: str, queues: str, features: WorkerFeatures) -> None:
@@ -76,14 +76,14 @@ class Pulse:
 
 
 class Worker:
-    """Claims and does one job after another until it is told to stop."""
+    """Claims and runs jobs one after the other until it is stopped."""
 
     def __init__(self, names: Sequence[str], *, runtime: str = "") -> None:
         self.name = registration.name()
         self.queues = pools.queues_of(names, runtime)
         self.features = WorkerFeatures()
         self._runtime = runtime
-        # What somebody waits for must not wait for the sweep where no process keeps graphs.
+        # Where no process keeps graphs, events that a user waits for must not wait for the sweep.
         self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
         self._stopping = False
         self._swept = self._tidied = self._moved = self._last_refresh = float("-inf")
@@ -92,7 +92,7 @@ class Worker:
         self._threads: dict[str, threading.Thread] = {}
 
     def run(self) -> None:
-        """Work until SIGTERM or SIGINT; the job in hand is finished first."""
+        """Work until SIGTERM or SIGINT; the current job is finished first."""
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         with Sandbox(interpreter=environments.interpreter(self._runtime)) as sandbox:
@@ -105,7 +105,7 @@ class Worker:
             services.leave(self.name)
 
     def step(self, sandbox: Sandbox) -> bool:
-        """Do what is due, then one job; False when none waited."""
+        """Run the periodic tasks that are due, then one job; False if none was queued."""
         now = time.monotonic()
         if now - self._swept >= periodic_tasks.sweep_seconds():
             self._swept = now

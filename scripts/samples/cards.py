@@ -47,7 +47,7 @@ def _wrap(text: str) -> str:
 
 
 def render(folder: Path) -> str:
-    """Return the card of the sample in `folder`; KeyError names a number nobody measured."""
+    """Return the card of the sample in `folder`; KeyError names a number that was not measured."""
     record = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     template = (TEMPLATES / f"{record['sample']}.md").read_text(encoding="utf-8")
     return _wrap(_CardTemplate(template).substitute(_flatten(record)))

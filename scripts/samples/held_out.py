@@ -46,21 +46,21 @@ DATA_SETS = (
 
 def write(samples: Path, target: Path) -> None:
     """Write a folder for each data set below ``target``, from the samples in ``samples``."""
-    for one in DATA_SETS:
-        source, folder = samples / one.sample, target / one.slug
+    for dataset in DATA_SETS:
+        source, folder = samples / dataset.sample, target / dataset.slug
         folder.mkdir(parents=True, exist_ok=True)
         rows = onnx.TensorProto()
         rows.ParseFromString((source / "test_data_set_1" / "input_0.pb").read_bytes())
         values, truth = numpy_helper.to_array(rows), _lines(source / "held_out_labels.txt")
         labels = _lines(source / "labels.txt")
-        if one.reader == "csv":
+        if dataset.reader == "csv":
             columns = _lines(source / "features.txt")
-            (folder / "test.csv").write_bytes(_csv(values, columns, truth, one.target))
+            (folder / "test.csv").write_bytes(_csv(values, columns, truth, dataset.target))
         else:
             columns = [rows.name]
             numbers = np.array([int(text) for text in truth], np.int64)
-            _save(folder / "test.npz", {rows.name: values, one.target: numbers})
-        split = _split(one, rows.name, columns, labels)
+            _save(folder / "test.npz", {rows.name: values, dataset.target: numbers})
+        split = _split(dataset, rows.name, columns, labels)
         (folder / SPLITS).write_text(split, encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Names of values and functions are nouns of the field, never bare participles (docs/style.md)."""
+"""Names are nouns of the field: no participles, no metaphors, no `one` (docs/style.md)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,23 @@ PARTICIPLES = frozenset({
     "asked", "chosen", "counted", "found", "given", "kept", "known", "listed", "made", "said",
     "seen", "told", "wanted",
 })  # fmt: skip
-# Words that are still names in some places, and those places.
+# Words that are still names in some packages, and those packages.
 REST = frozenset({"shown", "taken"})
-REST_IN = ("frontend/", "runners/queue/")
+# Metaphors that were names once; docs/style.md says what to write instead.
+METAPHORS = frozenset({
+    "ascent", "barren", "bell", "climb", "conveyor", "court", "deadly", "helpless", "ladder", "owe",
+    "owed", "ring", "rung", "rungs", "teller", "unsteady", "untold",
+})  # fmt: skip
+# Packages that still have names of both kinds, and those with loop variables called `one`.
+UNNAMED = (
+    "frontend/pages/benchmarks/", "frontend/pages/catalogue/", "frontend/pages/compare/",
+    "frontend/presenters/", "registry/catalogue/",
+)  # fmt: skip
+LOOPING = (
+    "frontend/pages/benchmarks/", "frontend/pages/catalogue/", "frontend/pages/compare/",
+    "frontend/presenters/", "hub/client/rest/", "hub/protocol/", "registry/api/",
+    "registry/catalogue/", "runners/api/",
+)  # fmt: skip
 # Fields whose names are those of stored, cached or published data, or of a form.
 FIELDS = {
     "frontend/pages/cards/editor.py": {"seen"},
@@ -34,12 +48,31 @@ FIELDS = {
 }
 
 
+def loops_over_one(text: str) -> bool:
+    """Whether a loop, comprehension or lambda calls what it gets `one`."""
+    targets: list[ast.AST] = []
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.For(target=target) | ast.comprehension(target=target):
+                targets += ast.walk(target)
+            case ast.Lambda(args=arguments):
+                targets += arguments.args
+    return any(
+        getattr(target, "id", None) == "one" or getattr(target, "arg", None) == "one"
+        for target in targets
+    )
+
+
 def participles(text: str, words: frozenset[str] = PARTICIPLES) -> set[str]:
     """Those of the words that a module gives to values, parameters, attributes and functions."""
     names = set()
     for node in ast.walk(ast.parse(text)):
         match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
                 names.add(name)
             case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
                 names.add(name)
@@ -67,18 +100,58 @@ def test_participles(text, names):
     assert participles(text) == names
 
 
+@pytest.mark.parametrize(
+    ("text", "is_wrong"),
+    [
+        ("for one in rows: pass", True),
+        ("[row for place, one in enumerate(rows)]", True),
+        ("max(rows, key=lambda one: one.size)", True),
+        ("def plural(count, one): ...", False),
+        ("for one_row in rows: one = one_row", False),
+    ],
+)
+def test_loops_over_one(text, is_wrong):
+    assert loops_over_one(text) is is_wrong
+
+
+def modules(room: str) -> dict[str, str]:
+    """Path -> text of each module of a room, without migrations."""
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if "migrations" not in path.relative_to(ROOT).parts
+    }
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_loop_variable_is_called_one(room):
+    assert [
+        name
+        for name, text in modules(room).items()
+        if not name.startswith(LOOPING) and loops_over_one(text)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("packages", "is_wrong"),
+    [(LOOPING, loops_over_one), (UNNAMED, lambda text: participles(text, REST | METAPHORS))],
+)
+def test_packages_are_listed_only_while_they_have_such_names(packages, is_wrong):
+    texts = {name: text for room in ROOMS for name, text in modules(room).items()}
+    wrong = {name for name, text in texts.items() if is_wrong(text)}
+    assert [
+        package for package in packages if not any(name.startswith(package) for name in wrong)
+    ] == []
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_value_is_called_by_a_participle(room):
-    paths = {
-        path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / room).rglob("*.py"))
-    }
     names = {
         name: participles(
-            path.read_text(encoding="utf-8"),
-            PARTICIPLES if name.startswith(REST_IN) else PARTICIPLES | REST,
+            text,
+            PARTICIPLES if name.startswith(UNNAMED) else PARTICIPLES | REST | METAPHORS,
         )
-        for name, path in paths.items()
-        if "migrations" not in path.relative_to(ROOT).parts
+        for name, text in modules(room).items()
     }
     expected = {name: fields for name, fields in FIELDS.items() if name.startswith(f"{room}/")}
     assert {name: words for name, words in names.items() if words} == expected

@@ -1,10 +1,12 @@
-"""No page, message, help text or document uses a word that `docs/style.md` rules out.
+"""No page, message, help text, document or docstring uses a word that `docs/style.md` rules out.
 
-`banned_words.txt` lists the words, `unstyled_files.txt` the files that still have some of them.
+`banned_words.txt` lists the words, `unstyled_files.txt` the files that still have some of them. Of
+docstrings the first lines are searched, except in packages that are not rewritten yet.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -21,6 +23,12 @@ SHOWN_ATTRIBUTE = re.compile(
     r"\b(?:aria-label|alt|placeholder|title|data-(?:close|frame|open|word))=\"([^\"]*)\""
 )
 HTML = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
+# Packages with banned words in first lines of docstrings.
+UNDESCRIBED = (
+    "frontend/pages/benchmarks/", "frontend/pages/catalogue/", "frontend/pages/compare/",
+    "frontend/presenters/", "hub/client/rest/", "hub/client/variants.py", "hub/protocol/",
+    "registry/api/", "registry/catalogue/", "runners/api/", "runners/models/",
+)  # fmt: skip
 COMMENT = re.compile(r"^\s*//[^\n]*|/\*.*?\*/", re.MULTILINE | re.DOTALL)
 QUOTED = re.compile(r"\"([^\"\n]*)\"|`([^`]*)`")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -138,3 +146,46 @@ def test_no_banned_word(hits):
 
 def test_files_with_banned_words_are_listed_only_while_they_have_some(hits):
     assert [name for name in UNSTYLED if not hits.get(name)] == []
+
+
+def first_lines(text: str) -> list[str]:
+    """The first line of each docstring of a module."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, documented))
+    docstrings = (ast.get_docstring(node) for node in nodes)
+    return [docstring.partition("\n")[0] for docstring in docstrings if docstring]
+
+
+@pytest.fixture(scope="module")
+def described():
+    """Path -> first lines of docstrings that have a banned word."""
+    rooms = ("frontend", "hub", "metadata", "registry", "runners", "scripts")
+    paths = [path for room in rooms for path in sorted((ROOT / room).rglob("*.py"))]
+    return {
+        path.relative_to(ROOT).as_posix(): [
+            line for line in first_lines(path.read_text(encoding="utf-8")) if BANNED.search(line)
+        ]
+        for path in paths
+        if "migrations" not in path.parts
+    }
+
+
+def test_first_lines():
+    text = '"""Told."""\nclass A:\n    """One.\n\n    Two."""\n    def b(self): "c"\n'
+    assert first_lines(text) == ["Told.", "One.", "c"]
+
+
+def test_no_docstring_begins_with_a_banned_word(described):
+    wrong = {
+        name: found
+        for name, found in described.items()
+        if found and not name.startswith(UNDESCRIBED)
+    }
+    assert wrong == {}, "see docs/style.md"
+
+
+def test_packages_are_listed_only_while_docstrings_have_banned_words(described):
+    wrong = [name for name, found in described.items() if found]
+    assert [
+        package for package in UNDESCRIBED if not any(name.startswith(package) for name in wrong)
+    ] == []

@@ -47,7 +47,7 @@ def test_a_bench_worker_times_versions_and_compares_them(production, bench):
     second = publish(production, "timed", samples.mlp(hidden=9))
     told = only(production, second, "comparisons")
     assert told["baseline"] == 1
-    assert told["verdict"] in verdicts.WORDS
+    assert told["verdict"] in list(verdicts.SpeedChange)
     job = production.job(told["job"])
     assert (job["kind"], job["pool"], job["state"]) == ("compare-speed", "bench-cpu", "succeeded")
     assert production.worker_of(job) == "bench"

@@ -221,14 +221,14 @@ def _loads(row: Measurement) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _at_rate(trial: bounds.Trial) -> str:
+def _at_rate(trial: bounds.RateTrial) -> str:
     rate = trial.rate_per_s
     words = formatting.grouped(round(rate)) if rate >= 100 else formatting.figure(rate)
     all_of_them = f", {trial.processes} processes" if trial.processes > 1 else ""
     return f"At {words} arrivals per second{all_of_them}"
 
 
-def _estimate(trial: bounds.Trial, percentile: str) -> str:
+def _estimate(trial: bounds.RateTrial, percentile: str) -> str:
     if not trial.estimate_ms:
         return f"too few samples for {percentile}"
     return f"{percentile} estimate {measurements.latency(trial.estimate_ms)}"

@@ -35,22 +35,22 @@ def of(front: dict[str, Any], posted: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _change(
-    front: dict[str, Any], one: Input, posted: Mapping[str, str], new: dict[str, Any]
+    front: dict[str, Any], field: Input, posted: Mapping[str, str], new: dict[str, Any]
 ) -> None:
-    name = "-".join(one.path)
-    top = one.path[0]
+    name = "-".join(field.path)
+    top = field.path[0]
     whole = new.get(top, front.get(top))
-    shown = forms.show_field(one, front, name, "")
+    current = forms.show_field(field, front, name, "")
     typed = posted.get(name)
-    if typed is None or shown.locked or _same(typed, shown.value):
+    if typed is None or current.locked or _same(typed, current.value):
         return
-    value = _value(one, typed, forms.value_at(front, one.path))
-    if len(one.path) == 1:
+    value = _value(field, typed, forms.value_at(front, field.path))
+    if len(field.path) == 1:
         new[top] = value
         return
     main = forms.MAIN[top]
     parts = dict(whole) if isinstance(whole, dict) else {} if whole is None else {main: whole}
-    parts[one.path[1]] = value
+    parts[field.path[1]] = value
     parts = {key: part for key, part in parts.items() if part is not None}
     # One value alone stays as short as it was.
     short = not isinstance(front.get(top), dict) and set(parts) <= {main}
@@ -62,8 +62,8 @@ def _change(
 def _change_rows(
     front: dict[str, Any], table: Table, posted: Mapping[str, str], new: dict[str, Any]
 ) -> None:
-    shown = forms.show_table(front, table)
-    if shown.locked or f"{table.name}-count" not in posted:
+    current = forms.show_table(front, table)
+    if current.locked or f"{table.name}-count" not in posted:
         return
     before = forms.items_of(front, table) or []
     after = []
@@ -86,12 +86,12 @@ def _row_value(table: Table, old: Any, posted: Mapping[str, str], prefix: str) -
     """A row as it is after the form; parts that the form does not show stay."""
     whole = {table.inputs[0].path[0]: old} if isinstance(old, str) else dict(old)
     plain = isinstance(old, str) or (table.name == "creators" and not old)
-    for one in table.inputs:
-        typed = posted.get(f"{prefix}-{'-'.join(one.path)}")
-        now = forms.as_text(one, forms.value_at(whole, one.path))
+    for field in table.inputs:
+        typed = posted.get(f"{prefix}-{'-'.join(field.path)}")
+        now = forms.as_text(field, forms.value_at(whole, field.path))
         if typed is None or now is forms.LOCKED or _same(typed, str(now)):
             continue
-        _put(whole, one.path, _value(one, typed, forms.value_at(whole, one.path)))
+        _put(whole, field.path, _value(field, typed, forms.value_at(whole, field.path)))
     if plain and set(whole) <= {table.inputs[0].path[0]}:
         return whole.get(table.inputs[0].path[0], "")
     return whole
@@ -115,7 +115,7 @@ def _put(whole: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 def _index(
     front: dict[str, Any], before: list[Any], after: list[tuple[int | None, Any]]
 ) -> list[Any] | None:
-    """``model-index`` with the changed rows: results that nobody touched stay as they are."""
+    """``model-index`` with the changed rows; results that were not edited stay as they are."""
     remaining = {index: row for index, row in after if index is not None}
     number = 0
     models = []
@@ -169,22 +169,22 @@ def _numbers(table: Table, posted: Mapping[str, str]) -> list[int]:
     return [at for at in range(total) if str(at) != gone]
 
 
-def _value(one: Input, typed: str, old: Any) -> Any:
-    """What somebody typed, as the card has it; None for an empty input."""
+def _value(field: Input, typed: str, old: Any) -> Any:
+    """What the user typed, as the card stores it; None for an empty input."""
     text = typed.replace("\r\n", "\n").strip()
     if not text:
         return None
-    if one.kind == "number":
+    if field.kind == "number":
         return _number(text)
-    if one.kind == "words":
+    if field.kind == "words":
         items: list[Any] = [part.strip() for part in text.split(",") if part.strip()]
         items_before = {str(item): item for item in old} if isinstance(old, list) else {}
         items = [items_before.get(item, item) for item in items]
-        alone = len(items) == 1 and one.path[0] in ("base_model", "precision", "language")
+        alone = len(items) == 1 and field.path[0] in ("base_model", "precision", "language")
         return items[0] if alone and not isinstance(old, list) else items
-    if one.kind == "mapping":
+    if field.kind == "mapping":
         return _mapping(text)
-    return text if one.kind == "area" else " ".join(text.split())
+    return text if field.kind == "area" else " ".join(text.split())
 
 
 def _mapping(text: str) -> Any:
@@ -213,5 +213,5 @@ def _number(text: str) -> Any:
         return float(text)
 
 
-def _same(typed: str, shown: str) -> bool:
-    return typed.replace("\r\n", "\n").strip() == shown.strip()
+def _same(typed: str, current: str) -> bool:
+    return typed.replace("\r\n", "\n").strip() == current.strip()

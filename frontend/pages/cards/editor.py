@@ -127,7 +127,9 @@ def act(desk: Desk, request: HttpRequest, version: Version) -> None:
 
 def _take(desk: Desk, version: Version, names: list[str]) -> None:
     reading = facts.of(version)
-    suggested = {one.name: one.value for one in suggestions.of(reading.facts or Facts())}
+    suggested = {
+        suggestion.name: suggestion.value for suggestion in suggestions.of(reading.facts or Facts())
+    }
     values = {name: suggested[name] for name in names if name in suggested}
     front = cards.check(desk.text).front
     desk.text = edits.change(desk.text, merges.merged(front, values))
@@ -154,7 +156,7 @@ def _import(desk: Desk, request: HttpRequest, version: Version, path: str) -> No
     desk.notes = [f"Imported from {kind}: {names}.", *proposal.notes]
 
 
-def shown(desk: Desk, version: Version) -> dict[str, Any]:
+def template_context(desk: Desk, version: Version) -> dict[str, Any]:
     """What the template of a card needs."""
     checked = cards.check(desk.text)
     reading = facts.of(version)
@@ -163,7 +165,7 @@ def shown(desk: Desk, version: Version) -> dict[str, Any]:
     )
     front = checked.front
     # YAML that is broken somewhere has no fields to show: the text is where it is mended.
-    broken = any(one.pointer.startswith("/line/") for one in checked.errors)
+    broken = any(error.pointer.startswith("/line/") for error in checked.errors)
     mode = "text" if broken else desk.mode
     groups = forms.show(front, checked.findings, desk.extra) if mode == "form" else []
     places = forms.targets(groups)
@@ -175,7 +177,9 @@ def shown(desk: Desk, version: Version) -> dict[str, Any]:
         "mode": mode,
         "broken": broken and desk.mode == "form",
         "checked": checked,
-        "findings": [(one, places.get(one.pointer, "text")) for one in checked.findings],
+        "findings": [
+            (finding, places.get(finding.pointer, "text")) for finding in checked.findings
+        ],
         "groups": groups,
         "offers": offers,
         "reading": reading,
@@ -198,31 +202,31 @@ def shown(desk: Desk, version: Version) -> dict[str, Any]:
 def _contradictions(desk: Desk, version: Version, reading: facts.Reading) -> Iterable[Finding]:
     model = reading.facts.inputs if reading.facts else ()
     rows = cards.contradictions(desk.text, model, [file.path for file in version.files.all()])
-    return [replace(one, severity="warning") for one in rows]
+    return [replace(row, severity="warning") for row in rows]
 
 
 def _offers(front: dict[str, Any], reading: facts.Reading) -> list[Offer]:
     offers = []
-    for one in suggestions.of(reading.facts or Facts()):
-        new = merges.merged(front, {one.name: one.value}).get(one.name)
+    for suggestion in suggestions.of(reading.facts or Facts()):
+        new = merges.merged(front, {suggestion.name: suggestion.value}).get(suggestion.name)
         if new is not None:
-            now = front.get(one.name)
+            now = front.get(suggestion.name)
             current = edits.as_yaml(now).strip().removesuffix("...").strip() if now else ""
-            value = edits.as_yaml(one.value).strip().removesuffix("...").strip()
-            offers.append(Offer(one.name, value[:400], current[:400], one.origin))
+            value = edits.as_yaml(suggestion.value).strip().removesuffix("...").strip()
+            offers.append(Offer(suggestion.name, value[:400], current[:400], suggestion.origin))
     return offers
 
 
 def _named(front: dict[str, Any]) -> list[str]:
     card = Card.read(front)
     rows = (*card.training_data, *card.validated_on, *card.tested_on, *card.datasets)
-    return list(dict.fromkeys(filter(None, (one.iri or one.name for one in rows))))[:50]
+    return list(dict.fromkeys(filter(None, (row.iri or row.name for row in rows))))[:50]
 
 
 def _choices() -> dict[str, Any]:
     entries = selectors.page(limit=DATASETS_OFFERED)
     return {
-        "datasets": [(one.slug, one.title) for one in entries],
+        "datasets": [(entry.slug, entry.title) for entry in entries],
         "licences": sorted(LICENCES, key=str.lower),
         "tasks": [(task, labels.task(task)) for task in TASKS],
         "precisions": vocabularies.PRECISIONS,

@@ -41,7 +41,7 @@ class Field:
     @property
     def wrong(self) -> bool:
         """Whether an error is about it."""
-        return any(one.severity == "error" for one in self.findings)
+        return any(finding.severity == "error" for finding in self.findings)
 
 
 @dataclass(slots=True)
@@ -72,15 +72,15 @@ class Group:
         parts: list[Field | TableRow] = [
             *self.inputs,
             *rows,
-            *(one for row in rows for one in row.inputs),
+            *(field for row in rows for field in row.inputs),
         ]
-        return sum(any(finding.severity == "error" for finding in one.findings) for one in parts)
+        return sum(any(finding.severity == "error" for finding in part.findings) for part in parts)
 
     @property
     def open(self) -> bool:
         """Whether it shows what it holds: something is said in it, or about it."""
         rows = any(table.rows for table in self.tables)
-        filled = any(one.value or one.locked or one.findings for one in self.inputs)
+        filled = any(field.value or field.locked or field.findings for field in self.inputs)
         return rows or filled or bool(self.wrong)
 
 
@@ -149,8 +149,8 @@ def show_table(front: dict[str, Any], table: Table, *, more: bool = False) -> Fi
         whole = {table.inputs[0].path[0]: item} if isinstance(item, str) else item
         pointer = _row_pointer(front, table, number)
         inputs = [
-            show_field(one, whole, f"{table.name}-{number}-{'-'.join(one.path)}", pointer)
-            for one in table.inputs
+            show_field(field, whole, f"{table.name}-{number}-{'-'.join(field.path)}", pointer)
+            for field in table.inputs
         ]
         at = str(number) if number < len(items) else ""
         rows.append(TableRow(number, at, inputs, f"{table.one.capitalize()} {number + 1}", pointer))
@@ -170,21 +170,21 @@ def _row_pointer(front: dict[str, Any], table: Table, at: int) -> str:
     return f"/model-index/new|{at}"
 
 
-def show_field(one: Input, whole: Any, name: str, pointer: str) -> Field:
+def show_field(field: Input, whole: Any, name: str, pointer: str) -> Field:
     """Show what stands in an input, below ``pointer`` of the card."""
-    text = as_text(one, value_at(whole, one.path))
+    text = as_text(field, value_at(whole, field.path))
     if pointer.startswith("/model-index/"):
         base, _, metric = pointer.partition("|")
-        step = f"metrics/{metric}" if one.path[0] == "metrics" else one.path[0]
-        place = f"{base}/{step}/{one.path[1]}"
+        step = f"metrics/{metric}" if field.path[0] == "metrics" else field.path[0]
+        place = f"{base}/{step}/{field.path[1]}"
     else:
-        place = pointer + "".join(f"/{escaped(step)}" for step in one.path)
+        place = pointer + "".join(f"/{escaped(step)}" for step in field.path)
     if text is LOCKED:
-        return Field(one, name, "", place, locked=True)
+        return Field(field, name, "", place, locked=True)
     value = str(text)
-    if one.choices and value and value not in dict(one.choices):
-        one = replace(one, choices=(*one.choices, (value, value)))
-    return Field(one, name, value, place)
+    if field.choices and value and value not in dict(field.choices):
+        field = replace(field, choices=(*field.choices, (value, value)))
+    return Field(field, name, value, place)
 
 
 def value_at(whole: Any, path: tuple[str, ...]) -> Any:
@@ -197,29 +197,29 @@ def value_at(whole: Any, path: tuple[str, ...]) -> Any:
     return value if MAIN.get(path[0]) == path[1] else None
 
 
-def as_text(one: Input, value: Any) -> Any:
+def as_text(field: Input, value: Any) -> Any:
     """A value as text in an input; ``LOCKED`` where the input cannot show it."""
-    if one.kind == "personal" and isinstance(value, dict):
+    if field.kind == "personal" and isinstance(value, dict):
         value = value.get("status")
     if value is None or value == {}:
         return ""
-    if isinstance(value, bool) and one.choices:
+    if isinstance(value, bool) and field.choices:
         return "yes" if value else "no"
-    if one.kind == "mapping" and isinstance(value, dict):
+    if field.kind == "mapping" and isinstance(value, dict):
         return edits.as_yaml(value).rstrip("\n")
-    if one.kind == "words" and isinstance(value, list):
+    if field.kind == "words" and isinstance(value, list):
         plain = all(isinstance(item, str | int | float) and "," not in str(item) for item in value)
         return ", ".join(map(str, value)) if plain else LOCKED
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return LOCKED
-    return str(value).strip("\n") if one.kind == "area" else str(value)
+    return str(value).strip("\n") if field.kind == "area" else str(value)
 
 
 def _place(groups: list[Group], findings: Iterable[Finding]) -> None:
     rows = [row for group in groups for table in group.tables for row in table.rows]
-    shown = [one for group in groups for one in group.inputs]
-    shown += [one for row in rows for one in row.inputs]
-    by_pointer = {one.pointer: one for one in shown}
+    visible = [field for group in groups for field in group.inputs]
+    visible += [field for row in rows for field in row.inputs]
+    by_pointer = {field.pointer: field for field in visible}
     for top, main in MAIN.items():
         by_pointer.setdefault(f"/{top}", by_pointer[f"/{top}/{main}"])
     for finding in findings:
@@ -238,9 +238,12 @@ def targets(groups: Iterable[Group]) -> dict[str, str]:
     """The id of the input that each finding stands beside, by the finding's pointer."""
     ids: dict[str, str] = {}
     for group in groups:
-        inputs = [*group.inputs, *(one for t in group.tables for r in t.rows for one in r.inputs)]
-        for one in inputs:
-            ids |= {finding.pointer: one.id for finding in one.findings}
+        inputs = [
+            *group.inputs,
+            *(field for t in group.tables for r in t.rows for field in r.inputs),
+        ]
+        for shown_input in inputs:
+            ids |= {finding.pointer: shown_input.id for finding in shown_input.findings}
         for table in group.tables:
             for row in table.rows:
                 at = row.inputs[0].id

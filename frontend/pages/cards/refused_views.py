@@ -1,4 +1,4 @@
-"""The page of a model's refused cards, for those who sent them and its maintainers."""
+"""The page of a model's refused cards, for their uploaders and the maintainers."""
 
 from __future__ import annotations
 

@@ -53,14 +53,14 @@ def every(request: HttpRequest) -> HttpResponse:
     if before is not None:
         rows = rows.filter(pk__lt=before)
     page = list(rows[: PAGE + 1])
-    shown, filters = page[:PAGE], {"namespace": space, "model": named}
-    following = {**filters, "before": shown[-1].pk} if len(page) > PAGE else {}
+    items, filters = page[:PAGE], {"namespace": space, "model": named}
+    following = {**filters, "before": items[-1].pk} if len(page) > PAGE else {}
     return render(
         request,
         "collections/list.html",
         {
             "section": "collections",
-            "collections": shown,
+            "collections": items,
             "namespace": space,
             "model": named,
             "first": addresses.join(request.path, filters) if before else "",
@@ -240,7 +240,7 @@ def _down(actor: Actor, collection: Collection, model: RegisteredModel, _: str) 
 def _move(actor: Actor, collection: Collection, model: RegisteredModel, by: int) -> None:
     """Exchange a model with the one before or after it; at an end nothing changes."""
     order = [entry.model for entry in selectors.entries(actor, collection)]
-    place = next((place for place, one in enumerate(order) if one.pk == model.pk), None)
+    place = next((place for place, member in enumerate(order) if member.pk == model.pk), None)
     if place is None or not 0 <= place + by < len(order):
         return
     order[place], order[place + by] = order[place + by], order[place]

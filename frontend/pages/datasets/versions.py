@@ -27,7 +27,7 @@ _READERS = {
 class Names:
     """The first of some names, and how many more there are."""
 
-    shown: tuple[str, ...]
+    first: tuple[str, ...]
     more: int
 
     @classmethod
@@ -38,7 +38,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class SplitView:
-    """A split in words: ``inputs`` are the name of each with the source of its values."""
+    """Display data of a split; ``inputs`` are the name of each with the source of its values."""
 
     name: str
     task: str
@@ -59,7 +59,8 @@ class SplitView:
             reader=_READERS[split.reader],
             files=Names.of(split.files),
             inputs=tuple(
-                (one.name, _source(noun, one), Names.of(one.columns)) for one in split.inputs
+                (source.name, _source(noun, source), Names.of(source.columns))
+                for source in split.inputs
             ),
             target=_target(noun, split.target),
             positive=split.target.positive,
@@ -101,7 +102,7 @@ class VersionView:
         )
 
 
-def shown(of: Dataset, number: int | None) -> tuple[VersionView | None, list[DatasetVersion]]:
+def select(of: Dataset, number: int | None) -> tuple[VersionView | None, list[DatasetVersion]]:
     """The version of this number, or the newest if there is one, and the newest versions.
 
     Raises NotFound where there is none of this number.

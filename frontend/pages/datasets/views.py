@@ -41,9 +41,9 @@ def every(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:200]
     after = request.GET.get("after", "")[:96]
     rows = selectors.page(text, after=after, limit=PAGE + 1)
-    shown = rows[:PAGE]
-    counts = selectors.use_counts(request.user, shown)
-    numbers = selectors.newest_numbers(shown)
+    page = rows[:PAGE]
+    counts = selectors.use_counts(request.user, page)
+    numbers = selectors.newest_numbers(page)
     return render(
         request,
         "datasets/list.html",
@@ -57,10 +57,10 @@ def every(request: HttpRequest) -> HttpResponse:
                     counts.get(row.pk, 0),
                     numbers.get(row.pk),
                 )
-                for row in shown
+                for row in page
             ],
             "first": addresses.join(request.path, {"q": text}) if after else "",
-            "next": addresses.join(request.path, {"q": text, "after": shown[-1].slug})
+            "next": addresses.join(request.path, {"q": text, "after": page[-1].slug})
             if len(rows) > PAGE
             else "",
         },
@@ -91,7 +91,7 @@ def show_version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 def _page(request: HttpRequest, dataset: Dataset, number: int | None = None) -> HttpResponse:
-    version, newest = versions.shown(dataset, number)
+    version, newest = versions.select(dataset, number)
     uses = selectors.uses(request.user, dataset, limit=selectors.USES + 1)
     return render(
         request,
@@ -101,7 +101,9 @@ def _page(request: HttpRequest, dataset: Dataset, number: int | None = None) -> 
             "dataset": dataset,
             "personal": PERSONAL_DATA[dataset.personal_data],
             "licence": labels.licence(dataset.license),
-            "categories": [personal_data.CATEGORIES.get(one, one) for one in dataset.categories],
+            "categories": [
+                personal_data.CATEGORIES.get(category, category) for category in dataset.categories
+            ],
             "legal_basis": personal_data.LEGAL_BASES.get(dataset.legal_basis, ""),
             "version": version,
             "newest": newest,
@@ -125,7 +127,7 @@ def graph(_request: HttpRequest, slug: str, ending: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """The form for a data set that nobody has described yet."""
+    """The form for a new data set."""
     mine = people_selectors.publishing_namespaces(request.user)
     named = {"slug": request.GET.get("slug", ""), "iri": request.GET.get("iri", "")}
     form = NewDatasetForm(request.POST or None, namespaces=mine, initial=named)

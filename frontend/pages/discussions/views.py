@@ -64,14 +64,14 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     if before is not None:
         rows = rows.filter(number__lt=before)
     page = list(rows[: PAGE + 1])
-    shown, query = page[:PAGE], {"status": status, "version": about or ""}
-    following = {**query, "before": shown[-1].number} if len(page) > PAGE else {}
+    discussions, query = page[:PAGE], {"status": status, "version": about or ""}
+    following = {**query, "before": discussions[-1].number} if len(page) > PAGE else {}
     return render(
         request,
         "discussions/list.html",
         {
             **_head(request, model),
-            "discussions": shown,
+            "discussions": discussions,
             "status": status,
             "statuses": [
                 (words, value, addresses.join(request.path, {**query, "status": value}))
@@ -90,8 +90,8 @@ def _head(request: HttpRequest, model: RegisteredModel) -> dict[str, Any]:
     newest = versions.latest(request.user, model) or versions.versions(request.user, model).first()
     if newest is None:
         return {"parent": "discussions/bare.html", "section": "models", "model": model}
-    shown = version_page.context(request, versions.whole(newest), "discussions")
-    return {"parent": "models/version.html", **shown}
+    template_context = version_page.context(request, versions.whole(newest), "discussions")
+    return {"parent": "models/version.html", **template_context}
 
 
 @accepts("after")
@@ -324,5 +324,11 @@ def _form(
     button: str,
     more: dict[str, Any],
 ) -> HttpResponse:
-    shown = {"section": "models", "model": model, "title": title, "button": button, **more}
-    return forms.page(request, "discussions/form.html", form, shown)
+    template_context = {
+        "section": "models",
+        "model": model,
+        "title": title,
+        "button": button,
+        **more,
+    }
+    return forms.page(request, "discussions/form.html", form, template_context)

@@ -64,7 +64,7 @@ def _page(
             "jobs": version_jobs,
             "under_way": under_way.read(request.user, version, version_jobs),
             "is_followed": "watch" in request.GET,
-            **editor.shown(desk, version),
+            **editor.template_context(desk, version),
             "refused_cards": refused_cards.count(request.user, model),
             "may_publish": can(request.user, "version.publish", model),
             "form_bytes": multipart.FORM_BYTES,

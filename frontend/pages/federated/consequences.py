@@ -33,7 +33,7 @@ class Consequence:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """When rounds become versions: every so many rounds, the best by score, published or not."""
+    """When rounds become versions: every few rounds, only the best by score, published or not."""
 
     release_every: int
     release_best: str

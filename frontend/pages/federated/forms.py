@@ -182,7 +182,9 @@ class TrainingForm(forms.Form):
         """The patterns, within the bounds that services have."""
         patterns = [line.strip() for line in self.cleaned_data["patterns"].splitlines()]
         patterns = [pattern for pattern in patterns if pattern]
-        if len(patterns) > MOST_PATTERNS or any(len(one) > LONGEST_PATTERN for one in patterns):
+        if len(patterns) > MOST_PATTERNS or any(
+            len(pattern) > LONGEST_PATTERN for pattern in patterns
+        ):
             raise forms.ValidationError(
                 f"Enter at most {MOST_PATTERNS} patterns of up to {LONGEST_PATTERN} characters."
             )

@@ -1,4 +1,4 @@
-"""What pages say of trainings: rounds in rows, their figures as small charts, rules in words."""
+"""Display data of trainings: rows of rounds, charts of their figures, sentences about rules."""
 
 from __future__ import annotations
 
@@ -112,22 +112,25 @@ def privacy_of(version: Version) -> Privacy | None:
 def rows(of: Sequence[Round], *, may_manage: bool) -> list[RoundRow]:
     """Rounds with what became of their contributions; maintainers see every figure."""
     counts = rounds.counts(of)
-    return [_row(one, counts[one.pk], may_manage=may_manage) for one in of]
+    return [
+        _row(training_round, counts[training_round.pk], may_manage=may_manage)
+        for training_round in of
+    ]
 
 
-def chart(shown: Sequence[RoundRow]) -> SafeString:
+def chart(rounds: Sequence[RoundRow]) -> SafeString:
     """The median norm of each round, oldest first; nothing for fewer than two."""
-    return _over_rounds([(row.round.number, row.norm) for row in shown], "median norm")
+    return _over_rounds([(row.round.number, row.norm) for row in rounds], "median norm")
 
 
-def scores(shown: Sequence[RoundRow]) -> SafeString:
+def scores(rounds: Sequence[RoundRow]) -> SafeString:
     """The score of each round's result, oldest first; nothing for fewer than two."""
-    return _over_rounds([(row.round.number, row.round.score) for row in shown], "score")
+    return _over_rounds([(row.round.number, row.round.score) for row in rounds], "score")
 
 
-def participation(shown: Sequence[RoundRow]) -> SafeString:
+def participation(rounds: Sequence[RoundRow]) -> SafeString:
     """How many contributions each round used and excluded, oldest first; empty for under two."""
-    ended = [row for row in reversed(shown) if not row.round.is_live]
+    ended = [row for row in reversed(rounds) if not row.round.is_live]
     used = [row.used for row in ended]
     excluded = sum(row.left_out for row in ended)
     words = (
@@ -156,9 +159,9 @@ class Accuracies:
     chart: SafeString
 
 
-def accuracies(shown: Sequence[RoundRow]) -> Accuracies:
+def accuracies(rounds: Sequence[RoundRow]) -> Accuracies:
     """What was measured of the versions that rounds became, on the split that most share."""
-    by_version = {row.round.version_id: row.round.number for row in shown if row.round.version}
+    by_version = {row.round.version_id: row.round.number for row in rounds if row.round.version}
     variants = Variant.objects.filter(version__in=by_version, origin="uploaded")
     measured = evaluations.shared(list(variants.select_related("version", "entry")))
     splits = Counter(
@@ -195,7 +198,7 @@ def _height(point: charts.Point) -> float:
 
 
 def selection_words(of: Round) -> str:
-    """Of whom a round asks, in words."""
+    """Sentence about the devices that a round selects."""
     if of.selected is None:
         return "all participants"
     if not of.seed:
@@ -206,7 +209,9 @@ def selection_words(of: Round) -> str:
 
 def spread(of: Sequence[ContributionRow]) -> SafeString:
     """The norms of a round's contributions, shortest first; those left out are grey."""
-    norms = sorted((one.norm, one.contribution.state) for one in of if one.norm is not None)
+    norms = sorted(
+        (update.norm, update.contribution.state) for update in of if update.norm is not None
+    )
     points = [
         charts.Point(place, norm, "" if state in ("used", "accepted") else "of-grey")
         for place, (norm, state) in enumerate(norms, 1)
@@ -235,7 +240,7 @@ def contributions(of: Iterable[Contribution]) -> list[ContributionRow]:
 
 
 def rules(training: Training) -> list[tuple[str, Any]]:
-    """The rules and the schedule in words."""
+    """Sentences about the rules and the schedule."""
     lines: list[tuple[str, Any]] = []
     schedule = dict(training.schedule)
     if share := schedule.get("cohort_fraction"):
@@ -260,7 +265,7 @@ def _words(value: Any) -> Any:
 
 
 def withstands() -> list[tuple[str, list[tuple[attacks.Figure, attacks.Figure]]]]:
-    """Each rule in words, with its worst figures for even and uneven data by attackers."""
+    """Sentences about each rule, with its worst figures for even and uneven data by attackers."""
     of = attacks.measured()
     return [
         (
@@ -284,7 +289,7 @@ def left_out(of: Round) -> dict[str, int]:
 
 
 def examples(aggregate: Aggregate | None, *, may_manage: bool) -> int | None:
-    """How many examples a round had, where that may be told."""
+    """How many examples a round had, if that may be shown."""
     if aggregate is None:
         return None
     return aggregate.examples if may_manage else history.open_examples(aggregate)
@@ -298,16 +303,16 @@ def _norm(aggregate: Aggregate | None, *, may_manage: bool) -> float | None:
     return _number(norm.get("trainable") if isinstance(norm, dict) else norm)
 
 
-def _row(one: Round, counts: dict[str, int], *, may_manage: bool) -> RoundRow:
+def _row(training_round: Round, counts: dict[str, int], *, may_manage: bool) -> RoundRow:
     used = counts.get("used", 0)
     waiting = counts.get("received", 0) + counts.get("accepted", 0)
     return RoundRow(
-        round=one,
-        reason=REASONS.get(one.reason, one.reason),
+        round=training_round,
+        reason=REASONS.get(training_round.reason, training_round.reason),
         used=used,
         waiting=waiting,
         left_out=sum(counts.values()) - used - waiting,
-        norm=_norm(getattr(one, "aggregate", None), may_manage=may_manage),
+        norm=_norm(getattr(training_round, "aggregate", None), may_manage=may_manage),
     )
 
 

@@ -43,15 +43,15 @@ def every(request: HttpRequest) -> HttpResponse:
     """The trainings of all models that the reader may see, newest first."""
     before = whole(request.GET.get("before", ""))
     rows = selectors.every(request.user, before=before)[: PAGE + 1]
-    shown = list(rows[:PAGE])
+    page = list(rows[:PAGE])
     return render(
         request,
         "trainings/list.html",
         {
             "section": "trainings",
-            "rows": shown,
+            "rows": page,
             "first": request.path if before else "",
-            "next": f"{request.path}?before={shown[-1].pk}" if len(rows) > PAGE else "",
+            "next": f"{request.path}?before={page[-1].pk}" if len(rows) > PAGE else "",
         },
     )
 
@@ -91,7 +91,7 @@ def show(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
 def round_(
     request: HttpRequest, namespace: str, name: str, number: int, round_number: int
 ) -> HttpResponse:
-    """One round: counts for everybody, each contribution for maintainers."""
+    """One round: counts for everyone, each contribution for maintainers."""
     training = find(request, namespace, name, number)
     row = selectors.round_(training, round_number)
     aggregate = getattr(row, "aggregate", None)
@@ -125,7 +125,7 @@ def live_mark(request: HttpRequest, namespace: str, name: str, number: int) -> H
 
 
 def _watch(training: Training, rounds: Sequence[Round]) -> live.Watch:
-    """What a training's page follows until it is over: its rounds, and how many take part."""
+    """What a training's page follows until the training ends: rounds and number of participants."""
     model = training.model
     contributions = Contribution.objects.filter(round__training=training).order_by()
     states = list(contributions.values_list("round", "state").annotate(n=Count("pk")))
@@ -167,20 +167,20 @@ def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
     may_manage = can(request.user, "training.manage", training.model)
     before = whole(request.GET.get("before", ""))
     rows = list(selectors.rounds(training, before=before)[: PAGE + 1])
-    shown = presenter.rows(rows[:PAGE], may_manage=may_manage)
+    page = presenter.rows(rows[:PAGE], may_manage=may_manage)
     active = Participant.objects.filter(training=training, state=Participant.State.ACTIVE)
     return {
         "section": "trainings",
         "training": training,
         "model": training.model,
-        "rounds": shown,
+        "rounds": page,
         "first": request.path if before else "",
         "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
-        "chart": presenter.chart(shown),
-        "scores": presenter.scores(shown),
-        "participation": presenter.participation(shown),
-        "accuracies": presenter.accuracies(shown),
-        "has_scores": any(row.round.score is not None for row in shown),
+        "chart": presenter.chart(page),
+        "scores": presenter.scores(page),
+        "participation": presenter.participation(page),
+        "accuracies": presenter.accuracies(page),
+        "has_scores": any(row.round.score is not None for row in page),
         "rules": presenter.rules(training),
         "privacy": privacy.words(privacy.of_training(training)),
         "active": active.count(),

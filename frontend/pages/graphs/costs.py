@@ -69,7 +69,7 @@ class CostTable:
     @property
     def words(self) -> str:
         """The sizes in a line: batch 1, sequence 128."""
-        return ", ".join(f"{one.symbol} {formatting.grouped(one.value)}" for one in self.sizes)
+        return ", ".join(f"{size.symbol} {formatting.grouped(size.value)}" for size in self.sizes)
 
 
 def table(costs: Costs | None, parameters: Mapping[str, str]) -> CostTable | None:

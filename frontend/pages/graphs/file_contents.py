@@ -87,7 +87,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor in words; ``bars`` is its histogram."""
+    """Display data of one tensor; ``bars`` is its histogram."""
 
     name: str
     kind: str
@@ -146,9 +146,9 @@ def text(file: File, page: str) -> Text | None:
     pages = max(1, -(-len(lines) // LINES))
     number = addresses.page(page, pages)
     start = (number - 1) * LINES
-    shown = lines[start : start + LINES]
+    page_lines = lines[start : start + LINES]
     clipped, budget = [], PAGE_BYTES
-    for line in shown:
+    for line in page_lines:
         clipped.append(line if len(line) <= budget else line[: max(0, budget)] + " …")
         budget -= len(clipped[-1])
     labels = bool(_LABELS.search(posixpath.basename(file.path))) and _ending(file.path) not in (
@@ -165,7 +165,7 @@ def text(file: File, page: str) -> Text | None:
         previous=number - 1,
         next=number + 1 if number < pages else 0,
         cut=not whole
-        or any(len(line) > len(cut) for line, cut in zip(shown, clipped, strict=True)),
+        or any(len(line) > len(cut) for line, cut in zip(page_lines, clipped, strict=True)),
     )
 
 
@@ -235,7 +235,7 @@ def _tensor(row: Mapping[str, Any]) -> Tensor:
 
 def histogram(bins: Any) -> SafeString:
     """Bars of one height for the fullest range; the smallest and largest value stand beside it."""
-    counts = [one for one in stored.wholes(bins) if one >= 0]
+    counts = [whole for whole in stored.wholes(bins) if whole >= 0]
     most = max(counts, default=0)
     if len(counts) < 2 or not most:
         return mark_safe("")
@@ -267,11 +267,11 @@ def weights(path: str, variants: Iterable[Variant]) -> Weights | None:
             rows=_types(facts.weights.by_type),
             parts=tuple(
                 (
-                    one.path,
-                    formatting.plural(one.tensors, "tensor"),
-                    formatting.size(one.bytes),
+                    file.path,
+                    formatting.plural(file.tensors, "tensor"),
+                    formatting.size(file.bytes),
                 )
-                for one in facts.external_files
+                for file in facts.external_files
             ),
             count=formatting.grouped(facts.weights.count),
             size=formatting.size(facts.weights.bytes),
@@ -285,12 +285,12 @@ def holders(path: str, variants: Iterable[Variant]) -> list[tuple[str, str, str,
         (
             variant.entry.path,
             variant.name,
-            formatting.plural(one.tensors, "tensor"),
-            f"{formatting.grouped(one.first)} to {formatting.grouped(one.end)}",
+            formatting.plural(file.tensors, "tensor"),
+            f"{formatting.grouped(file.first)} to {formatting.grouped(file.end)}",
         )
         for variant in variants
-        for one in variant.typed_facts.external_files
-        if one.path == path
+        for file in variant.typed_facts.external_files
+        if file.path == path
     ]
 
 

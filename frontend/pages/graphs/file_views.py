@@ -29,7 +29,10 @@ CARD = "README.md"
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_whole_version
 def show(request: HttpRequest, version: Version, path: str) -> HttpResponse:
-    """A file in words; POST has its tensors looked at. Raises NotFound, Withdrawn, AccessNeeded."""
+    """The page of a file; POST computes its tensor statistics.
+
+    Raises NotFound, Withdrawn, AccessNeeded.
+    """
     if elsewhere := redirect_to_request(request, version.model):
         return elsewhere
     file = selectors.file(version, path)
@@ -54,23 +57,23 @@ def _content(request: HttpRequest, version: Version, file: File) -> dict[str, An
     """What is shown of a file, by its kind: a card, a picture's absence, text, weights, tensors."""
     page = request.GET.get("page", "")
     variants = version_head.variants(version)
-    shown: dict[str, Any] = {
+    template_context: dict[str, Any] = {
         "weights": file_contents.weights(file.path, variants),
         "holders": file_contents.holders(file.path, variants),
         "is_card": file.path == CARD and not file.derived,
     }
     if file_contents.is_picture(file.path):
-        return {**shown, "picture": True}
+        return {**template_context, "picture": True}
     if tensors.may_hold(file.path):
-        return {**shown, **_tensors(version, file, page)}
-    if shown["is_card"] and "source" not in request.GET:
+        return {**template_context, **_tensors(version, file, page)}
+    if template_context["is_card"] and "source" not in request.GET:
         place = [version.model.namespace.slug, version.model.name, version.number]
         files_url = reverse("version-file", args=[*place, "-"])[:-1]
-        paths = frozenset(one.path for one in version.files.all())
-        return {**shown, "card": markdown.render(version.readme, files_url, paths)}
+        paths = frozenset(file.path for file in version.files.all())
+        return {**template_context, "card": markdown.render(version.readme, files_url, paths)}
     if file_contents.may_be_text(file.path):
-        return {**shown, "text": file_contents.text(file, page)}
-    return shown
+        return {**template_context, "text": file_contents.text(file, page)}
+    return template_context
 
 
 def _tensors(version: Version, file: File, page: str) -> dict[str, Any]:

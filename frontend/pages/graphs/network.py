@@ -1,7 +1,6 @@
-"""The graph tab in words: the table of a variant's nodes, narrowed and cut into pages.
+"""The table of a variant's nodes on the graph tab, filtered and in pages.
 
-The table crossed a process that had opened somebody's upload: what has another shape than expected
-is left out, never guessed and never an error.
+The table comes from a process that had opened an upload: rows of an unexpected shape are left out.
 """
 
 from __future__ import annotations
@@ -89,12 +88,12 @@ def listing(
         if operator in ("", _kind(node)) and (not search or _matches(node, search.lower()))
     ]
     number = addresses.page(query.get("page", ""), (len(matching) - 1) // PAGE + 1)
-    shown = matching[(number - 1) * PAGE : number * PAGE]
+    page_nodes = matching[(number - 1) * PAGE : number * PAGE]
     parts = {"variant": variant, "q": search, "op": operator}
     return Listing(
-        rows=tuple(_row(node, table, with_values=with_values) for node in shown),
+        rows=tuple(_row(node, table, with_values=with_values) for node in page_nodes),
         found=len(matching),
-        first=(number - 1) * PAGE + 1 if shown else 0,
+        first=(number - 1) * PAGE + 1 if page_nodes else 0,
         total=stored.count(table.get("total")) or len(nodes),
         table_length=len(nodes),
         inferred=table.get("inferred") is True,
@@ -110,7 +109,7 @@ def listing(
 
 
 def left_out(counts: Mapping[str, Any]) -> list[str]:
-    """What a skeleton lacks, in words, such as `data of 22 tensors`."""
+    """What a skeleton lacks, such as `data of 22 tensors`."""
     words_of = (
         ("tensors", "data of {} tensor{}"),
         ("external", "references to other files from {} tensor{}"),

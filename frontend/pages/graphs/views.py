@@ -39,21 +39,21 @@ YEAR_SECONDS = 31_536_000
 @of_whole_version
 def show(request: HttpRequest, version: Version) -> HttpResponse:
     """Barcode, operators, properties and the table of nodes; the drawing stands behind a link."""
-    shown = context(request, version, "graph")
-    variant = shown["variant"]
+    template_context = context(request, version, "graph")
+    variant = template_context["variant"]
     graph = networks.Network()
     if variant is not None and version.is_served:
         graph = networks.of(version, variant)
-    here = variant.name if shown["head"].choice else ""
+    here = variant.name if template_context["head"].choice else ""
     listing = network.listing(
-        networks.table(graph), request.GET, here, with_values=shown["may_have"]
+        networks.table(graph), request.GET, here, with_values=template_context["may_have"]
     )
     return render(
         request,
         "models/graph.html",
         {
-            **shown,
-            "properties": network.properties(shown["head"].facts),
+            **template_context,
+            "properties": network.properties(template_context["head"].facts),
             "found": graph,
             "listing": listing,
             "costs": costs.table(networks.costs(graph), request.GET),
@@ -62,8 +62,10 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
             "left_out": network.left_out(graph.left_out),
             "many": listing is not None and listing.total > network.MANY,
             "viewer": netron.version(),
-            "frame_url": version_head.place(version, "network-frame") + shown["head"].choice,
-            "skeleton_url": version_head.place(version, "network-skeleton") + shown["head"].choice,
+            "frame_url": version_head.place(version, "network-frame")
+            + template_context["head"].choice,
+            "skeleton_url": version_head.place(version, "network-skeleton")
+            + template_context["head"].choice,
             "waits": _waits(graph.job),
             "released": version.is_served,
             "others": _others(request, version, variant),
@@ -104,8 +106,8 @@ def frame(request: HttpRequest, namespace: str, name: str, number: int) -> HttpR
     before the question mark, so the viewer's files are fetched once.
     """
     other = addresses.whole(request.GET.get("version", ""))
-    shown = number if other is None else other
-    version, variant, graph = _drawn(request, namespace, name, shown)
+    later = number if other is None else other
+    version, variant, graph = _drawn(request, namespace, name, later)
     assert graph.skeleton is not None  # noqa: S101 - as above
     query = {"sha256": graph.skeleton.blob_id}
     if choice := version_head.choice_of(version, variant):
@@ -115,7 +117,7 @@ def frame(request: HttpRequest, namespace: str, name: str, number: int) -> HttpR
     query["file"] = base if base.lower().endswith(".onnx") else f"{base}.onnx"
     title = f"Graph of {version.ref}{f':{variant.name}' if choice else ''}"
     try:
-        place = ".." if shown == number else f"../../../{shown}/graph"
+        place = ".." if later == number else f"../../../{later}/graph"
         page = netron.page(
             title, f"{place}/skeleton.onnx?{urlencode(query)}", base, static("frontend/frame.js")
         )
@@ -158,7 +160,7 @@ def difference(request: HttpRequest, version: Version, earlier: int) -> HttpResp
     """What the graph of a version has that another one has not; POST has it computed."""
     model = version.model
     other = selectors.whole_version(request.user, model.namespace.slug, model.name, earlier)
-    shown = context(request, version, "graph")
+    template_context = context(request, version, "graph")
     for side in (version, other):
         if side.state == side.State.WITHDRAWN:
             raise problems.Withdrawn(f"{side.ref} was withdrawn: {side.reason}")
@@ -173,14 +175,16 @@ def difference(request: HttpRequest, version: Version, earlier: int) -> HttpResp
     query = {key: request.GET[key] for key in ("variant", "with") if request.GET.get(key)}
     done = job is not None and job.state == job.State.SUCCEEDED
     report = (
-        compared.report_of(job, may_have=shown["may_have"]) if job is not None and done else None
+        compared.report_of(job, may_have=template_context["may_have"])
+        if job is not None and done
+        else None
     )
     sides = ((other, before), (version, after))
     return render(
         request,
         "models/graph_difference.html",
         {
-            **shown,
+            **template_context,
             "before": _named(other, before),
             "after": _named(version, after),
             "job": job,
@@ -252,8 +256,8 @@ def _frame_url(page: Version, version: Version, variant: Variant) -> str:
 
 
 def _named(version: Version, variant: Variant) -> str:
-    shown = version_head.choice_of(version, variant)
-    return f"{version.number}, {variant.name}" if shown else str(version.number)
+    choice = version_head.choice_of(version, variant)
+    return f"{version.number}, {variant.name}" if choice else str(version.number)
 
 
 def _others(

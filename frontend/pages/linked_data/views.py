@@ -65,7 +65,7 @@ def terms_graph(request: HttpRequest, ending: str) -> HttpResponse:
 
 @require_safe
 def shapes(_request: HttpRequest) -> HttpResponse:
-    """The shapes by which the hub judges what is published, as their authors wrote them."""
+    """The shapes that validate published graphs, as their authors wrote them."""
     turtle = negotiation.FORMATS["ttl"].media_type
     return HttpResponse(vocabulary.read("shapes"), content_type=turtle)
 

@@ -1,4 +1,4 @@
-"""A version's ancestors and descendants in words: what each is to the next, and where it is."""
+"""Display data of a version's ancestors and descendants: relation and address of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hub.protocol.cards import Card
-    from metadata.graphs.relatives import Relative
+    from metadata.graphs.relatives import LineageNode
     from registry.models import Version
 
 _CLIPPED = 200
@@ -47,14 +47,14 @@ def relation(card: Card) -> str:
     return f"derived (“{diagrams.cut(card.relation, 40)}”)" if card.relation else "derived"
 
 
-def above(relatives: Iterable[Relative]) -> list[Line]:
+def ancestors(relatives: Iterable[LineageNode]) -> list[Line]:
     """Ancestors: each line is a base, what hangs on it are its own bases."""
-    return [_line(one, f"{relation(one.card)} to the model above") for one in relatives]
+    return [_line(node, f"{relation(node.card)} to the model above") for node in relatives]
 
 
-def below(relatives: Iterable[Relative]) -> list[Line]:
+def descendants(relatives: Iterable[LineageNode]) -> list[Line]:
     """Descendants: each line is made from the one it hangs on."""
-    return [_line(one, relation(one.card)) for one in relatives]
+    return [_line(node, relation(node.card)) for node in relatives]
 
 
 def variants(version: Version) -> list[Line]:
@@ -96,20 +96,20 @@ def drawn(version: Version, up: Sequence[Line], own: Sequence[Line], down: Seque
     return diagrams.draw(boxes, lines)
 
 
-def _line(one: Relative, relation: str) -> Line:
-    hanging = above if relation.endswith("the model above") else below
-    if one.version is None:
-        where = "external" if one.address else "not on this hub"
+def _line(node: LineageNode, relation: str) -> Line:
+    hanging = ancestors if relation.endswith("the model above") else descendants
+    if node.version is None:
+        where = "external" if node.address else "not on this hub"
         return Line(
-            diagrams.cut(one.named, _CLIPPED), one.address, relation, "declared", where,
-            outside=bool(one.address),
+            diagrams.cut(node.named, _CLIPPED), node.address, relation, "declared", where,
+            outside=bool(node.address),
         )  # fmt: skip
-    notes = ["yanked"] if one.version.state == "yanked" else []
-    if one.others:
-        notes.append(f"and {one.others} earlier version{'s' if one.others != 1 else ''}")
-    if one.again:
+    notes = ["yanked"] if node.version.state == "yanked" else []
+    if node.others:
+        notes.append(f"and {node.others} earlier version{'s' if node.others != 1 else ''}")
+    if node.again:
         notes.append("already listed")
     return Line(
-        one.version.ref, version_head.place(one.version), relation, "declared", "; ".join(notes),
-        lines=hanging(one.relatives),
+        node.version.ref, version_head.place(node.version), relation, "declared", "; ".join(notes),
+        lines=hanging(node.relatives),
     )  # fmt: skip

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @of_whole_version
 def provenance(request: HttpRequest, version: Version) -> HttpResponse:
     """Sentences, a drawing of them, and the first lines of the graph that they are in."""
-    shown = context(request, version, "provenance")
+    template_context = context(request, version, "provenance")
     gone = version.state == version.State.WITHDRAWN
     nquads = "" if gone else negotiation.of_version(version)
     bases = relatives.ancestors(request.user, version, depth=1)
@@ -42,13 +42,13 @@ def provenance(request: HttpRequest, version: Version) -> HttpResponse:
         request,
         "models/provenance.html",
         {
-            **shown,
+            **template_context,
             "story": story,
             "private": private,
             "gone": gone,
             "turtle": turtle,
             "more_lines": more,
-            "formats": () if gone else statements.formats(shown["head"].graph_url),
+            "formats": () if gone else statements.formats(template_context["head"].graph_url),
         },
     )
 
@@ -61,19 +61,19 @@ def lineage(request: HttpRequest, version: Version) -> HttpResponse:
     down = relatives.Descent()
     if version.is_served:
         down = relatives.descendants(request.user, version)
-    above, below = lines.above(up.relatives), lines.below(down.relatives)
+    ancestors, descendants = lines.ancestors(up.relatives), lines.descendants(down.relatives)
     own = lines.variants(version)
     return render(
         request,
         "models/lineage.html",
         {
             **context(request, version, "lineage"),
-            "above": above,
-            "below": below,
+            "ancestors": ancestors,
+            "descendants": descendants,
             "own": own,
-            "drawing": lines.drawn(version, above, own, below),
-            "cut_above": up.cut,
-            "cut_below": down.cut,
+            "drawing": lines.drawn(version, ancestors, own, descendants),
+            "cut_ancestors": up.cut,
+            "cut_descendants": down.cut,
             "steps": (relatives.UP, relatives.DOWN, relatives.MOST),
         },
     )
@@ -85,15 +85,15 @@ def carbon(request: HttpRequest, version: Version) -> HttpResponse:
     """Training and inference apart, and training beside the other public models of the task."""
     task = declarations.task_of(version)
     others = emissions.of_task(task, apart_from=version.model_id, limit=facts.COUNT_CAP + 1)
-    shown = context(request, version, "carbon")
-    measurement = timelines.with_energy(shown["variant"])
+    template_context = context(request, version, "carbon")
+    measurement = timelines.with_energy(template_context["variant"])
     if measurement is not None:
         measurement.variant.version = version
     return render(
         request,
         "models/carbon.html",
         {
-            **shown,
+            **template_context,
             "training": facts.training(version.typed_card),
             "inference": facts.inference(measurement),
             "measurement": measurement,

@@ -1,8 +1,7 @@
-"""Where a version comes from, in sentences: what, by whom, when, with which tool, and who says so.
+"""Sentences about the provenance of a version: source, author, time and tool.
 
-The sentences are made of the facts that the version's graph is made of; each has the question
-that finds its statements there. What a card or a file says is declared, what a stored job did is
-recorded.
+The sentences are made from the facts of the version's graph; each has the query that finds its
+statements there. What a card or a file states is declared, what a stored job did is recorded.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from metadata.graphs.facts import EntryFacts, VariantFacts, VersionFacts
-    from metadata.graphs.relatives import Relative
+    from metadata.graphs.relatives import LineageNode
 
 SENTENCES = 60
 _ENTRIES = 12
@@ -57,7 +56,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One statement in words, its kind, and the address of the question that finds it."""
+    """One sentence, its kind, and the address of the query that finds its statements."""
 
     parts: tuple[Part, ...]
     kind: str
@@ -79,11 +78,11 @@ class Story:
     nquads: str
 
 
-class _Teller:
+class _Narrative:
     """Sentences of one version, and which statements of its graph each of them tells."""
 
     def __init__(
-        self, of: VersionFacts, bases: Sequence[Relative], nquads: str, *, asks: bool
+        self, of: VersionFacts, bases: Sequence[LineageNode], nquads: str, *, asks: bool
     ) -> None:
         self.of = of
         self.card = Card.read(of.card)
@@ -100,10 +99,10 @@ class _Teller:
     ) -> Sentence:
         """A sentence; without statements in the graph it has no question."""
         subject = subject or self.version
-        stored = [one for one in predicates if (subject, one) in self._lines]
-        self._statements.update((subject, one) for one in stored)
+        stored = [predicate for predicate in predicates if (subject, predicate) in self._lines]
+        self._statements.update((subject, predicate) for predicate in stored)
         question = _question(subject, stored) if stored and self._asks else ""
-        pieces = (Part(one) if isinstance(one, str) else one for one in parts)
+        pieces = (Part(part) if isinstance(part, str) else part for part in parts)
         return Sentence(tuple(piece for piece in pieces if piece.words or piece.at), kind, question)
 
     def statements(self) -> str:
@@ -111,80 +110,80 @@ class _Teller:
         return "".join(line for pair in sorted(self._statements) for line in self._lines[pair])
 
 
-def tell(of: VersionFacts, bases: Sequence[Relative], nquads: str, *, private: bool) -> Story:
+def tell(of: VersionFacts, bases: Sequence[LineageNode], nquads: str, *, private: bool) -> Story:
     """The story of a version; ``bases`` are its ancestors of the first step, as readers see them.
 
     What is private is in no graph that can be asked, so its sentences have no questions.
     """
-    teller = _Teller(of, bases, nquads, asks=not private)
+    narrative = _Narrative(of, bases, nquads, asks=not private)
     every = [
-        *_beginning(teller),
-        *_making(teller),
-        *_learning(teller),
-        *_derived(teller),
-        *_signing(teller),
+        *_beginning(narrative),
+        *_making(narrative),
+        *_learning(narrative),
+        *_derived(narrative),
+        *_signing(narrative),
     ]
     cut = len(every) > SENTENCES
-    return Story(tuple(every[:SENTENCES]), cut, _drawn(teller), teller.statements())
+    return Story(tuple(every[:SENTENCES]), cut, _drawn(narrative), narrative.statements())
 
 
 # --- sentences -----------------------------------------------------------------------------------
 
 
-def _beginning(teller: _Teller) -> Iterator[Sentence]:
-    of = teller.of
-    uploader = _agent(teller, of.uploader)
-    yield teller.sentence(
+def _beginning(narrative: _Narrative) -> Iterator[Sentence]:
+    of = narrative.of
+    uploader = _agent(narrative, of.uploader)
+    yield narrative.sentence(
         "recorded",
         [uploader, " created this version ", Part(at=of.created_at), "."],
         "", f"{IT6}hasUploader", f"{DCTERMS}created",
     )  # fmt: skip
     if of.published_at is not None:
-        yield teller.sentence(
+        yield narrative.sentence(
             "recorded",
-            ["Published under ", _agent(teller, of.namespace), " ",
+            ["Published under ", _agent(narrative, of.namespace), " ",
              Part(at=of.published_at), "."],
             "", f"{DCTERMS}publisher", f"{DCTERMS}issued",
         )  # fmt: skip
     if of.previous is not None:
         url = reverse("version", args=[of.namespace, of.name, of.previous])
-        yield teller.sentence(
+        yield narrative.sentence(
             "recorded",
             ["Follows ", Part(f"version {of.previous}", url), " of the same model."],
             "", f"{DCAT}previousVersion",
         )  # fmt: skip
-    if people := teller.card.creators:
-        yield teller.sentence(
+    if people := narrative.card.creators:
+        yield narrative.sentence(
             "declared", ["Created by ", _row(people), "."], "", f"{DCTERMS}creator"
         )
     else:
-        yield teller.sentence("none", ["Authors not declared."])
+        yield narrative.sentence("none", ["Authors not declared."])
 
 
-def _making(teller: _Teller) -> Iterator[Sentence]:
-    of = teller.of
-    step = derivations.declared(teller.card)
-    for base in teller.bases[:_ENTRIES]:
+def _making(narrative: _Narrative) -> Iterator[Sentence]:
+    of = narrative.of
+    step = derivations.declared(narrative.card)
+    for base in narrative.bases[:_ENTRIES]:
         predicates = [f"{PROV}wasDerivedFrom", f"{DC}source"]
         how = f"by {step.noun}" if step else "by an undeclared method"
-        yield teller.sentence(
+        yield narrative.sentence(
             "declared", ["Derived from ", part_of(base), f" {how}."], "", *predicates
         )
-    if not teller.bases:
-        yield teller.sentence("none", ["No base model declared."])
+    if not narrative.bases:
+        yield narrative.sentence("none", ["No base model declared."])
     tool = producer(of)
     if tool:
-        yield teller.sentence(
+        yield narrative.sentence(
             "declared", ["File written by ", tool, ", according to the file."],
-            teller.generation, f"{PROV}wasAssociatedWith",
+            narrative.generation, f"{PROV}wasAssociatedWith",
         )  # fmt: skip
     else:
-        yield teller.sentence("none", ["The file does not name the tool that wrote it."])
+        yield narrative.sentence("none", ["The file does not name the tool that wrote it."])
     origin = stored.mapping(of.card.get("mirrored_from"))
     if url := str(origin.get("url") or ""):
         place = quads.foreign(url)
         commit = str(origin.get("commit") or "")[:40]
-        yield teller.sentence(
+        yield narrative.sentence(
             "declared",
             ["Mirrored from ", Part(_clip(url), place, outside=bool(place)),
              f" at the commit {commit}." if commit else "."],
@@ -192,39 +191,39 @@ def _making(teller: _Teller) -> Iterator[Sentence]:
         )  # fmt: skip
 
 
-def _learning(teller: _Teller) -> Iterator[Sentence]:
-    of, step = teller.of, teller.generation
-    data = trained_on(teller)
+def _learning(narrative: _Narrative) -> Iterator[Sentence]:
+    of, step = narrative.of, narrative.generation
+    data = trained_on(narrative)
     if data:
         parts: list[str | Part] = ["Trained on "]
-        for index, one in enumerate(data[:_ENTRIES]):
-            parts += [", " if index else "", one]
+        for index, item in enumerate(data[:_ENTRIES]):
+            parts += [", " if index else "", item]
         more = len(data) - _ENTRIES
-        yield teller.sentence(
+        yield narrative.sentence(
             "declared", [*parts, f" and {more} more." if more > 0 else "."], "", f"{IT6}trainedOn"
         )
     else:
-        yield teller.sentence("none", ["Training data not declared."])
+        yield narrative.sentence("none", ["Training data not declared."])
     rows = [
         f"{key} {'…' if isinstance(value, dict | list) else _clip(str(value), 60)}"
         for key, value in stored.mapping(of.card.get("hyperparameters")).items()
     ]
     if rows:
-        yield teller.sentence(
+        yield narrative.sentence(
             "declared", ["Hyperparameters: ", _row(rows), "."], step, f"{MLS}hasInput"
         )
-    if machines := teller.card.hardware:
-        yield teller.sentence(
+    if machines := narrative.card.hardware:
+        yield narrative.sentence(
             "declared", ["Trained on hardware: ", _row(machines), "."], step, f"{IT6}hasHardware"
         )
 
 
-def _derived(teller: _Teller) -> Iterator[Sentence]:
-    of = teller.of
+def _derived(narrative: _Narrative) -> Iterator[Sentence]:
+    of = narrative.of
     for variant in of.variants:
         if not variant.source:
             continue
-        step = f"{teller.version}#generation-{quads.part(variant.name)}"
+        step = f"{narrative.version}#generation-{quads.part(variant.name)}"
         job = variant.job
         parts: list[str | Part] = [
             f"The hub derived the variant {variant.name} from {variant.source} by {_how(variant)}",
@@ -233,34 +232,34 @@ def _derived(teller: _Teller) -> Iterator[Sentence]:
             parts += [", in ", Part("a job", reverse("job", args=[job.uuid]))]
             if job.finished_at is not None:
                 parts += [" finished ", Part(at=job.finished_at)]
-        yield teller.sentence(
+        yield narrative.sentence(
             "recorded", [*parts, "."],
             step, f"{PROV}used", f"{PROV}startedAtTime", f"{PROV}endedAtTime", f"{RDFS}seeAlso",
         )  # fmt: skip
     for file in of.files:
         if file.source:
-            iri = f"{teller.version}/files/{quads.part(file.path, '/')}"
+            iri = f"{narrative.version}/files/{quads.part(file.path, '/')}"
             wrote = f"The hub wrote {file.path}: {file.source} with embedded card metadata."
-            yield teller.sentence("recorded", [wrote], iri, f"{PROV}wasDerivedFrom")
+            yield narrative.sentence("recorded", [wrote], iri, f"{PROV}wasDerivedFrom")
 
 
-def _signing(teller: _Teller) -> Iterator[Sentence]:
-    yield teller.sentence(
+def _signing(narrative: _Narrative) -> Iterator[Sentence]:
+    yield narrative.sentence(
         "none",
         [_UNSIGNED],
     )
-    if teller.of.manifest_sha256:
-        yield teller.sentence(
+    if narrative.of.manifest_sha256:
+        yield narrative.sentence(
             "recorded",
-            [f"The manifest, sha256 {teller.of.manifest_sha256}, lists all uploaded files."],
-            "", teller.places.term("manifestSha256"),
+            [f"The manifest, sha256 {narrative.of.manifest_sha256}, lists all uploaded files."],
+            "", narrative.places.term("manifestSha256"),
         )  # fmt: skip
 
 
 # --- pieces --------------------------------------------------------------------------------------
 
 
-def part_of(base: Relative) -> Part:
+def part_of(base: LineageNode) -> Part:
     """A base as a piece of a sentence: linked where the reader may see it, or is elsewhere."""
     if base.version is not None:
         model = base.version.model
@@ -275,27 +274,29 @@ def producer(of: VersionFacts) -> str:
     return _clip(str(tool)) if tool and tool.name else ""
 
 
-def trained_on(teller: _Teller) -> list[Part]:
+def trained_on(narrative: _Narrative) -> list[Part]:
     """The data sets that a card says were learned from, linked to their entries or elsewhere."""
-    card, entries = teller.card, teller.of.entries
+    card, entries = narrative.card, narrative.of.entries
     parts: dict[str, Part] = {}
-    for one in (*card.datasets[:_LOOKED_AT], *card.training_data[:_LOOKED_AT]):
-        if name := one.iri or one.url or one.name:
-            parts.setdefault(mentions.key(name), _data(entries, one.name, one.iri or one.url))
+    for dataset in (*card.datasets[:_LOOKED_AT], *card.training_data[:_LOOKED_AT]):
+        if name := dataset.iri or dataset.url or dataset.name:
+            parts.setdefault(
+                mentions.key(name), _data(entries, dataset.name, dataset.iri or dataset.url)
+            )
     return list(parts.values())
 
 
 def _data(entries: Iterable[EntryFacts], name: str, iri: str) -> Part:
     keys = {mentions.key(text) for text in (name, iri) if text}
-    entry = next((one for one in entries if keys & set(one.keys)), None)
+    entry = next((candidate for candidate in entries if keys & set(candidate.keys)), None)
     if entry is not None:
         return Part(_clip(name or entry.slug), reverse("dataset", args=[entry.slug]))
     outside = quads.foreign(mentions.name(iri or name))
     return Part(_clip(name or iri), outside, outside=bool(outside))
 
 
-def _agent(teller: _Teller, name: str) -> Part:
-    return Part(name, urlsplit(teller.places.agent(name)).path)
+def _agent(narrative: _Narrative, name: str) -> Part:
+    return Part(name, urlsplit(narrative.places.agent(name)).path)
 
 
 def _how(variant: VariantFacts) -> str:
@@ -303,9 +304,9 @@ def _how(variant: VariantFacts) -> str:
 
 
 def _row(items: Sequence[str]) -> str:
-    shown = ", ".join(_clip(one, 80) for one in items[:_ENTRIES])
+    listing = ", ".join(_clip(item, 80) for item in items[:_ENTRIES])
     more = len(items) - _ENTRIES
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{listing} and {more} more" if more > 0 else listing
 
 
 def _clip(text: str, most: int = _CLIPPED) -> str:
@@ -333,7 +334,7 @@ def _lines(nquads: str) -> dict[tuple[str, str], list[str]]:
 
 def _question(subject: str, predicates: Iterable[str]) -> str:
     """The address of the query page with the question that finds these statements."""
-    names = [short(one) for one in predicates]
+    names = [short(predicate) for predicate in predicates]
     used = sorted({name.partition(":")[0] for name in names if not name.startswith("http")})
     prefixes = entities.prefixes()
     lines = [f"PREFIX {prefix}: <{prefixes[prefix]}>" for prefix in used if prefix in prefixes]
@@ -350,15 +351,15 @@ def _question(subject: str, predicates: Iterable[str]) -> str:
 # --- the drawing ---------------------------------------------------------------------------------
 
 
-def _drawn(teller: _Teller) -> str:
-    of, boxes, lines = teller.of, [], []
+def _drawn(narrative: _Narrative) -> str:
+    of, boxes, lines = narrative.of, [], []
     sources = [
-        (base.version.ref if base.version else base.named, "base model") for base in teller.bases
+        (base.version.ref if base.version else base.named, "base model") for base in narrative.bases
     ]
-    sources += [(part.words, "trained on") for part in trained_on(teller)]
+    sources += [(part.words, "trained on") for part in trained_on(narrative)]
     if tool := producer(of):
         sources.append((tool, "wrote the file"))
-    step = derivations.declared(teller.card)
+    step = derivations.declared(narrative.card)
     for index, (title, note) in enumerate(sources):
         boxes.append(drawing.Box(f"source-{index}", 0, title, note))
         lines.append((f"source-{index}", "step"))

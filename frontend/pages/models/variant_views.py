@@ -30,23 +30,26 @@ if TYPE_CHECKING:
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_whole_version
 def show(request: HttpRequest, version: Version) -> HttpResponse:
-    shown = context(request, version, "variants")
-    form = _form(request, version, shown["variant"].name if shown["variant"] else "")
+    template_context = context(request, version, "variants")
+    form = _form(
+        request, version, template_context["variant"].name if template_context["variant"] else ""
+    )
     if request.method == "POST":
         require(request.user, "version.derive", version.model)
         if form is not None and form.is_valid() and (job := _ask(request, version, form)):
             return HttpResponseRedirect(job)
-    matrices = [conformance.matrix(version, one) for one in proof_selectors.matrices(version)]
+    matrices = [conformance.matrix(version, matrix) for matrix in proof_selectors.matrices(version)]
     return render(
         request,
         "models/variants.html",
         {
-            **shown,
+            **template_context,
             "lines": presenter_variants.lines(version, matrices),
             "ladders": []
             if version.state in ("draft", "submitted")
             else [
-                presenter_variants.ladder(version, one) for one in proof_selectors.ladders(version)
+                presenter_variants.ladder(version, history)
+                for history in proof_selectors.upgrade_histories(version)
             ],
             "form": form,
             "form_bytes": multipart.FORM_BYTES,

@@ -76,8 +76,10 @@ def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
         url = version_head.page_of(version, request.GET.get("tab", ""))
         choice = version_head.kept_choice(version, request.GET.get("variant", ""))
         return HttpResponseRedirect(url + choice)
-    shown = selectors.latest(request.user, model) or selectors.versions(request.user, model).first()
-    if shown is None:
+    latest = (
+        selectors.latest(request.user, model) or selectors.versions(request.user, model).first()
+    )
+    if latest is None:
         commit = history.readers_head(model, BRANCH)
         return render(
             request,
@@ -94,7 +96,7 @@ def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
                 "refused_cards": refused_cards.count(request.user, model),
             },
         )
-    return _overview(request, selectors.whole(shown))
+    return _overview(request, selectors.whole(latest))
 
 
 @require_safe
@@ -106,10 +108,12 @@ def overview(request: HttpRequest, namespace: str, name: str, number: int) -> Ht
 @of_whole_version
 def picture(request: HttpRequest, version: Version) -> HttpResponse:
     """The picture that chats and social networks show beside a link to the version."""
-    shown = context(request, version, "overview")
-    variant = shown["variant"]
-    evidence = version_evidence.read(version, variant, may_have=shown["may_have"])
-    content = link_picture.draw(version_evidence.picture(version, variant, shown["head"], evidence))
+    template_context = context(request, version, "overview")
+    variant = template_context["variant"]
+    evidence = version_evidence.read(version, variant, may_have=template_context["may_have"])
+    content = link_picture.draw(
+        version_evidence.picture(version, variant, template_context["head"], evidence)
+    )
     return HttpResponse(content, content_type="image/png")
 
 
@@ -121,9 +125,9 @@ def live_mark(request: HttpRequest, version: Version) -> HttpResponseBase:
 
 
 def _overview(request: HttpRequest, version: Version) -> HttpResponse:
-    shown = context(request, version, "overview")
-    variant = shown["variant"]
-    evidence = version_evidence.read(version, variant, may_have=shown["may_have"])
+    template_context = context(request, version, "overview")
+    variant = template_context["variant"]
+    evidence = version_evidence.read(version, variant, may_have=template_context["may_have"])
     matrices = proof_selectors.matrices(version, evidence.results)
     matrix = conformance.of_variant(version, variant, matrices)
     checked = verdicts.read(version.checks.all())
@@ -131,14 +135,14 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
     model = version.model
     files_url = version_head.place(version, "version-file", "-")[:-1]
     datasets = resolution.datasets_of(model, mentions.dataset_names(version.typed_card))
-    linked = typed_links.of_version(version, shown["head"].graph_url)
+    linked = typed_links.of_version(version, template_context["head"].graph_url)
     paths = frozenset(file.path for file in version.files.all())
     card = markdown.render(version.readme, files_url, paths)
     response = render(
         request,
         "models/overview.html",
         {
-            **shown,
+            **template_context,
             "checks": checked,
             "card_check": card_check,
             "needs_attention": verdicts.need_attention(checked, card_check),
@@ -159,7 +163,7 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
             "refused_cards": refused_cards.count(request.user, model),
             "linked": linked,
             "origin": comparison_facts.origin(
-                comparison.Column(version.ref, version, variant, (), shown["head"].facts)
+                comparison.Column(version.ref, version, variant, (), template_context["head"].facts)
             ),
             "privacy": trainings.privacy_of(version),
             "under_way": under_way.read(request.user, version),
@@ -178,9 +182,9 @@ def files(request: HttpRequest, version: Version) -> HttpResponse:
     added = file_history.first_versions(request.user, version)
     for file in version.files.all():
         groups[_group(file)].append((file, None if file.derived else added.get(file.path)))
-    shown = [(*GROUPS[group], rows) for group, rows in groups.items() if rows]
+    pages = [(*GROUPS[group], rows) for group, rows in groups.items() if rows]
     return render(
-        request, "models/files.html", {**context(request, version, "files"), "groups": shown}
+        request, "models/files.html", {**context(request, version, "files"), "groups": pages}
     )
 
 
@@ -237,9 +241,9 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     )
     if not rows:
         return HttpResponseRedirect(reverse("model", args=[namespace, name]))
-    shown = selectors.latest(request.user, model) or rows[0]
+    latest = selectors.latest(request.user, model) or rows[0]
     comparisons = benchmark_selectors.comparisons_in(model, rows[:PAGE])
-    version = selectors.whole_version(request.user, namespace, name, shown.number)
+    version = selectors.whole_version(request.user, namespace, name, latest.number)
     return render(
         request,
         "models/versions.html",
@@ -284,7 +288,7 @@ def _get(version: Version, variant: Variant | None) -> dict[str, Any]:
         ref=ref,
         repository=model.ref,
         number=version.number or 0,
-        paths=tuple(one.path for one in own),
+        paths=tuple(file.path for file in own),
         inputs=variant.typed_facts.inputs if variant else (),
         hub=settings.HUB_PUBLIC_URL,
         is_open=model.visibility == "public" and not model.is_gated,

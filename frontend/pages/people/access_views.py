@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from registry.models import RegisteredModel
 
 # Requests shown of each state.
-SHOWN = 200
+LISTED_USERS = 200
 LONGEST = 2_000
 
 
@@ -154,7 +154,7 @@ def withdraw(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def decide(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
-    """Accept or reject somebody, or have their request wait again."""
+    """Grant or deny an access request, or make it pending again."""
     model = selectors.model(request.user, namespace, name)
     username, status = request.POST.get("user", ""), request.POST.get("status", "")
     reason = request.POST.get("reason", "") if status == AccessRequest.Status.REJECTED else ""
@@ -191,7 +191,9 @@ def _page(
     request: HttpRequest, model: RegisteredModel, form: AskForm, letting_in: GrantForm
 ) -> HttpResponse:
     decides = can(request.user, "access.decide", model)
-    rows = list(selectors.access_requests(request.user, model)[: 3 * SHOWN]) if decides else []
+    rows = (
+        list(selectors.access_requests(request.user, model)[: 3 * LISTED_USERS]) if decides else []
+    )
     newest = selectors.latest(request.user, model)
     return render(
         request,
@@ -204,7 +206,7 @@ def _page(
             "may_have": selectors.may_have_files(request.user, model),
             "decides": decides,
             "groups": [
-                (status, [row for row in rows if row.status == status][:SHOWN])
+                (status, [row for row in rows if row.status == status][:LISTED_USERS])
                 for status in AccessRequest.Status.values
             ],
             "form": form,
@@ -215,7 +217,7 @@ def _page(
 
 
 def _card_facts(card: dict[str, Any]) -> dict[str, Any]:
-    """What a card says to those who want the files (`extra_gated_…`): text only, never a form."""
+    """What a card tells users who want the files (`extra_gated_…`): text only, never a form."""
     words = {
         name: str(card[f"extra_gated_{name}"])[:LONGEST]
         for name in ("heading", "description", "prompt", "button_content")

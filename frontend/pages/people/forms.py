@@ -30,7 +30,7 @@ class NamespaceForm(forms.Form):
 
 
 class MemberForm(forms.Form):
-    """Somebody's role."""
+    """The role of a member."""
 
     username = forms.CharField(label="User", max_length=150, help_text="User name on this hub.")
     role = forms.ChoiceField(label="Role", choices=ROLES, initial=Membership.Role.READER.value)

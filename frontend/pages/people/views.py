@@ -176,7 +176,7 @@ def _namespace(
     if quota_post is None:
         megabytes = None if space.quota_bytes is None else space.quota_bytes // 10**6
         quota_form = QuotaForm(initial={"megabytes": megabytes})
-    shown: dict[str, Any] = {
+    template_context: dict[str, Any] = {
         "namespace": space,
         "members": selectors.members(space),
         "roles": ROLES,
@@ -189,7 +189,7 @@ def _namespace(
         "quota_form": quota_form,
     }
     wrong = form.errors or (quota_post is not None and quota_post.errors)
-    return render(request, "people/namespace.html", shown, status=422 if wrong else 200)
+    return render(request, "people/namespace.html", template_context, status=422 if wrong else 200)
 
 
 def _accounts(request: HttpRequest, form: UserForm, **more: Any) -> HttpResponse:

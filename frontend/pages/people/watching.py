@@ -1,4 +1,4 @@
-"""Liking and watching models, and what is new of the models that somebody watches."""
+"""Liking and watching models, and news of watched models."""
 
 from __future__ import annotations
 

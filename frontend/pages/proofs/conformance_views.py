@@ -32,17 +32,20 @@ if TYPE_CHECKING:
 @of_whole_version
 def matrix(request: HttpRequest, version: Version) -> HttpResponse:
     """Checks by runtimes for the chosen variant, and how its siblings do."""
-    shown = context(request, version, "conformance")
+    template_context = context(request, version, "conformance")
     matrices = proof_selectors.matrices(version)
     return render(
         request,
         "models/conformance.html",
         {
-            **shown,
-            "matrix": conformance.of_variant(version, shown["variant"], matrices),
+            **template_context,
+            "matrix": conformance.of_variant(version, template_context["variant"], matrices),
             "siblings": [
-                (version_head.choice_of(version, one.variant), conformance.matrix(version, one))
-                for one in matrices
+                (
+                    version_head.choice_of(version, matrix.variant),
+                    conformance.matrix(version, matrix),
+                )
+                for matrix in matrices
             ]
             if len(matrices) > 1
             else [],
@@ -61,15 +64,15 @@ def matrix(request: HttpRequest, version: Version) -> HttpResponse:
 def result(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
     """One cell's evidence; a result that is not the newest any more stays readable."""
     row = proof_selectors.result(version, pk)
-    shown = evidence.of(version, row, proof_selectors.history_of(row))
-    node = shown.node.name if shown.node else ""
+    result_evidence = evidence.of(version, row, proof_selectors.history_of(row))
+    node = result_evidence.node.name if result_evidence.node else ""
     return render(
         request,
         "models/evidence.html",
         {
             **context(request, version, "conformance", row.variant),
             "result": row,
-            "evidence": shown,
+            "evidence": result_evidence,
             "columns": parity_figures.COLUMNS.values(),
             **result_discussions.of(request.user, version, "conformance", row.pk, node=node),
             "may_run": _may_run(request, version),

@@ -1,4 +1,4 @@
-"""The operator suite in words: runs by runtime, what is not passed, and what changed."""
+"""Display data of the operator suite: runs by runtime, cases that did not pass, and changes."""
 
 from __future__ import annotations
 
@@ -83,8 +83,12 @@ def board(scores: Iterable[selectors.Score]) -> list[RunRow]:
     """Every run, each runtime's newest first."""
     newest: dict[tuple[str, str], selectors.Score] = {}
     return [
-        row(one, newest=newest.setdefault((one.run.runtime, one.run.runtime_version), one) is one)
-        for one in scores
+        row(
+            score,
+            newest=newest.setdefault((score.run.runtime, score.run.runtime_version), score)
+            is score,
+        )
+        for score in scores
     ]
 
 
@@ -94,7 +98,9 @@ def missing(
     offered: Mapping[tuple[str, str], str],
 ) -> list[Missing]:
     """The runtimes that are here and have not had the suite in the version that is offered."""
-    had = {(one.run.runtime, one.run.runtime_version, one.run.onnx_version) for one in scores}
+    had = {
+        (score.run.runtime, score.run.runtime_version, score.run.onnx_version) for score in scores
+    }
     rows = []
     for runtime in current:
         onnx = offered.get((runtime.name, runtime.version), "")
@@ -122,9 +128,9 @@ def tallies(
 def split(of: Iterable[Tally]) -> tuple[list[Tally], list[Tally]]:
     """Those with a case that did not pass, most of them first, and those that pass whole."""
     rows = list(of)
-    whole = [one for one in rows if one.totals["passed"] == one.cases]
-    rest = [one for one in rows if one.totals["passed"] != one.cases]
-    return sorted(rest, key=lambda one: one.totals["passed"] - one.cases), whole
+    whole = [row for row in rows if row.totals["passed"] == row.cases]
+    rest = [row for row in rows if row.totals["passed"] != row.cases]
+    return sorted(rest, key=lambda row: row.totals["passed"] - row.cases), whole
 
 
 def address(run: SuiteRun, **choices: str) -> str:

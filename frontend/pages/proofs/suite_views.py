@@ -55,7 +55,7 @@ def score(request: HttpRequest, runtime: str, version: str) -> HttpResponse:
         raise problems.InvalidRequest.at("/outcome", f"outcome must be one of {names}.")
     row = selectors.score(runtime, version, query["onnx"])
     run, everything = row.run, selectors.scores()
-    shown: dict[str, Any] = {
+    template_context: dict[str, Any] = {
         "section": "scoreboard",
         "row": suite.row(row, newest=not query["onnx"]),
         "run": run,
@@ -66,13 +66,13 @@ def score(request: HttpRequest, runtime: str, version: str) -> HttpResponse:
         "tabs": _tabs(row, query),
     }
     if query["with"]:
-        shown |= _changes(row, query["with"])
+        template_context |= _changes(row, query["with"])
     elif query["show"] == "cases" or query["operator"] or query["outcome"]:
-        shown |= _cases(request, row, query)
+        template_context |= _cases(request, row, query)
     else:
         onnx = query["onnx"]
         rest, whole = suite.split(suite.tallies(run, selectors.by_operator(run), "operator", onnx))
-        shown |= {
+        template_context |= {
             "part": "operators",
             "operators": rest[: suite.ROWS],
             "not_whole": len(rest),
@@ -80,7 +80,7 @@ def score(request: HttpRequest, runtime: str, version: str) -> HttpResponse:
             "whole": whole,
             "opsets": suite.tallies(run, selectors.by_opset(run), "opset", onnx),
         }
-    return render(request, "scoreboard/score.html", shown)
+    return render(request, "scoreboard/score.html", template_context)
 
 
 @login_required
@@ -142,8 +142,8 @@ def _others(
     of: selectors.Score, everything: list[selectors.Score], choice: str
 ) -> list[tuple[str, str, bool]]:
     rows = {}
-    for one in everything:
-        run = one.run
+    for score in everything:
+        run = score.run
         if (run.runtime, run.runtime_version) == (of.run.runtime, of.run.runtime_version):
             continue
         same = run.runtime == of.run.runtime

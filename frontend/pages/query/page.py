@@ -1,4 +1,4 @@
-"""The query page's addresses, its examples, and what went wrong, in words.
+"""The query page's addresses, its examples, and its error messages.
 
 A query lives in the address, so that a view can be kept and sent; one that is too long for an
 address is answered all the same, and the page says that it has none.
@@ -138,10 +138,12 @@ def trouble(problem: Problem, text: str) -> Trouble:
     lines = text.split("\n")
     if not 1 <= line <= len(lines):
         return Trouble(title, words, cure)
-    shown = lines[line - 1]
-    at = min(max(column, 1), len(shown) + 1)
+    source_line = lines[line - 1]
+    at = min(max(column, 1), len(source_line) + 1)
     title = f"Line {line}, column {at}: {title[0].lower()}{title[1:]}"
-    return Trouble(title, words, cure, line, at, shown[: at - 1][-80:], shown[at - 1 :][:200])
+    return Trouble(
+        title, words, cure, line, at, source_line[: at - 1][-80:], source_line[at - 1 :][:200]
+    )
 
 
 def _wait(problem: Problem) -> str:

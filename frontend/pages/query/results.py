@@ -158,8 +158,8 @@ def _table(lines: Iterator[bytes | None]) -> Result:
         count += 1
         if not rows or (left > 0 and len(rows) < ROWS):
             terms = line.decode(errors="replace").rstrip("\r").split("\t")
-            row = tuple(term(one) for one in terms)
-            left -= 1 + sum(one.elements for one in row)
+            row = tuple(term(item) for item in terms)
+            left -= 1 + sum(term.elements for term in row)
             if left >= 0 or not rows:
                 rows.append(row)
     columns = tuple(
@@ -190,8 +190,8 @@ def term(written: str) -> Term:
 def _literal(text: str, language: str, kind: str) -> Term:
     if kind in _NUMERIC and _BARE.fullmatch(text):
         return Term(text, "number")
-    shown = text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
-    return Term(shown, "text", language=language)
+    clipped = text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
+    return Term(clipped, "text", language=language)
 
 
 def iri(name: str) -> Term:
@@ -206,7 +206,7 @@ def iri(name: str) -> Term:
 
 
 def short(name: str) -> str:
-    """An IRI with its usual prefix, or as it is where nobody has given one."""
+    """An IRI with its usual prefix, or unchanged if it has none."""
     for prefix, begins in PREFIXES.items():
         rest = name[len(begins) :]
         if name.startswith(begins) and rest and not set(rest) & set("/#?"):

@@ -83,8 +83,8 @@ def _built(
 def _example(
     request: HttpRequest, examples: tuple[example_queries.ExampleQuery, ...], slug: str
 ) -> HttpResponse:
-    by_slug = {one.slug: one for one in examples}
-    by_number = {f"cq{index:02}": one for index, one in enumerate(examples, start=1)}
+    by_slug = {example.slug: example for example in examples}
+    by_number = {f"cq{index:02}": example for index, example in enumerate(examples, start=1)}
     if slug in by_number:
         return HttpResponseRedirect(f"{reverse('query')}?example={by_number[slug].slug}")
     if slug not in by_slug:

@@ -53,7 +53,7 @@ def workers(request: HttpRequest) -> HttpResponse:
 
 
 def row_of(worker: Worker, *, sees_names: bool) -> Row:
-    """A worker for somebody who may see the names and paths of machines, or may not."""
+    """A worker, with or without the names and paths of its machine."""
     features = worker.typed_features
     reasons = features.failed if sees_names else {}
     return Row(

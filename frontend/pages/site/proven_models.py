@@ -66,4 +66,4 @@ def _best(actor: Actor, counts: facets.Facets) -> Sequence[SearchDocument]:
     for document in sorted(published, key=proof, reverse=True):
         best.setdefault(document.task, document)
     order = {task: at for at, (task, _) in enumerate(counts["task"])}
-    return sorted(best.values(), key=lambda one: order.get(one.task, len(order)))[:MOST]
+    return sorted(best.values(), key=lambda model: order.get(model.task, len(order)))[:MOST]

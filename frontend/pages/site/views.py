@@ -53,7 +53,7 @@ QUESTIONS = (
     "failed-conformance",
     "trained-on-personal-data",
 )
-_TITLES = {one.slug: one.title for one in example_queries.filled("", {"V": "", "D": ""})}
+_TITLES = {query.slug: query.title for query in example_queries.filled("", {"V": "", "D": ""})}
 
 
 @require_safe
@@ -87,8 +87,8 @@ def home(request: HttpRequest) -> HttpResponse:
             "tasks": tasks[:TASKS],
             "more_tasks": max(0, len(tasks) - TASKS),
             "measured": [
-                (one, verdicts.together(one.results).label, conformance.tally_text(one.results))
-                for one in latest.measurements(request.user, NEWEST)
+                (row, verdicts.together(row.results).label, conformance.tally_text(row.results))
+                for row in latest.measurements(request.user, NEWEST)
             ],
             "timed": benchmark_selectors.newest(request.user, NEWEST),
             "snippet": SNIPPET.format(first.removeprefix("zoo/")),
@@ -162,8 +162,13 @@ def problem(request: HttpRequest, slug: str) -> HttpResponse:
     kind = problems.by_slug().get(slug)
     if kind is None:
         raise problems.NotFound(f"Unknown error type {slug}.")
-    shown = {"slug": slug, "title": kind.title, "status": kind.status, "name": kind.__name__}
-    return render(request, "problem.html", {"kind": shown})
+    template_context = {
+        "slug": slug,
+        "title": kind.title,
+        "status": kind.status,
+        "name": kind.__name__,
+    }
+    return render(request, "problem.html", {"kind": template_context})
 
 
 @require_safe

@@ -46,13 +46,13 @@ def read(
     examples = list(_test_data(small, entry, len(names)))
     places = {name: place for place, name in enumerate(names)}
     pairs = tuple(
-        (places[one.name], one.example)
-        for one in declared
-        if one.example in small
-        and one.name in places
-        and one.example.lower().endswith((*READABLE, *PICTURES))
+        (places[declared_input.name], declared_input.example)
+        for declared_input in declared
+        if declared_input.example in small
+        and declared_input.name in places
+        and declared_input.example.lower().endswith((*READABLE, *PICTURES))
     )
-    if pairs and not any(set(pairs) <= set(one.inputs) for one in examples):
+    if pairs and not any(set(pairs) <= set(example.inputs) for example in examples):
         examples.insert(0, Example("card", pairs))
     return tuple(examples[:MOST_EXAMPLES])
 

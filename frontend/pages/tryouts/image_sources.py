@@ -46,17 +46,17 @@ def declared(
     that takes pictures.
     """
     rows = tuple(rows)
-    alone = sum("picture" in one.kinds for one in rows) == 1
+    alone = sum("picture" in row.kinds for row in rows) == 1
     inputs = []
-    for one in rows:
-        if "picture" in one.kinds:
-            of_card = declarations.get(one.name)
+    for row in rows:
+        if "picture" in row.kinds:
+            of_card = declarations.get(row.name)
             sources = [(CARD, of_card.image if of_card else None)]
             if alone:
                 sources += [(PROCESSOR, of_processor(config)), (FILE, _of_file(facts))]
             image, origins = _merged(sources)
-            one = replace(one, image=image, origins=tuple(origins.items()))  # noqa: PLW2901
-        inputs.append(one)
+            row = replace(row, image=image, origins=tuple(origins.items()))  # noqa: PLW2901
+        inputs.append(row)
     return tuple(inputs)
 
 
@@ -162,5 +162,5 @@ def _edge(value: Any) -> int | None:
 
 def _finite(values: Any) -> tuple[float, ...]:
     rows = values if isinstance(values, list) else []
-    numbers = [float(one) for one in rows[:4] if isinstance(one, int | float)]
+    numbers = [float(number) for number in rows[:4] if isinstance(number, int | float)]
     return tuple(numbers) if len(numbers) == len(rows) else ()

@@ -68,7 +68,7 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One field: its value, empty where nobody declares it, and its options where it has some."""
+    """One field: its value, empty if it is not declared, and its options if it has some."""
 
     name: str
     value: str
@@ -83,18 +83,18 @@ class Settings:
     choices: tuple[Choice, ...]
 
     def __getitem__(self, name: str) -> Choice:
-        choice = next((one for one in self.choices if one.name == name), None)
+        choice = next((choice for choice in self.choices if choice.name == name), None)
         if choice is None:
             raise KeyError(name)
         return choice
 
     @property
     def missing(self) -> list[str]:
-        """The steps that nobody declares, in words; a picture's own polarity is the reader's."""
+        """The steps that are not declared; a picture's own polarity is the reader's choice."""
         return [
-            TITLES[one.name]
-            for one in self.choices
-            if one.options and not one.value and one.name != "own"
+            TITLES[choice.name]
+            for choice in self.choices
+            if choice.options and not choice.value and choice.name != "own"
         ]
 
 
@@ -199,13 +199,13 @@ def settings(
     )
 
 
-def picture(posted: Mapping[str, str], one: Input) -> tuple[Image, Polarity | None]:
+def picture(posted: Mapping[str, str], field: Input) -> tuple[Image, Polarity | None]:
     """What a filled form says of a picture, and the picture's own polarity.
 
     Fields end in the number of the input: ``scale-0``. Raises InvalidRequest, which names every
     step that is wrong or was not chosen.
     """
-    value = {name: str(posted.get(f"{name}-{one.index}", "")).strip() for name in TITLES}
+    value = {name: str(posted.get(f"{name}-{field.index}", "")).strip() for name in TITLES}
     document = {
         "channels": value["channels"] or None,
         "layout": value["layout"] or None,
@@ -228,7 +228,7 @@ def picture(posted: Mapping[str, str], one: Input) -> tuple[Image, Polarity | No
     unknown: tuple[str, ...] = () if value["polarity"] else ("polarity",)
     if image is not None and not faults.messages:
         try:
-            inputs.resolve(image, one.shape, own)
+            inputs.resolve(image, field.shape, own)
         except inputs.UnknownStepError as error:
             steps = ("own" if name == "polarity" else name for name in error.names)
             unknown = (*unknown, *steps)
@@ -236,7 +236,7 @@ def picture(posted: Mapping[str, str], one: Input) -> tuple[Image, Polarity | No
         names = ", ".join(TITLES[name] for name in unknown)
         faults.messages.append(f"Choose {names}; the model does not declare it.")
     if image is None or faults.messages:
-        raise problems.InvalidRequest(f"The image for {one.name}: {' '.join(faults.messages)}")
+        raise problems.InvalidRequest(f"The image for {field.name}: {' '.join(faults.messages)}")
     return image, own
 
 
@@ -253,20 +253,20 @@ def value_of(text: str) -> Value | None:
 
 def _is_value(value: Any, depth: int = 0) -> bool:
     if isinstance(value, list):
-        return depth < _DEEPEST and all(_is_value(one, depth + 1) for one in value)
+        return depth < _DEEPEST and all(_is_value(element, depth + 1) for element in value)
     return value is None or isinstance(value, str | int | float)
 
 
-def row_of(posted: Mapping[str, str], one: Input) -> str:
+def row_of(posted: Mapping[str, str], field: Input) -> str:
     """The fields of a table as a row of JSON; empty where none is filled.
 
     Raises InvalidRequest, which names the first field that is no number.
     """
-    values = [posted.get(f"cell-{one.index}-{place}", "").strip() for place, _ in one.cells]
+    values = [posted.get(f"cell-{field.index}-{place}", "").strip() for place, _ in field.cells]
     if not any(values):
         return ""
     row = []
-    for value, (_, name) in zip(values, one.cells, strict=True):
+    for value, (_, name) in zip(values, field.cells, strict=True):
         try:
             row.append(float(value))
         except ValueError:
@@ -274,13 +274,13 @@ def row_of(posted: Mapping[str, str], one: Input) -> str:
     return json.dumps([row])
 
 
-def choices(document: Any, own: Any, one: Input) -> list[tuple[str, str, str]]:
+def choices(document: Any, own: Any, field: Input) -> list[tuple[str, str, str]]:
     """Each step that a run took: its name, its value, and who said so."""
     image = inputs.image_of(document) or Image()
-    taken = settings(image, one.shape, {"polarity": READER})
-    declared = settings(one.image, one.shape, dict(one.origins))
+    steps = settings(image, field.shape, {"polarity": READER})
+    declared = settings(field.image, field.shape, dict(field.origins))
     rows = []
-    for choice in taken.choices:
+    for choice in steps.choices:
         value = str(own or "") if choice.name == "own" else choice.value
         if not value or value == "none":
             continue
@@ -314,7 +314,7 @@ class _Faults:
 
 
 def _comma_list(values: Iterable[float]) -> str:
-    return ", ".join(f"{one:.15g}" for one in values)
+    return ", ".join(f"{value:.15g}" for value in values)
 
 
 def _scale(text: str) -> Any:
@@ -327,7 +327,7 @@ def _scale(text: str) -> Any:
 
 
 def _numbers(text: str) -> Any:
-    """Numbers as somebody types them, with commas or blanks; else the text itself."""
+    """Numbers that a user typed, with commas or blanks; else the text itself."""
     parts = text.replace(",", " ").replace(";", " ").split()
     try:
         numbers = [float(part) for part in parts]

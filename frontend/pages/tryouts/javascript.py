@@ -41,7 +41,7 @@ def code(model_url: str, module_url: str, feeds: Iterable[Feed]) -> str:
         lines += [*_tensor(feed, name), ""]
     drawn = (
         [f"// Save {module_url} beside this file.", 'import { prepare } from "./try-picture.js";']
-        if any("prepare(" in one for one in lines)
+        if any("prepare(" in line for line in lines)
         else []
     )
     return "\n".join(
@@ -80,11 +80,13 @@ def _array(value: Value, kind: str, name: str) -> Iterator[str]:
     shape, flat = [], [value]
     while isinstance(flat[0], list):
         shape.append(len(flat[0]))
-        flat = [one for row in flat if isinstance(row, list) for one in row]
+        flat = [element for row in flat if isinstance(row, list) for element in row]
         if not flat:
             break
     big = kind.endswith("int64")
-    words = ["NaN" if one is None else json.dumps(one) + ("n" if big else "") for one in flat]
+    words = [
+        "NaN" if element is None else json.dumps(element) + ("n" if big else "") for element in flat
+    ]
     opens = "" if kind == "string" else f"{_ARRAYS[kind]}.from("
     text = f"const values = {opens}[{', '.join(words)}]{')' if opens else ''};"
     yield from (

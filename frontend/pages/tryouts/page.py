@@ -68,12 +68,12 @@ class Model:
     @property
     def sees(self) -> bool:
         """Whether it takes a picture."""
-        return any("picture" in one.kinds for one in self.inputs)
+        return any("picture" in field.kinds for field in self.inputs)
 
     @property
     def is_plain(self) -> bool:
         """Whether all inputs are tensors of types that a browser has."""
-        return all(one.kinds for one in self.inputs)
+        return all(field.kinds for field in self.inputs)
 
     def as_json(self) -> str:
         """What the page's module reads."""
@@ -81,12 +81,12 @@ class Model:
             {
                 "inputs": [
                     {
-                        "index": one.index,
-                        "name": one.name,
-                        "type": one.type,
-                        "shape": one.shape,
+                        "index": field.index,
+                        "name": field.name,
+                        "type": field.type,
+                        "shape": field.shape,
                     }
-                    for one in self.inputs
+                    for field in self.inputs
                 ],
                 "outputs": [{"name": name, "plain": plain} for name, plain in self.outputs],
                 "sees": self.sees,
@@ -106,12 +106,12 @@ def read(version: Version, variant: Variant) -> Model:
     card = stored.mapping(version.card)
     preprocessing = card.get("preprocessing")
     words = preprocessing.strip() if isinstance(preprocessing, str) else ""
-    declarations = {one.name: one for one in parse(card.get("inputs"))}
+    declarations = {declaration.name: declaration for declaration in parse(card.get("inputs"))}
     task = presenter_declarations.task_of(version)
     features, features_from = _lines(own, FEATURES)
     rows = _named(_inputs(facts.inputs, task, declarations), features, features_from)
     rows = image_sources.declared(rows, declarations, config, facts)
-    origins = {origin for one in rows for _, origin in one.origins}
+    origins = {origin for field in rows for _, origin in field.origins}
     sources = [origin for origin in image_sources.ORIGINS if origin in origins]
     if words and image_sources.CARD not in sources:
         sources.insert(0, image_sources.CARD)
@@ -133,7 +133,7 @@ def read(version: Version, variant: Variant) -> Model:
     )  # fmt: skip
 
 
-def shown(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:
+def first_values(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:
     """The first values of an output as a page lists them; of scores the highest, by label."""
     values = row.get("values")
     pairs = list(enumerate(values)) if isinstance(values, list) else [(0, values)]
@@ -146,7 +146,7 @@ def shown(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:
     return {
         "ends": [formatting.figure(ends.get(name)) for name in ("low", "high")],
         "labelled": labelled,
-        "shown": [
+        "first_values": [
             (labels[place] if labelled else place, formatting.figure(value) or value)
             for place, value in pairs[:MOST_SHOWN]
         ],
@@ -200,9 +200,9 @@ def _kinds(
 
 def _named(rows: Iterable[Input], features: tuple[str, ...], source: str) -> Iterable[Input]:
     """The inputs, those whose rows have one number for each feature with the features' names."""
-    for one in rows:
-        fits = "table" in one.kinds and len(features) == one.columns
-        yield replace(one, features=features, features_from=source) if fits else one
+    for row in rows:
+        fits = "table" in row.kinds and len(features) == row.columns
+        yield replace(row, features=features, features_from=source) if fits else row
 
 
 def _is_plane(sizes: tuple[int | None, ...]) -> bool:

@@ -53,13 +53,15 @@ def code(load: str, feeds: Iterable[Feed]) -> str:
         names.append(f"{feed.input.name!r}: {name}")
         lines += [*_tensor(feed, name), ""]
     imports = [*_IMPORTS]
-    if any("numpy_helper" in one for one in lines):
+    if any("numpy_helper" in line for line in lines):
         imports[2:2] = ["import onnx"]
         imports.append("from onnx import numpy_helper")
-    if any("(folder / " in one for one in lines):
+    if any("(folder / " in line for line in lines):
         folder = load.replace("hub.load(", "hub.download(", 1)
         lines = [f"folder = {folder}", *lines]
-    pillow = ("from PIL import Image, ImageOps",) if any("ImageOps" in one for one in lines) else ()
+    pillow = (
+        ("from PIL import Image, ImageOps",) if any("ImageOps" in line for line in lines) else ()
+    )
     return "\n".join(
         [
             *imports,
@@ -92,11 +94,13 @@ def _tensor(feed: Feed, name: str) -> Iterator[str]:
     own, image = feed.own, feed.image
     unsaid = image.polarity is not None and own is None
     if unsaid:
-        own = next(one for one in inputs.POLARITIES if one != image.polarity)
+        own = next(
+            polarity_word for polarity_word in inputs.POLARITIES if polarity_word != image.polarity
+        )
     try:
         how = inputs.resolve(image, feed.input.shape, own)
     except inputs.UnknownStepError as error:
-        words = ", ".join(TITLES[one] for one in error.names)
+        words = ", ".join(TITLES[name] for name in error.names)
         yield f"# The preprocessing of {feed.input.name!r} is not known: {words}."
         yield f'{name} = np.load("{name}.npy")  # {feed.input.words}'
         return
@@ -123,7 +127,7 @@ def _array(feed: Feed, name: str) -> Iterator[str]:
 def literal(value: Value | None, missing: str = "np.nan") -> str:
     """A value as Python writes it; ``missing`` stands for NaN."""
     if isinstance(value, list):
-        return f"[{', '.join(literal(one, missing) for one in value)}]"
+        return f"[{', '.join(literal(element, missing) for element in value)}]"
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return missing
     return repr(value)

@@ -61,8 +61,8 @@ YEAR_SECONDS = 31_536_000
 @of_whole_version
 def show(request: HttpRequest, version: Version) -> HttpResponse:
     """The page, and with ``run`` what a run on the server found."""
-    shown = context(request, version, "try")
-    variant = shown["variant"]
+    template_context = context(request, version, "try")
+    variant = template_context["variant"]
     released = version.is_served and variant is not None
     model = page.read(version, variant) if released and variant else None
     run = _run_of(request, version)
@@ -75,7 +75,7 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
         request,
         "tryouts/try.html",
         {
-            **shown,
+            **template_context,
             "released": released,
             "known": model,
             "runtime": {"name": browser_runtime.PACKAGE, "version": browser_runtime.VERSION},
@@ -171,7 +171,7 @@ def contribute(request: HttpRequest, version: Version) -> HttpResponse:
 @require_safe
 @of_version
 def state(request: HttpRequest, version: Version, uuid: UUID) -> JsonResponse:
-    """How far a run is, and what it found; for whoever asked for it."""
+    """The state of a run and its results, for the user who requested it."""
     job = _belonging(tryouts.of(request.user, uuid), version)
     response = JsonResponse(
         {
@@ -235,19 +235,19 @@ def runtime_file(request: HttpRequest, version: str, filename: str) -> HttpRespo
 def _inputs(request: HttpRequest, model: page.Model) -> list[tryouts.Input]:
     inputs = []
     posted = {name: str(value) for name, value in request.POST.items()}
-    for one in model.inputs:
-        file = request.FILES.get(f"file-{one.index}")
-        picture = request.FILES.get(f"picture-{one.index}")
-        text = posted.get(f"json-{one.index}", "").strip() or input_form.row_of(posted, one)
+    for field in model.inputs:
+        file = request.FILES.get(f"file-{field.index}")
+        picture = request.FILES.get(f"picture-{field.index}")
+        text = posted.get(f"json-{field.index}", "").strip() or input_form.row_of(posted, field)
         if file is not None:
-            inputs.append(tryouts.Input(one.name, "npy", multipart.keep(request.user, file)))
-        elif picture is not None and "picture" in one.kinds:
-            image, own = input_form.picture(posted, one)
+            inputs.append(tryouts.Input(field.name, "npy", multipart.keep(request.user, file)))
+        elif picture is not None and "picture" in field.kinds:
+            image, own = input_form.picture(posted, field)
             digest = multipart.keep(request.user, picture)
-            inputs.append(tryouts.Input(one.name, "picture", digest, image, own))
+            inputs.append(tryouts.Input(field.name, "picture", digest, image, own))
         elif text:
-            digest = multipart.keep_text(request.user, f"{one.index}.json", text)
-            inputs.append(tryouts.Input(one.name, "json", digest))
+            digest = multipart.keep_text(request.user, f"{field.index}.json", text)
+            inputs.append(tryouts.Input(field.name, "json", digest))
     return inputs
 
 
@@ -255,7 +255,7 @@ def _code(
     request: HttpRequest, version: Version, variant: Variant, model: page.Model, language: str
 ) -> str:
     fields = {name: str(value) for name, value in request.GET.items()}
-    feeds = [_feed(fields, one, model) for one in model.inputs]
+    feeds = [_feed(fields, field, model) for field in model.inputs]
     if language == "javascript":
         path = f"{version_head.place(version, 'version-file', variant.entry.path)}"
         module = settings.HUB_PUBLIC_URL + static("frontend/try-picture.js")
@@ -263,26 +263,26 @@ def _code(
     return snippets.code(variants.load_of(version, variant), feeds)
 
 
-def _feed(fields: dict[str, str], one: input_form.Input, model: page.Model) -> snippets.Feed:
+def _feed(fields: dict[str, str], field: input_form.Input, model: page.Model) -> snippets.Feed:
     """One input as the fields of the form describe it; what they leave out is as declared."""
-    kind = fields.get(f"kind-{one.index}") or next(iter(one.kinds), "")
-    value = input_form.value_of(fields.get(f"value-{one.index}", ""))
-    example = fields.get(f"example-{one.index}", "")
-    if (one.index, example) in {pair for row in model.examples for pair in row.inputs}:
-        row = whole(fields.get(f"row-{one.index}", ""))
-        return snippets.Feed(one, value=value, example=example, row=row)
+    kind = fields.get(f"kind-{field.index}") or next(iter(field.kinds), "")
+    value = input_form.value_of(fields.get(f"value-{field.index}", ""))
+    example = fields.get(f"example-{field.index}", "")
+    if (field.index, example) in {pair for row in model.examples for pair in row.inputs}:
+        row = whole(fields.get(f"row-{field.index}", ""))
+        return snippets.Feed(field, value=value, example=example, row=row)
     if kind != "picture" or value is not None:
-        return snippets.Feed(one, value=value)
-    image, own = one.image, None
-    if f"scale-{one.index}" in fields:
+        return snippets.Feed(field, value=value)
+    image, own = field.image, None
+    if f"scale-{field.index}" in fields:
         with suppress(problems.InvalidRequest):
-            image, own = input_form.picture(fields, one)
+            image, own = input_form.picture(fields, field)
     return snippets.Feed(
-        one,
+        field,
         image,
         own,
-        trim=bool(fields.get(f"trim-{one.index}")),
-        file=fields.get(f"name-{one.index}", "")[:100] or "picture.png",
+        trim=bool(fields.get(f"trim-{field.index}")),
+        file=fields.get(f"name-{field.index}", "")[:100] or "picture.png",
     )
 
 
@@ -308,8 +308,8 @@ def _examples(version: Version, model: page.Model) -> list[dict[str, Any]]:
         ]
 
     return [
-        {"title": one.title, "inputs": files(one.inputs), "outputs": files(one.outputs)}
-        for one in model.examples
+        {"title": example.title, "inputs": files(example.inputs), "outputs": files(example.outputs)}
+        for example in model.examples
     ]
 
 
@@ -330,14 +330,14 @@ def _belonging(job: Job, version: Version) -> Job:
 def _answer(job: Job, model: page.Model) -> dict[str, Any]:
     facts = job.typed_report.facts
     rows = stored.rows(facts.get("outputs"))
-    inputs = {one.name: one for one in model.inputs}
-    taken = [
-        (one["name"], input_form.choices(one["image"], one.get("polarity"), inputs[one["name"]]))
-        for one in job.input.get("inputs", [])
-        if one.get("format") == "picture" and one["name"] in inputs
+    inputs = {field.name: field for field in model.inputs}
+    pictures = [
+        (row["name"], input_form.choices(row["image"], row.get("polarity"), inputs[row["name"]]))
+        for row in job.input.get("inputs", [])
+        if row.get("format") == "picture" and row["name"] in inputs
     ]
-    outputs = [row | page.shown(row, model.labels) for row in rows]
-    return {**facts, "outputs": outputs, "taken": taken}
+    outputs = [row | page.first_values(row, model.labels) for row in rows]
+    return {**facts, "outputs": outputs, "preprocessing": pictures}
 
 
 def _files(version: Version, variant: Variant) -> list[dict[str, Any]]:

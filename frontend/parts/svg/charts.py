@@ -69,12 +69,12 @@ def undominated(points: Sequence[Point]) -> list[bool]:
     """For each point whether no other is at least as good in both and better in one."""
     ranked = [point for point in points if point.is_ranked]
     return [
-        one.is_ranked
+        point.is_ranked
         and not any(
-            other.x <= one.x and other.y <= one.y and (other.x < one.x or other.y < one.y)
+            other.x <= point.x and other.y <= point.y and (other.x < point.x or other.y < point.y)
             for other in ranked
         )
-        for one in points
+        for point in points
     ]
 
 
@@ -87,12 +87,12 @@ def plot(
     """
     if len(points) < 2:
         return mark_safe("")
-    rungs = ticks(min(point.y for point in points), max(point.y for point in points))
-    axes = _Axes((points[0].x, points[-1].x), (rungs[0], rungs[-1]))
+    gridlines = ticks(min(point.y for point in points), max(point.y for point in points))
+    axes = _Axes((points[0].x, points[-1].x), (gridlines[0], gridlines[-1]))
     places = [(axes.left(point.x), axes.top(point.y)) for point in points]
     path = "M" + "L".join(f"{left} {top}" for left, top in places) if joined else ""
-    chart = _svg(places, points, path, axes.grid(rungs))
-    return _framed(chart, axes, rungs, across=across, down=down, words=words)
+    chart = _svg(places, points, path, axes.grid(gridlines))
+    return _framed(chart, axes, gridlines, across=across, down=down, words=words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,9 @@ def columns(columns: Sequence[Column], *, across: str, down: str, words: str) ->
     """Columns from zero over whole numbers, with the axes of a plot; nothing for fewer than two."""
     if len(columns) < 2:
         return mark_safe("")
-    rungs = ticks(0, max(1, *(one.y + one.grey for one in columns)), whole=True)
+    gridlines = ticks(0, max(1, *(column.y + column.grey for column in columns)), whole=True)
     first, last = columns[0].x, columns[-1].x
-    axes = _Axes((first, last), (rungs[0], rungs[-1]))
+    axes = _Axes((first, last), (gridlines[0], gridlines[-1]))
     width = round(min(8.0, 0.7 * (_RIGHT - _LEFT) / (last - first)), 2)
 
     def bars(spans: Sequence[tuple[int, int, int]]) -> str:
@@ -124,11 +124,11 @@ def columns(columns: Sequence[Column], *, across: str, down: str, words: str) ->
         '<svg class="chart" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"'
         ' focusable="false"><path class="grid" d="{}"/><path class="column" d="{}"/>'
         '<path class="column grey" d="{}"/></svg>',
-        axes.grid(rungs),
-        bars([(one.x, 0, one.y) for one in columns]),
-        bars([(one.x, one.y, one.y + one.grey) for one in columns]),
+        axes.grid(gridlines),
+        bars([(column.x, 0, column.y) for column in columns]),
+        bars([(column.x, column.y, column.y + column.grey) for column in columns]),
     )
-    return _framed(chart, axes, rungs, across=across, down=down, words=words)
+    return _framed(chart, axes, gridlines, across=across, down=down, words=words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +144,18 @@ class _Axes:
     def top(self, value: float) -> float:
         return _place(value, self.down, _BOTTOM, _TOP)
 
-    def grid(self, rungs: Sequence[float]) -> str:
-        return "".join(f"M0 {self.top(rung)}h100" for rung in rungs)
+    def grid(self, gridlines: Sequence[float]) -> str:
+        return "".join(f"M0 {self.top(gridline)}h100" for gridline in gridlines)
 
 
 def _framed(
-    chart: SafeString, axes: _Axes, rungs: Sequence[float], *, across: str, down: str, words: str
+    chart: SafeString,
+    axes: _Axes,
+    gridlines: Sequence[float],
+    *,
+    across: str,
+    down: str,
+    words: str,
 ) -> SafeString:
     first, last = axes.across
     steps = [step for step in ticks(first, last, whole=True) if first <= step <= last]
@@ -162,7 +168,7 @@ def _framed(
         format_html_join(
             "",
             '<text x="100%" y="{}%" text-anchor="end" dominant-baseline="central">{}</text>',
-            ((axes.top(rung), formatting.figure(rung)) for rung in rungs),
+            ((axes.top(gridline), formatting.figure(gridline)) for gridline in gridlines),
         ),
         chart,
         format_html_join(

@@ -43,19 +43,19 @@ def draw(boxes: Sequence[Box], lines: Iterable[tuple[str, str]]) -> SafeString:
         columns.setdefault(box.column, []).append(box)
     if len(boxes) < 2:
         return mark_safe("")
-    shown = {number: _fitting(number, rows) for number, rows in sorted(columns.items())}
-    tallest = max(len(rows) for rows in shown.values())
+    fitting = {number: _fitting(number, rows) for number, rows in sorted(columns.items())}
+    tallest = max(len(rows) for rows in fitting.values())
     places = {
         box.key: (
             1 + across * _ACROSS,
             1 + (tallest - len(rows)) * _DOWN // 2 + index * _DOWN,
         )
-        for across, rows in enumerate(shown.values())
+        for across, rows in enumerate(fitting.values())
         for index, box in enumerate(rows)
     }
-    width = (len(shown) - 1) * _ACROSS + WIDTH + 2
+    width = (len(fitting) - 1) * _ACROSS + WIDTH + 2
     height = (tallest - 1) * _DOWN + HEIGHT + 2
-    drawn = [box for rows in shown.values() for box in rows]
+    drawn = [box for rows in fitting.values() for box in rows]
     return format_html(
         '<svg class="drawing" width="{}" height="{}" viewBox="0 0 {} {}" aria-hidden="true"'
         ' focusable="false">{}{}</svg>',

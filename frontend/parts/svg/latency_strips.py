@@ -139,7 +139,7 @@ def _spread(row: Measurement) -> Spread:
     spread = cache.get(name)
     if not isinstance(spread, Spread):
         basis = samples.basis(row, samples.of(row))
-        spread = _summed([sample / 1e6 for one in basis for sample in one.samples_ns])
+        spread = _summed([sample / 1e6 for process in basis for sample in process.samples_ns])
         cache.set(name, spread, _REMEMBERED_SECONDS)
     return spread
 

@@ -63,7 +63,7 @@ class _Scale:
 
     def place(self, value: float) -> float:
         """Where a value lies, in hundredths of the picture; values outside lie at its edge."""
-        low, high, at = (self._length(one) for one in (self.low, self.high, value))
+        low, high, at = (self._length(number) for number in (self.low, self.high, value))
         share = (at - low) / (high - low) if high > low else 0.5
         return round(self.first + (self.last - self.first) * min(1.0, max(0.0, share)), 2)
 
@@ -94,7 +94,7 @@ def draw(points: Sequence[Point], across: Axis, up: Axis, *, title: str) -> Safe
     ends = [end for point in points if (of := point.interval) for end in (of.low, of.high)]
     x = _scale(across, [*(point.x for point in points), *ends], _LEFT, _RIGHT)
     y = _scale(up, [point.y for point in points], _BOTTOM, _TOP)
-    best = sorted((x.place(one.x), y.place(one.y)) for one in points if one.is_best)
+    best = sorted((x.place(point.x), y.place(point.y)) for point in points if point.is_best)
     return format_html(
         '<svg class="tradeoffs" role="group" aria-label="{}">{}{}{}{}{}</svg>',
         title,
@@ -103,7 +103,7 @@ def draw(points: Sequence[Point], across: Axis, up: Axis, *, title: str) -> Safe
         format_html_join(
             "",
             '<line class="best" x1="{}%" y1="{}%" x2="{}%" y2="{}%"/>',
-            ((*one, *other) for one, other in pairwise(best)),
+            ((*start, *other) for start, other in pairwise(best)),
         ),
         format_html_join("", "{}", ((_interval(point, x, y),) for point in points)),
         format_html_join("", "{}", ((_mark(point, x, y),) for point in _back_to_front(points))),
@@ -122,14 +122,14 @@ def _scale(axis: Axis, values: Sequence[float], first: float, last: float) -> _S
 
 
 def _grid(x: _Scale, y: _Scale) -> SafeString:
-    rungs = format_html_join(
+    gridlines = format_html_join(
         "",
         '<line class="grid" x1="0%" x2="100%" y1="{0}%" y2="{0}%"/>'
         '<text x="0" y="{0}%" dy="-4">{1}</text>',
         y.marks,
     )
     steps = format_html_join("", '<text x="{}%" y="96%" text-anchor="middle">{}</text>', x.marks)
-    return format_html('<g aria-hidden="true">{}{}</g>', rungs, steps)
+    return format_html('<g aria-hidden="true">{}{}</g>', gridlines, steps)
 
 
 def _corner(x: _Scale, y: _Scale) -> SafeString:

@@ -222,8 +222,8 @@ def _option(text: str) -> tuple[str, str]:
 def _shape(text: str) -> tuple[str, list[int]]:
     name, _, shape = text.rpartition(":")
     sizes = shape.split("x")
-    if not name or not all(one.isdecimal() for one in sizes):
+    if not name or not all(size.isdecimal() for size in sizes):
         raise argparse.ArgumentTypeError(
             "expected INPUT:AxBxC, such as images:1x3x640x640; for one dimension use --size NAME:N"
         )
-    return name, [int(one) for one in sizes]
+    return name, [int(size) for size in sizes]

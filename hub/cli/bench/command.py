@@ -52,13 +52,13 @@ def _measure(options: argparse.Namespace) -> int:
         for line in loadgen.run(subject, settings, Path(options.mlperf)):
             print(line)
         return DONE
-    record = measurement.benchmark(subject, settings, interpreter, _teller(options))
+    record = measurement.benchmark(subject, settings, interpreter, _progress_of(options))
     place = Path(options.output or f"{_slug(subject.name)}.benchmark.json")
     _write(place, record)
     _show(record, subject.name, as_json=options.json)
-    for one in record["sweeps"]:
-        print(f"\n{one['axis']} {one['value']}")
-        _show(one["record"], subject.name, as_json=False)
+    for sweep in record["sweeps"]:
+        print(f"\n{sweep['axis']} {sweep['value']}")
+        _show(sweep["record"], subject.name, as_json=False)
     print(f"{'record':<11} {place}", file=sys.stderr if options.json else sys.stdout)
     if options.contribute:
         print(f"{'contributed':<11} {subjects.contribute(subject, record, signer)}")
@@ -113,12 +113,12 @@ def _verify(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return PROBLEM
-    for one in findings:
-        stated, right = _short(one.value), _short(one.computed)
+    for finding in findings:
+        stated, right = _short(finding.value), _short(finding.computed)
         words = f"the record states {stated}, its samples give {right}"
-        if one.rule != "sums":
-            words = f"{one.message} (rule {one.rule}). {one.cure}"
-        print(plain(f"{one.field}: {words}"))
+        if finding.rule != "sums":
+            words = f"{finding.message} (rule {finding.rule}). {finding.cure}"
+        print(plain(f"{finding.field}: {words}"))
     if findings:
         return PROBLEM
     print(plain(f"{options.file}: every figure matches its samples and no rule is broken"))
@@ -143,7 +143,7 @@ def _compare(options: argparse.Namespace) -> int:
         if options.quick and options.processes is None:
             settings["processes"] = verdicts.LEAST_PAIRS
         comparison = measurement.compare(
-            (pair[0], pair[1]), settings, _interpreter(options), _teller(options)
+            (pair[0], pair[1]), settings, _interpreter(options), _progress_of(options)
         )
         if options.output:
             _write(Path(options.output), comparison)
@@ -168,8 +168,8 @@ def _of_records(baseline: Any, candidate: Any) -> dict[str, Any]:
         raise problems.HubError(
             f"One of the two files is not a benchmark record: {error}"
         ) from None
-    for side, one in (("first", first), ("second", second)):
-        if wrong := verification.problems(one):
+    for side, subject_record in (("first", first), ("second", second)):
+        if wrong := verification.problems(subject_record):
             raise problems.HubError(
                 f"The {side} record is inconsistent: {wrong[0].field} does not match its "
                 "samples. "
@@ -203,7 +203,7 @@ def _interpreter(options: argparse.Namespace) -> str:
     return sys.executable
 
 
-def _teller(options: argparse.Namespace) -> Callable[[int, str], None]:
+def _progress_of(options: argparse.Namespace) -> Callable[[int, str], None]:
     is_visible = not options.quiet and sys.stderr.isatty()
 
     def tell(progress: int, phase: str) -> None:

@@ -65,15 +65,15 @@ def _run(
 
     def keep(report: Any, folder: Path) -> Any:
         documents.extend(
-            json.loads((folder / one.name).read_text(encoding="ascii"))
-            for one in report.outputs
-            if one.name == output
+            json.loads((folder / file.name).read_text(encoding="ascii"))
+            for file in report.outputs
+            if file.name == output
         )
         return report
 
     with Sandbox(interpreter=interpreter) as sandbox:
         report = sandbox.run(request, on_progress=tell, keep=keep)
     if not documents:
-        words = "; ".join(one.message for one in report.findings) or report.outcome
+        words = "; ".join(finding.message for finding in report.findings) or report.outcome
         raise NotMeasuredError(words)
     return documents[0]

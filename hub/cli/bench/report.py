@@ -23,7 +23,7 @@ def of_record(record: dict[str, Any], name: str) -> list[str]:
         ("model", f"{name}  {record['model']['entry']}"),
         ("host", f"{host}, {around.get('os')}"),
         ("with", ", ".join(how)),
-        ("inputs", ", ".join(f"{one['name']} {one['shape']}" for one in config["inputs"])),
+        ("inputs", ", ".join(f"{port['name']} {port['shape']}" for port in config["inputs"])),
     ]
     if record["stats"]:
         lines += _figures(record)
@@ -87,16 +87,17 @@ def _load(record: dict[str, Any]) -> list[tuple[str, str]]:
             rate = f"{config['rate_per_s']:g} requests per second"
             words = f"{bound['percentile']} is not {limit} at {rate}"
         tried = [
-            f"{one['rate_per_s']:g}: {_ms(one['estimate_ms'])}" for one in config["bound"]["trials"]
+            f"{trial['rate_per_s']:g}: {_ms(trial['estimate_ms'])}"
+            for trial in config["bound"]["trials"]
         ]
         lines.append(("bound", words))
         if tried:
             lines.append(("rates tried", ", ".join(tried)))
     if tried := config.get("batches", {}).get("tried"):
         rates = [
-            f"{one['batch']}: {one['batch'] * one['inferences'] / one['wall_s']:,.4g}/s"
-            for one in tried
-            if one["wall_s"]
+            f"{trial['batch']}: {trial['batch'] * trial['inferences'] / trial['wall_s']:,.4g}/s"
+            for trial in tried
+            if trial["wall_s"]
         ]
         ended = config["batches"]["ended"]
         lines.append(("batches", f"{', '.join(rates)} (ended: {ended})"))
@@ -126,8 +127,8 @@ def _status(record: dict[str, Any]) -> str:
 
 
 def _most(record: dict[str, Any], name: str) -> float:
-    values = [one["interference"][name] for one in record["processes"]]
-    return max((one for one in values if not isinstance(one, str)), default=0.0)
+    values = [process["interference"][name] for process in record["processes"]]
+    return max((value for value in values if not isinstance(value, str)), default=0.0)
 
 
 def _energy(energy: dict[str, Any]) -> str:

@@ -58,11 +58,11 @@ def find(ref: str, *, opset: int | None, variant: str | None, progress: bool | N
 
 
 def _own(path: Path) -> Subject:
-    beside = [one for one in path.parent.iterdir() if one.is_file()]
-    data = [one for one in path.parent.glob("test_data_set_*/*") if one.is_file()]
+    beside = [file for file in path.parent.iterdir() if file.is_file()]
+    data = [file for file in path.parent.glob("test_data_set_*/*") if file.is_file()]
     files = {
-        one.relative_to(path.parent).as_posix(): str(one)
-        for one in [path, *beside[:_MOST_FILES], *data[:_MOST_FILES]]
+        file.relative_to(path.parent).as_posix(): str(file)
+        for file in [path, *beside[:_MOST_FILES], *data[:_MOST_FILES]]
     }
     return Subject(name=path.name, entry=path.name, files=files)
 

@@ -181,7 +181,7 @@ def _values(kind: Any) -> dict[str, Any]:
         kind = typing.get_args(kind)[0]
     origin = typing.get_origin(kind)
     if origin is typing.Literal:
-        return {"choices": [one for one in typing.get_args(kind) if one]}
+        return {"choices": [value for value in typing.get_args(kind) if value]}
     if origin is Mapping or kind is Any:
         return {"type": _document, "metavar": "JSON"}
     reader = kind if kind in {int, float} else str

@@ -1,4 +1,4 @@
-"""The commands of trainings and fleets, for those who run them; devices use `hub.training`."""
+"""The commands of trainings and fleets for maintainers; devices use `hub.training`."""
 
 from __future__ import annotations
 

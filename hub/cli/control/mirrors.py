@@ -58,18 +58,20 @@ def _export(options: argparse.Namespace) -> int:
         )
     if options.search or "/" not in options.what:
         space = [refs.check_name(options.what)] if options.what else None
-        names = [one.ref for one in hub.models.list(q=options.search, namespace=space)]
+        names = [model.ref for model in hub.models.list(q=options.search, namespace=space)]
     else:
         names = [refs.parse(options.what).name]
     if not names:
         raise problems.NotFound("No model matches. Check the name; private ones need a token.")
     holdings = folders.export_models(hub, options.folder, names, progress=not options.quiet)
     if options.json:
-        output.as_json([{"ref": one.model.ref, "versions": len(one.versions)} for one in holdings])
+        output.as_json(
+            [{"ref": holding.model.ref, "versions": len(holding.versions)} for holding in holdings]
+        )
     else:
-        for one in holdings:
-            count = len(one.versions)
-            print(f"{plain(one.model.ref)}  {count} version{'' if count == 1 else 's'}")
+        for holding in holdings:
+            count = len(holding.versions)
+            print(f"{plain(holding.model.ref)}  {count} version{'' if count == 1 else 's'}")
     return DONE
 
 

@@ -25,7 +25,7 @@ _BYTES = ("bytes", "size")
 def as_json(value: object) -> None:
     """Print an answer as the API gives it; an iterator as a list."""
     content = (
-        [answers.plain(one) for one in value]
+        [answers.plain(item) for item in value]
         if isinstance(value, Iterable) and not isinstance(value, dict | str)
         else answers.plain(value)
     )
@@ -64,11 +64,13 @@ def details(value: object) -> None:
         for item in dataclasses.fields(value)  # type: ignore[arg-type]  # one of the answers
     ]
     simple = [
-        (name, one) for name, one in fields if one not in (None, "", (), {}) and not _rows(one)
+        (name, value)
+        for name, value in fields
+        if value not in (None, "", (), {}) and not _rows(value)
     ]
     width = max((len(name) for name, _ in simple), default=0)
-    for name, one in simple:
-        print(f"{name.replace('_', ' '):<{width}}  {text(one, name)}")
+    for name, simple_value in simple:
+        print(f"{name.replace('_', ' '):<{width}}  {text(simple_value, name)}")
     for name, rows in fields:
         if _rows(rows):
             print(f"\n{name.replace('_', ' ')}")
@@ -94,8 +96,8 @@ def text(value: object, name: str = "") -> str:
         words = counting.size(value)
     elif isinstance(value, float):
         words = f"{value:.4g}"
-    elif isinstance(value, tuple) and all(isinstance(one, str | int) for one in value):
-        words = ", ".join(str(one) for one in value)
+    elif isinstance(value, tuple) and all(isinstance(item, str | int) for item in value):
+        words = ", ".join(str(item) for item in value)
     elif isinstance(value, dict | tuple | list) or dataclasses.is_dataclass(value):
         words = json.dumps(answers.plain(value))
     else:

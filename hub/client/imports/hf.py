@@ -231,17 +231,17 @@ class Mirror:
             body=text.encode(),
             headers={"Content-Type": pushing.CARD_TYPE},
         ).json()
-        errors = [one for one in checked["findings"] if one["severity"] == "error"]
+        errors = [finding for finding in checked["findings"] if finding["severity"] == "error"]
         if errors:
             raise problems.CardInvalid(
                 "This hub rejected the source's model card. Save its README.md, correct it and "
                 "pass it with --card.",
                 errors=[
                     {
-                        "pointer": f"line {one['line']}, {one['field']}".removesuffix(", "),
-                        "detail": f"{one['message']} {one['cure']}",
+                        "pointer": f"line {error['line']}, {error['field']}".removesuffix(", "),
+                        "detail": f"{error['message']} {error['cure']}",
                     }
-                    for one in errors
+                    for error in errors
                 ],
             )
 
@@ -269,7 +269,7 @@ class Mirror:
         return None
 
     def _holds_card(self, files: Iterable[File], card: str) -> bool:
-        """Say whether files have this card, but for the commit that it was mirrored from."""
+        """Whether files have this card, apart from the commit that it was mirrored from."""
         readme = next((file for file in files if file.path == CARD), None)
         if readme is None:
             return False
@@ -302,7 +302,7 @@ def _selection(snapshot: Snapshot, include: Sequence[str], exclude: Sequence[str
 
 
 def _message(source: Source, snapshot: Snapshot) -> str:
-    """The version's message, by which a cut mirror finds its draft again."""
+    """The version's message, which lets an interrupted mirror find its draft again."""
     start = f"Mirror of {source.config.url}/{snapshot.repo} at {snapshot.commit}"
     whole = f"{start}: {snapshot.title}" if snapshot.title else start
     return whole[:LONGEST_MESSAGE].strip()

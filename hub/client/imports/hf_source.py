@@ -50,7 +50,7 @@ class Snapshot:
 
 
 class Source(Transport):
-    """One model of one server; raises the errors of `Transport`, in words about the source."""
+    """One model of one server; raises the errors of `Transport`, with messages about the source."""
 
     def __init__(
         self,

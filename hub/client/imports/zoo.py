@@ -13,13 +13,14 @@ import tempfile
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from hub.client import archives, catalogue, local_files
 from hub.client import push as pushing
 from hub.client.imports import zoo_cards, zoo_source
-from hub.client.imports.zoo_source import Piece, hub_name
+from hub.client.imports.zoo_source import ZooFile, hub_name
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
 from hub.counting import size
@@ -32,21 +33,28 @@ if TYPE_CHECKING:
     from hub.client.imports.zoo_source import Entry, Source
     from hub.client.local_files import LocalFile, Selected
 
-IMPORTED, PRESENT, FAILED = "imported", "present", "failed"
 _ENDED = ("published", "yanked", "withdrawn")
+
+
+class ImportStatus(StrEnum):
+    """How the import of a model ended."""
+
+    IMPORTED = "imported"
+    PRESENT = "present"
+    FAILED = "failed"
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one model: a word, a line for people, and what failed, each with its cause."""
+    """Result of importing one model: its status, a line of text, and failures with their causes."""
 
     ref: str
-    word: str = FAILED
+    status: ImportStatus = ImportStatus.FAILED
     text: str = ""
     failures: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"{self.word:<8}  {self.ref}  {self.text}".rstrip()
+        return f"{self.status:<8}  {self.ref}  {self.text}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +104,7 @@ def import_zoo(
         except problems.NotAuthenticated:
             raise
         except (problems.HubError, OSError) as error:
-            outcome.word, outcome.text = FAILED, ""
+            outcome.status, outcome.text = ImportStatus.FAILED, ""
             outcome.failures.append(" ".join(str(error).split()))
         outcomes.append(outcome)
         on_outcome(outcome)
@@ -110,22 +118,24 @@ def grouped(
     groups: dict[str, list[Entry]] = {}
     faults: dict[str, list[str]] = {}
     selected = {hub_name(word) for word in only}
-    for one in raw:
+    for row in raw:
         try:
-            entry = zoo_source.Entry.read(one)
+            entry = zoo_source.Entry.read(row)
             # What another hub calls `lab/net` is `net` here, in the namespace that was asked for.
             name = hub_name(entry.model.rpartition("/")[2])
             refs.check_name(name)
         except problems.Problem as error:
-            label = hub_name(str(one.get("model") or "")) if isinstance(one, dict) else ""
+            label = hub_name(str(row.get("model") or "")) if isinstance(row, dict) else ""
             name = label or "unnamed"
             faults.setdefault(name, []).append(str(error))
             groups.setdefault(name, [])
             continue
         group = groups.setdefault(name, [])
-        if any((one.opset, one.sha256, one.path) == (entry.opset, entry.sha256, entry.path)
-               or (entry.sha256 and (one.opset, one.sha256) == (entry.opset, entry.sha256))
-               for one in group):  # fmt: skip
+        same_opset = [existing for existing in group if existing.opset == entry.opset]
+        if any(
+            existing.sha256 == entry.sha256 and (entry.sha256 or existing.path == entry.path)
+            for existing in same_opset
+        ):
             continue
         if group and group[0].model != entry.model:
             clash = (
@@ -157,47 +167,51 @@ class _Import:
         if not group or self._is_present(group):
             return
         with tempfile.TemporaryDirectory(prefix="hub-zoo-") as scratch:
-            pieces = [piece for entry in group if (piece := self._bring(entry, Path(scratch)))]
-            while pieces:
-                place(pieces)
+            zoo_files = [
+                zoo_file for entry in group if (zoo_file := self._bring(entry, Path(scratch)))
+            ]
+            while zoo_files:
+                place(zoo_files)
                 try:
-                    self._publish(name, pieces)
+                    self._publish(name, zoo_files)
                 except problems.ChecksFailed as error:
-                    reasons = [_reason(error, piece) for piece in pieces]
+                    reasons = [_reason(error, zoo_file) for zoo_file in zoo_files]
                     if not any(reasons):
                         raise
                     self._outcome.failures += [
-                        f"{piece.entry.path}: {reason}"
-                        for piece, reason in zip(pieces, reasons, strict=True)
+                        f"{zoo_file.entry.path}: {reason}"
+                        for zoo_file, reason in zip(zoo_files, reasons, strict=True)
                         if reason
                     ]
                     if all(reasons):
                         return
-                    self._drop(label_of(_marks(pieces)))
-                    pieces = [
-                        piece for piece, reason in zip(pieces, reasons, strict=True) if not reason
+                    self._drop(label_of(_marks(zoo_files)))
+                    zoo_files = [
+                        zoo_file
+                        for zoo_file, reason in zip(zoo_files, reasons, strict=True)
+                        if not reason
                     ]
                 else:
                     return
 
     def _is_present(self, group: list[Entry]) -> bool:
         """Whether the newest version holds all of it, as far as the manifest itself tells."""
-        marks = [(one.opset, one.sha256, one.data_sha256 or "") for one in group]
-        if any(not sha or (one.data_path and not one.data_sha256)
-               for one, (_, sha, _) in zip(group, marks, strict=True)):  # fmt: skip
+        marks = [(entry.opset, entry.sha256, entry.data_sha256 or "") for entry in group]
+        if any(not sha or (entry.data_path and not entry.data_sha256)
+               for entry, (_, sha, _) in zip(group, marks, strict=True)):  # fmt: skip
             return False
         existing = self._labelled(label_of(marks))
         if existing and existing.state in _ENDED:
-            self._say(PRESENT, existing.number, f"{existing.state} already")
+            self._say(ImportStatus.PRESENT, existing.number, f"{existing.state} already")
             return True
         newest = self._newest()
         if newest is None:
             return False
         present = {digests.parse(file.sha256) for file in newest.files}
         has_data = any("test_data_set_" in file.path for file in newest.files)
-        needs_data = any(one.data_path for one in group)
-        if present.issuperset(one.sha256 for one in group) and (has_data or not needs_data):
-            self._say(PRESENT, newest.number, "has identical files")
+        needs_data = any(entry.data_path for entry in group)
+        if present.issuperset(entry.sha256 for entry in group) and (has_data or not needs_data):
+            self._say(ImportStatus.PRESENT, newest.number, "has identical files")
             return True
         return False
 
@@ -211,12 +225,12 @@ class _Import:
     def _labelled(self, label: str) -> pushing.Draft | None:
         versions = catalogue.items(self._hub.transport, f"{self._model}/versions", {}, None)
         try:
-            row = next((one for one in versions if one.get("label") == label), None)
+            row = next((version for version in versions if version.get("label") == label), None)
         except problems.NotFound:
             return None
         return answers.read(pushing.Draft, row) if row else None
 
-    def _bring(self, entry: Entry, scratch: Path) -> Piece | None:
+    def _bring(self, entry: Entry, scratch: Path) -> ZooFile | None:
         """What there is of one entry; what is wrong with it is noted."""
         text = f"{entry.model}, opset {entry.opset} (read)"
         with Bar(text, entry.size, is_shown=self._options.progress) as bar:
@@ -226,36 +240,36 @@ class _Import:
             except problems.HubError as error:
                 self._outcome.failures.append(f"opset {entry.opset}: {_line(error)}")
                 return None
-            piece = Piece(entry, file, measured.sha256, measured.size)
+            zoo_file = ZooFile(entry, file, measured.sha256, measured.size)
             if entry.data_path:
                 try:
-                    self._add_data(piece, scratch, bar.advance)
+                    self._add_data(zoo_file, scratch, bar.advance)
                 except problems.HubError as error:
-                    piece.data.clear()
+                    zoo_file.data.clear()
                     self._outcome.failures.append(
                         f"test data of opset {entry.opset}: {_line(error)}"
                     )
-        return piece
+        return zoo_file
 
-    def _add_data(self, piece: Piece, scratch: Path, on_bytes: Callable[[int], None]) -> None:
-        path = str(piece.entry.data_path)
+    def _add_data(self, zoo_file: ZooFile, scratch: Path, on_bytes: Callable[[int], None]) -> None:
+        path = str(zoo_file.entry.data_path)
         archive = self._source.bring(path, scratch, on_bytes)
-        piece.data_sha256 = _measured(archive, path, piece.entry.data_sha256).sha256
+        zoo_file.data_sha256 = _measured(archive, path, zoo_file.entry.data_sha256).sha256
         folder = Path(tempfile.mkdtemp(dir=scratch))
         paths = archives.extract(archive, folder, choose=data_path)
         if not paths:
             raise zoo_source.Missing(f"{path} contains no test_data_set_N with values")
-        piece.data = {one: folder / one for one in paths}
+        zoo_file.data = {path: folder / path for path in paths}
 
-    def _publish(self, name: str, pieces: list[Piece]) -> None:
-        label = label_of(_marks(pieces))
+    def _publish(self, name: str, zoo_files: list[ZooFile]) -> None:
+        label = label_of(_marks(zoo_files))
         ref = refs.parse(self._outcome.ref)
         push = pushing.Push(
             self._hub.transport, self._hub.cache, ref, progress=self._options.progress
         )
         existing = self._labelled(label)
         if existing and existing.state in _ENDED:
-            self._say(PRESENT, existing.number, f"{existing.state} already")
+            self._say(ImportStatus.PRESENT, existing.number, f"{existing.state} already")
             return
         if existing and existing.state == "submitted":
             # A run that was cut after it had sent everything.
@@ -263,25 +277,27 @@ class _Import:
             version = push.wait(self._hub.transport.get(address), publish=True)
         else:
             card = zoo_cards.write(
-                pieces[0].entry.model, self._origin, self._options.license, pieces
+                zoo_files[0].entry.model, self._origin, self._options.license, zoo_files
             )
-            is_private = any(piece.entry.is_private for piece in pieces)
+            is_private = any(zoo_file.entry.is_private for zoo_file in zoo_files)
             push.open_model(
                 create=True, visibility="private" if is_private else self._options.visibility
             )
             if is_private:
                 self._expect_private()
             draft = push.open_draft(message="Imported from a model zoo", label=label, resume=True)
-            files = local_files.measure(_files(pieces), progress=self._options.progress)
-            _expect(pieces, files)
+            files = local_files.measure(_files(zoo_files), progress=self._options.progress)
+            _expect(zoo_files, files)
             version = push.run(draft, files, card=card, publish=True)
             version = push.wait(version, publish=True)
-        opsets = ", ".join(str(piece.entry.opset) for piece in pieces)
+        opsets = ", ".join(str(zoo_file.entry.opset) for zoo_file in zoo_files)
         sets = {
-            (piece.folder, PurePosixPath(path).parent) for piece in pieces for path in piece.data
+            (zoo_file.folder, PurePosixPath(path).parent)
+            for zoo_file in zoo_files
+            for path in zoo_file.data
         }
         text = f"opset {opsets}" + (f"; {len(sets)} data sets" if sets else "")
-        self._say(IMPORTED, version["number"], text)
+        self._say(ImportStatus.IMPORTED, version["number"], text)
 
     def _expect_private(self) -> None:
         """What is private where it comes from is not to become public by being copied."""
@@ -298,19 +314,19 @@ class _Import:
             with suppress(problems.NotFound):  # an attempt whose answer was lost removed it
                 self._hub.transport.request("DELETE", f"{self._model}/versions/{draft.number}")
 
-    def _say(self, word: str, number: int, text: str) -> None:
-        self._outcome.word, self._outcome.text = word, f"@{number}  {text}"
+    def _say(self, status: ImportStatus, number: int, text: str) -> None:
+        self._outcome.status, self._outcome.text = status, f"@{number}  {text}"
 
 
-def place(pieces: list[Piece]) -> None:
+def place(zoo_files: list[ZooFile]) -> None:
     """Give each opset its folder: the largest has none, since it is what people mean."""
-    pieces.sort(key=lambda piece: -piece.entry.opset)
+    zoo_files.sort(key=lambda zoo_file: -zoo_file.entry.opset)
     counts: Counter[int] = Counter()
-    for index, piece in enumerate(pieces):
-        opset = piece.entry.opset
+    for index, zoo_file in enumerate(zoo_files):
+        opset = zoo_file.entry.opset
         counts[opset] += 1
         again = f"-{counts[opset]}" if counts[opset] > 1 else ""
-        piece.folder = f"opset{opset}{again}/" if index else ""
+        zoo_file.folder = f"opset{opset}{again}/" if index else ""
 
 
 def label_of(marks: Iterable[tuple[int, str | None, str]]) -> str:
@@ -329,18 +345,18 @@ def data_path(member: str) -> str | None:
     return f"{home}/{path.name}" if number != home and number.isdecimal() and is_value else None
 
 
-def _marks(pieces: list[Piece]) -> list[tuple[int, str | None, str]]:
+def _marks(zoo_files: list[ZooFile]) -> list[tuple[int, str | None, str]]:
     return [
-        (piece.entry.opset, piece.sha256, piece.data_sha256 if piece.data else "")
-        for piece in pieces
+        (zoo_file.entry.opset, zoo_file.sha256, zoo_file.data_sha256 if zoo_file.data else "")
+        for zoo_file in zoo_files
     ]
 
 
-def _files(pieces: list[Piece]) -> dict[str, Selected]:
+def _files(zoo_files: list[ZooFile]) -> dict[str, Selected]:
     files: dict[str, Path] = {}
-    for piece in pieces:
-        files[piece.path] = piece.source
-        files |= {f"{piece.folder}{path}": source for path, source in piece.data.items()}
+    for zoo_file in zoo_files:
+        files[zoo_file.path] = zoo_file.source
+        files |= {f"{zoo_file.folder}{path}": source for path, source in zoo_file.data.items()}
     return {path: local_files.select(source) for path, source in files.items()}
 
 
@@ -354,22 +370,22 @@ def _measured(file: Path, path: str, expected: str | None) -> LocalFile:
     return local
 
 
-def _expect(pieces: list[Piece], files: list[LocalFile]) -> None:
+def _expect(zoo_files: list[ZooFile], files: list[LocalFile]) -> None:
     """See that the files which are about to be sent are those that were verified."""
     by_path = {file.path: file.sha256 for file in files}
-    for piece in pieces:
-        if by_path[piece.path] != piece.sha256:
+    for zoo_file in zoo_files:
+        if by_path[zoo_file.path] != zoo_file.sha256:
             raise problems.DigestMismatch(
-                f"{piece.entry.path} changed while it was being read. Run the import again."
+                f"{zoo_file.entry.path} changed while it was being read. Run the import again."
             )
 
 
-def _reason(error: problems.ChecksFailed, piece: Piece) -> str:
+def _reason(error: problems.ChecksFailed, zoo_file: ZooFile) -> str:
     """What the checks say of one file, in one line; nothing where they say nothing."""
     messages = []
     for finding in error.extensions.get("findings", []):
         where = str(finding.get("where") or "")
-        if where == piece.path or where.startswith(f"{piece.path}:"):
+        if where == zoo_file.path or where.startswith(f"{zoo_file.path}:"):
             messages.append(str(finding.get("message") or finding.get("code") or "refused"))
     return "; ".join(dict.fromkeys(messages))
 

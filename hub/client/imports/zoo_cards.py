@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hub.client.imports.zoo_source import Piece
+    from hub.client.imports.zoo_source import ZooFile
 
 # Words of the Model Zoo that mean one task and no other; the rest stay keywords alone.
 TASKS = {
@@ -19,11 +19,11 @@ TASKS = {
 MOST_TAGS = 50
 
 
-def write(model: str, origin: str, license_: str, pieces: Sequence[Piece]) -> str:
+def write(model: str, origin: str, license_: str, zoo_files: Sequence[ZooFile]) -> str:
     """Return the card of a model that was imported from the manifest `origin`, as Markdown."""
-    tags = list(dict.fromkeys(tag for piece in pieces for tag in piece.entry.tags))
-    task = next(filter(None, (piece.entry.task for piece in pieces)), "") or task_of(tags)
-    license_id = next(filter(None, (piece.entry.license for piece in pieces)), license_)
+    tags = list(dict.fromkeys(tag for zoo_file in zoo_files for tag in zoo_file.entry.tags))
+    task = next(filter(None, (zoo_file.entry.task for zoo_file in zoo_files)), "") or task_of(tags)
+    license_id = next(filter(None, (zoo_file.entry.license for zoo_file in zoo_files)), license_)
     title = " ".join(model.split())[:120]
     front: dict[str, Any] = {
         "license": license_id,
@@ -33,13 +33,16 @@ def write(model: str, origin: str, license_: str, pieces: Sequence[Piece]) -> st
         "imported_from": {
             "manifest": origin,
             "model": title,
-            "files": [_file(piece) for piece in pieces],
+            "files": [_file(zoo_file) for zoo_file in zoo_files],
         },
     }
     # Every JSON text is YAML; letters beyond ASCII stay, as YAML knows no surrogate pairs.
     texts = {name: json.dumps(value, ensure_ascii=False) for name, value in front.items() if value}
     lines = [f"{name}: {text}" for name, text in texts.items()]
-    rows = [f"| {piece.entry.opset} | `{piece.path}` | `{piece.sha256}` |" for piece in pieces]
+    rows = [
+        f"| {zoo_file.entry.opset} | `{zoo_file.path}` | `{zoo_file.sha256}` |"
+        for zoo_file in zoo_files
+    ]
     table = "\n".join(["| opset | file | SHA-256 |", "|---|---|---|", *rows])
     head = "\n".join(["---", *lines, "---"])
     return f"{head}\n# {title}\n\nImported from `{origin}`.\n\n{table}\n"
@@ -52,13 +55,13 @@ def task_of(tags: Sequence[str]) -> str:
     return tasks.pop() if len(tasks) == 1 else ""
 
 
-def _file(piece: Piece) -> dict[str, Any]:
+def _file(zoo_file: ZooFile) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "file": piece.path,
-        "opset": piece.entry.opset,
-        "path": piece.entry.path,
-        "sha256": piece.sha256,
+        "file": zoo_file.path,
+        "opset": zoo_file.entry.opset,
+        "path": zoo_file.entry.path,
+        "sha256": zoo_file.sha256,
     }
-    if piece.data:
-        row |= {"data_path": piece.entry.data_path, "data_sha256": piece.data_sha256}
+    if zoo_file.data:
+        row |= {"data_path": zoo_file.entry.data_path, "data_sha256": zoo_file.data_sha256}
     return row

@@ -84,7 +84,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Piece:
+class ZooFile:
     """One opset of a model that is here: its place in the version, its file, its test data."""
 
     entry: Entry

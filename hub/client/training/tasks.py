@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a device shall do now: start from these tensors, and hand in before the deadline.
+    """The current task of a device: start from these tensors, upload before the deadline.
 
-    ``tensors`` are free to be changed; ``description`` is the hub's own, ``weights`` the file
-    that the tensors were read from.
+    ``tensors`` are free to be changed; ``description`` is the hub's own, ``weights`` the file that
+    the tensors were read from.
     """
 
     round: int

@@ -119,7 +119,7 @@ class Connection:
         return self.body.size / (1 + time.monotonic() - self.body.started)
 
     def await_client(self) -> None:
-        """The response goes on when the client takes more of it."""
+        """The response continues when the client reads more of it."""
         if self.phase is not Phase.RESPONSE:
             self.phase = Phase.RESPONSE
             self.pace = Pace(self.transferred())

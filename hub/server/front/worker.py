@@ -178,10 +178,10 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
 
     def _bound_bodies(self) -> None:
         """Refuse the slowest while all bodies together have more than they may."""
-        over = sum(one.transferred() for one in self.bodies) - settings.HUB_LIMITS_BODIES_BYTES
+        over = sum(body.transferred() for body in self.bodies) - settings.HUB_LIMITS_BODIES_BYTES
         if over <= 0:
             return
-        waiting = (one for one in self.bodies if one.phase is Phase.BODY)
+        waiting = (body for body in self.bodies if body.phase is Phase.BODY)
         for slowest in sorted(waiting, key=Connection.body_rate):
             if over > 0:
                 over -= slowest.transferred()
@@ -367,7 +367,11 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         """Drop who has waited longest without a request, else who got least done."""
         oldest = next(iter(self.heads), None)
         if oldest is None:
-            slow = [one for one in self.connections if one.phase in (Phase.BODY, Phase.RESPONSE)]
+            slow = [
+                connection
+                for connection in self.connections
+                if connection.phase in (Phase.BODY, Phase.RESPONSE)
+            ]
             oldest = min(slow, key=Connection.transferred, default=None)
         if oldest is not None:
             self._drop(oldest)

@@ -34,7 +34,7 @@ HUB_PROXIES = env.int("HUB_PROXIES", default=0)
 
 def _networks(texts: list[str]) -> list[IPv4Network | IPv6Network]:
     try:
-        return [ip_network(one.strip()) for one in texts]
+        return [ip_network(text.strip()) for text in texts]
     except ValueError as error:
         raise ImproperlyConfigured(f"HUB_CERTIFICATE_PROXIES: {error}.") from error
 

@@ -48,7 +48,7 @@ HUB_LIMITS_COMMENTS_RATE = env.str("HUB_LIMITS_COMMENTS_RATE", default="120/hour
 # Slowest rate at which a client may send a body or take a response, in bytes per second over
 # 30 seconds.
 HUB_LIMITS_CLIENT_RATE = env.int("HUB_LIMITS_CLIENT_RATE", default=1_000)
-# How long a web process goes on serving after SIGTERM, with /readyz answering 503,
+# How long a web process continues serving after SIGTERM, with /readyz answering 503,
 # in seconds: longer than your load balancer's checks take to notice.
 HUB_DRAIN_SECONDS = env.float("HUB_DRAIN_SECONDS", default=0.0)
 # Request bodies that one web process receives before the application reads them, in bytes; beyond

@@ -35,7 +35,7 @@ def read(text: str) -> Proposal:
     if not fields:
         raise refused(KIND, "it has no title, authors or DOI.")
     if document.get("license"):
-        licence = ", ".join(words(one, 64) for one in rows(document["license"]))
+        licence = ", ".join(words(row, 64) for row in rows(document["license"]))
         notes.append(
             f"The file gives the licence {licence} for the cited work; it is not used for the "
             "model."

@@ -68,10 +68,15 @@ def _value(value: Any) -> Any:
 
 def _iri(node: dict[str, Any]) -> str:
     identifiers = [node.get("identifier"), node.get("url"), node.get("sameAs"), node.get("@id")]
-    addresses = [words(one, 500) for value in identifiers for one in rows(value)]
-    addresses = [f"https://doi.org/{one}" if one.startswith("10.") else one for one in addresses]
-    good = [one for one in addresses if re.fullmatch(r"https?://[^\s<>\"{}|\\^`]+", one)]
-    dois = [one for one in good if "doi.org/" in one]
+    addresses = [words(row, 500) for value in identifiers for row in rows(value)]
+    addresses = [
+        f"https://doi.org/{address}" if address.startswith("10.") else address
+        for address in addresses
+    ]
+    good = [
+        address for address in addresses if re.fullmatch(r"https?://[^\s<>\"{}|\\^`]+", address)
+    ]
+    dois = [address for address in good if "doi.org/" in address]
     return (dois or good or [""])[0]
 
 
@@ -94,7 +99,7 @@ def _person(row: Any) -> str:
 
 def _personal(node: dict[str, Any], notes: list[str]) -> Any:
     hints = {
-        name: "; ".join(filter(None, (words(_value(one), 300) for one in rows(node.get(name)))))
+        name: "; ".join(filter(None, (words(_value(row), 300) for row in rows(node.get(name)))))
         for name in _HINTS
     }
     personal = hints["personalSensitiveInformation"]

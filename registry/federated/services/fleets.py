@@ -62,7 +62,7 @@ def desire(
     percent: int = 100,
     required_by: datetime | None = None,
 ) -> Fleet:
-    """Have a share of a fleet run a published version; a halted rollout goes on.
+    """Roll out a published version to a share of a fleet; a halted rollout continues.
 
     A new version takes the place of the one before, which the rest keeps once it had reached
     everyone, unless it was yanked since. Raises NotAllowed, StateConflict.

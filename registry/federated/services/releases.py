@@ -41,7 +41,10 @@ WEIGHT_ENDINGS = (
 
 
 def try_release(training: Training, ended: Round) -> None:
-    """Release a round; what keeps it from being a version is noted, and the round goes on."""
+    """Release a round as a version.
+
+    If that fails, the reason is recorded and the round continues.
+    """
     try:
         with transaction.atomic():
             release(training, ended)

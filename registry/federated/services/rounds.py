@@ -95,7 +95,7 @@ def open_next(training: Training, *, selected: Sequence[str] | None = None) -> R
 def open_by_hand(
     actor: Actor, *, training: Training, selected: Sequence[str] | None = None
 ) -> Round:
-    """Open a round where none goes on, for anyone or for some; raises TrainingConflict."""
+    """Open a round if none is open, for all devices or some. Raises TrainingConflict."""
     require(actor, "training.manage", training.model)
     training = lock(training)
     if training.state not in Training.LIVE:
@@ -212,7 +212,7 @@ def advance(of: Round) -> Aggregate | None:
 
 @transaction.atomic
 def finish(of: Aggregate, result: AggregateResult) -> bool:
-    """Take a result: the round is aggregated, the training goes on from it; False where it did.
+    """Record the aggregate of a round; the training continues from it. False if it was recorded.
 
     The next round is opened, or the training finished, in this same transaction.
     """
@@ -253,7 +253,7 @@ def finish(of: Aggregate, result: AggregateResult) -> bool:
 
 @transaction.atomic
 def give_up(of: Aggregate, *, detail: str) -> None:
-    """Fail a round whose aggregate could not be made; its training goes on from the same base."""
+    """Fail a round whose aggregation failed; the training continues from the same base."""
     training = lock(of.round.training)
     row = Round.objects.get(pk=of.round_id)
     if row.state == Round.State.CLOSING:

@@ -256,7 +256,7 @@ _MOVES = {
 
 def _open(training: Training, actor: Actor | None = None) -> None:
     if not training.layout_sha256:
-        words = " ".join(str(one.get("message", "")) for one in training.refusal[:3])
+        words = " ".join(str(message.get("message", "")) for message in training.refusal[:3])
         raise problems.TrainingConflict(
             f"The schema of {training} is not known yet. {words or 'A worker is still reading it.'}"
         )
@@ -338,7 +338,9 @@ def _are_patterns(patterns: Any) -> bool:
     return (
         isinstance(patterns, list)
         and len(patterns) <= MOST_PATTERNS
-        and all(isinstance(one, str) and 0 < len(one) <= LONGEST_PATTERN for one in patterns)
+        and all(
+            isinstance(pattern, str) and 0 < len(pattern) <= LONGEST_PATTERN for pattern in patterns
+        )
     )
 
 

@@ -171,7 +171,7 @@ def renew(mirror: Mirror, *, step: str, received_bytes: int) -> bool:
 
 
 def release(mirror: Mirror, *, error: str = "", again_seconds: float | None = None) -> None:
-    """End a turn: with its error in words, or done; ``again_seconds`` until the next one."""
+    """End a turn with its error message or without; ``again_seconds`` until the next one."""
     now = timezone.now()
     interval = timedelta(seconds=mirror.interval_seconds)
     failures = mirror.failures + 1 if error else 0

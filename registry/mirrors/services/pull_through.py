@@ -134,7 +134,7 @@ def _wait(mirror: Mirror, ref: str, seconds: float) -> bool:
 
 
 def _later(mirror: Mirror, ref: str) -> problems.Unavailable:
-    """What a request is told that waited long enough."""
+    """The error of a request that has waited long enough."""
     mirror.refresh_from_db()
     name = f"{mirror.namespace.slug}/{ref.rpartition('/')[2]}"
     cause = (

@@ -46,7 +46,7 @@ MOST_PROBLEMS = 5
 
 
 class Stopped(Exception):  # noqa: N818 - no failure
-    """The turn is over: paused, removed, taken by another process, or long enough."""
+    """The turn has ended: paused, removed, taken by another process, or its time is up."""
 
 
 def take_turn() -> bool:
@@ -272,8 +272,8 @@ class Turn:
         if row.state == State.STORED and is_due:
             statements = source.statements(ref, released)
             row.statements = [
-                {"kind": one.kind, "subject": one.subject, "outcome": one.outcome}
-                for one in statements
+                {"kind": statement.kind, "subject": statement.subject, "outcome": statement.outcome}
+                for statement in statements
             ]
             row.stated_at = timezone.now()
             row.save(update_fields=["statements", "stated_at"])

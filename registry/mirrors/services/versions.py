@@ -139,8 +139,8 @@ def note(
             "author": record.author,
             "published_at": record.published_at,
             "statements": [
-                {"kind": one.kind, "subject": one.subject, "outcome": one.outcome}
-                for one in record.statements
+                {"kind": statement.kind, "subject": statement.subject, "outcome": statement.outcome}
+                for statement in record.statements
             ],
             "stated_at": timezone.now() if record.statements else None,
         },

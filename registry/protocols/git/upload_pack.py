@@ -72,7 +72,9 @@ def introduce() -> Iterator[bytes]:
 def list_refs(refs: dict[str, str], arguments: list[str]) -> Iterator[bytes]:
     """The answer to `ls-refs`."""
     prefixes = [
-        one.removeprefix("ref-prefix ") for one in arguments if one.startswith("ref-prefix ")
+        argument.removeprefix("ref-prefix ")
+        for argument in arguments
+        if argument.startswith("ref-prefix ")
     ]
     for name, oid in _with_head(refs).items():
         if prefixes and not name.startswith(tuple(prefixes)):
@@ -221,7 +223,7 @@ def _reach(of: Repository, wish: Wish) -> tuple[set[str], set[str]]:
 
 
 def _starts(of: Repository, wish: Wish) -> list[str]:
-    """Where a limited history begins; an unlimited one goes on from where it ended."""
+    """Where a limited history begins; an unlimited one continues where it ended."""
     if wish.is_relative or wish.depth == _DEEPEST:
         return [*wish.wants, *(oid for oid in wish.shallow if oid in of.commits)]
     return wish.wants

@@ -26,7 +26,7 @@ class AccessRequests(HubView):
     """Who asked for a model's files, by what was answered."""
 
     def get(self, request: Request, namespace: str, name: str, status: str) -> Response:
-        """The requests in one state, oldest first; a page goes on where `Link` says."""
+        """The requests in one state, oldest first; `Link` names the next page."""
         model = revisions.repo(request.user, namespace, name)
         if status not in AccessRequest.Status.values:
             raise errors.Refused(f"Unknown state {status[:40]} of an access request.", status=404)

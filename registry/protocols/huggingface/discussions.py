@@ -64,7 +64,7 @@ class Discussions(HubView):
         return Response({"discussions": page, "count": count, "start": start})
 
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Open a discussion; a pull request is refused in words."""
+        """Open a discussion; a pull request is refused with a message."""
         model = revisions.repo(request.user, namespace, name)
         body = writing.body(request)
         if body.get("pullRequest"):
@@ -97,8 +97,8 @@ class DiscussionDetails(_OneDiscussion):
         row = self.discussion(request, namespace, name, discussion)
         may_moderate = selectors.may_moderate(request.user, row.model)
         events = [
-            _comment(one, shows_hidden=may_moderate)
-            for one in selectors.comments(row).select_related("author")
+            _comment(comment, shows_hidden=may_moderate)
+            for comment in selectors.comments(row).select_related("author")
         ]
         if row.closed_at is not None and row.closed_by is not None:
             events.append(_status(row, row.closed_by, row.closed_at))

@@ -121,12 +121,19 @@ class Batch(LfsView):
             objects = _objects(body.get("objects"))
             if isinstance(transfers := body.get("transfers"), list) and "multipart" in transfers:
                 # One answer has one transfer; small objects come whole even then, in a single part.
-                in_parts = any(one.size > settings.HUB_LIMITS_PUT_BYTES for one in objects)
-            rows = [_upload(request, model, one, in_parts=in_parts) for one in objects]
+                in_parts = any(
+                    lfs_object.size > settings.HUB_LIMITS_PUT_BYTES for lfs_object in objects
+                )
+            rows = [
+                _upload(request, model, lfs_object, in_parts=in_parts) for lfs_object in objects
+            ]
         elif operation == "download":
             model = revisions.repo(request.user, namespace, name)
             selectors.require_files(request.user, model)
-            rows = [_download(request, model, one) for one in _objects(body.get("objects"))]
+            rows = [
+                _download(request, model, lfs_object)
+                for lfs_object in _objects(body.get("objects"))
+            ]
         else:
             raise problems.InvalidRequest("The operation must be upload or download.")
         transfer = "multipart" if in_parts else "basic"
@@ -152,10 +159,12 @@ class Verify(LfsView):
 
     def post(self, request: Request, token: str) -> Response:
         """Answers nothing where the object is here, with that size."""
-        upload, one = Signed.read(token, _PUT).upload, LfsObject.read(writing.body(request))
+        upload, lfs_object = Signed.read(token, _PUT).upload, LfsObject.read(writing.body(request))
         has_come = upload.state == Upload.State.STORED
-        if not has_come or (upload.blob_id, upload.length) != (one.oid, one.size):
-            raise errors.Refused(f"The object {one.oid} of {one.size} bytes was not received.")
+        if not has_come or (upload.blob_id, upload.length) != (lfs_object.oid, lfs_object.size):
+            raise errors.Refused(
+                f"The object {lfs_object.oid} of {lfs_object.size} bytes was not received."
+            )
         return Response({})
 
 
@@ -241,13 +250,15 @@ def _objects(rows: object) -> list[LfsObject]:
 
 
 def _upload(
-    request: Request, model: RegisteredModel, one: LfsObject, *, in_parts: bool
+    request: Request, model: RegisteredModel, lfs_object: LfsObject, *, in_parts: bool
 ) -> dict[str, Any]:
-    entry = asdict(one)
-    if commits.claimable(request.user, model=model, sha256=one.oid) == one.size:
+    entry = asdict(lfs_object)
+    if commits.claimable(request.user, model=model, sha256=lfs_object.oid) == lfs_object.size:
         return entry
     try:
-        upload = uploads.begin(request.user, model=model, length=one.size, claimed=one.oid)
+        upload = uploads.begin(
+            request.user, model=model, length=lfs_object.size, claimed=lfs_object.oid
+        )
     except problems.Problem as error:
         return entry | {"error": {"code": error.status, "message": error.detail}}
     action = _parts(request, upload) if in_parts else {"href": _address(request, upload, _PUT)}
@@ -293,11 +304,11 @@ def _check_parts(signed: Signed, parts: object) -> None:
             raise problems.InvalidRequest(f"Part {number} of {count} is missing. Send it.")
 
 
-def _download(request: Request, model: RegisteredModel, one: LfsObject) -> dict[str, Any]:
-    entry = asdict(one)
-    if not selectors.is_held(request.user, model, one.oid):
+def _download(request: Request, model: RegisteredModel, lfs_object: LfsObject) -> dict[str, Any]:
+    entry = asdict(lfs_object)
+    if not selectors.is_held(request.user, model, lfs_object.oid):
         return entry | {"error": {"code": 404, "message": "Object not found in this model."}}
-    token = signing.dumps({"sha256": one.oid}, salt=_GET)
+    token = signing.dumps({"sha256": lfs_object.oid}, salt=_GET)
     href = addresses.absolute(request, f"/api/lfs/fetch/{token}")
     return entry | {
         "authenticated": True,

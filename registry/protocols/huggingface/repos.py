@@ -88,7 +88,7 @@ class ModelList(HubView):
 
     @accepts(*OPTIONS)
     def get(self, request: Request) -> Response:
-        """Search and filter; a page goes on where `Link` says.
+        """Search and filter; `Link` names the next page.
 
         What clients of the protocol send is known, also where no model here has it.
         """

@@ -65,7 +65,7 @@ def branch_of(model: RegisteredModel, rest: str) -> str:
 
 
 def no_pull_requests(request: Request) -> None:
-    """Refuse what asks for a pull request, in words."""
+    """Refuse requests for pull requests with a message."""
     if request.query_params.get("create_pr", "").lower() in ("1", "true"):
         raise errors.Refused(
             "This hub has no pull requests. Commit to a branch of your own instead: "

@@ -69,7 +69,7 @@ class Artifact:
 
     def document(self, digest: str) -> Document | None:
         """The manifest or the blob with a digest."""
-        return next((one for one in (self.manifest, *self.blobs) if one.digest == digest), None)
+        return next((blob for blob in (self.manifest, *self.blobs) if blob.digest == digest), None)
 
     @property
     def referrer(self) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Repository:
 
     @cached_property
     def _versions(self) -> list[Version]:
-        """What is published, the newest first; drafts are pulled by nobody."""
+        """The published versions, newest first; drafts cannot be pulled."""
         rows = Version.objects.filter(model=self.model, state__in=Version.SERVED)
         return list(rows.defer("readme", "notes", "card").order_by("-number")[:MOST_SEARCHED])
 
@@ -107,8 +107,8 @@ class Repository:
         for version, artifact in self._searched(digest):
             if artifact.manifest.digest == digest:
                 evidence = artifacts.evidence_of(version, artifact.manifest)
-                for one in evidence:
-                    for document in (one.manifest, *one.blobs):
+                for item in evidence:
+                    for document in (item.manifest, *item.blobs):
                         self._remember(document.digest, version)
                 return evidence
         return []
@@ -137,7 +137,7 @@ class Repository:
         versions = self._versions
         with contextlib.suppress(RedisError):
             pk = cache.get(self._key(digest))
-            versions = [one for one in versions if one.pk == pk] or versions
+            versions = [version for version in versions if version.pk == pk] or versions
         yield from zip(versions, _artifacts_of(versions), strict=True)
 
     def _candidates(self, digest: str) -> Iterator[Artifact]:
@@ -172,10 +172,10 @@ class Repository:
 def _artifacts_of(versions: Iterable[Version]) -> list[Artifact]:
     """The artifact of each version; the files of all are read at once."""
     versions = list(versions)
-    rows = File.objects.filter(version__in=[one.pk for one in versions], derived=False)
+    rows = File.objects.filter(version__in=[version.pk for version in versions], derived=False)
     ordered = rows.order_by("version", "path").values_list("version", "path", "blob", "blob__size")
     files = {
         pk: [(path, blob, size) for _, path, blob, size in group]
         for pk, group in groupby(ordered, key=lambda row: row[0])
     }
-    return [artifacts.of_version(one, files.get(one.pk, [])) for one in versions]
+    return [artifacts.of_version(version, files.get(version.pk, [])) for version in versions]

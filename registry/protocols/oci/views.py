@@ -162,7 +162,7 @@ class Referrers(RegistryView):
     def get(self, request: Request, namespace: str, name: str, digest: str) -> HttpResponse:
         """An index of manifests, perhaps of one `artifactType` alone."""
         referrers = Repository.open(request.user, namespace, name).referrers(digest)
-        rows = [one.referrer for one in referrers]
+        rows = [item.referrer for item in referrers]
         kind = request.query_params.get("artifactType")
         if kind:
             rows = [row for row in rows if row["artifactType"] == kind]

@@ -62,8 +62,8 @@ class Archive:
     @property
     def size(self) -> int:
         """The size of the archive in bytes."""
-        inside = sum(512 * (1 + -(-one.size // 512)) for one in self.members)
-        inside += sum(len(_head(self.folder, one)) - 512 for one in self.members)
+        inside = sum(512 * (1 + -(-member.size // 512)) for member in self.members)
+        inside += sum(len(_head(self.folder, member)) - 512 for member in self.members)
         tar = -(-(inside + 1024) // tarfile.RECORDSIZE) * tarfile.RECORDSIZE
         return len(_HEADER) + tar + 5 * -(-tar // BLOCK) + 8
 
@@ -85,20 +85,22 @@ class Archive:
 
     def _tar(self) -> Iterator[bytes]:
         written = 0
-        for one in self.members:
-            head = _head(self.folder, one)
+        for member in self.members:
+            head = _head(self.folder, member)
             yield head
-            with store().open(one.sha256) as reader:
-                left = one.size
+            with store().open(member.sha256) as reader:
+                left = member.size
                 while left:
                     part = reader.read(min(left, 1 << 20))
                     if not part:
-                        raise OSError(f"the blob sha256:{one.sha256} is shorter than its row says")
+                        raise OSError(
+                            f"the blob sha256:{member.sha256} is shorter than its row says"
+                        )
                     left -= len(part)
                     yield part
-            fill = -one.size % 512
+            fill = -member.size % 512
             yield bytes(fill)
-            written += len(head) + one.size + fill
+            written += len(head) + member.size + fill
         end = written + 1024
         yield bytes(1024 + -end % tarfile.RECORDSIZE)
 
@@ -116,10 +118,10 @@ class Archive:
             written.replace(note)
 
 
-def _head(folder: str, one: Stored) -> bytes:
+def _head(folder: str, member: Stored) -> bytes:
     """The tar header of a member, with nothing in it that could differ the next time."""
-    info = tarfile.TarInfo(f"{folder}/{one.path}")
-    info.size, info.mode = one.size, 0o644
+    info = tarfile.TarInfo(f"{folder}/{member.path}")
+    info.size, info.mode = member.size, 0o644
     return info.tobuf(tarfile.PAX_FORMAT)
 
 
@@ -150,14 +152,14 @@ def data_of(files: Iterable[Stored], entry: str) -> list[Stored]:
     """
     home = PurePosixPath(entry).parent
     members = []
-    for one in files:
-        place = PurePosixPath(one.path)
+    for file in files:
+        place = PurePosixPath(file.path)
         if (
             _VALUE.fullmatch(place.name)
             and _SET.fullmatch(place.parent.name)
             and place.parent.parent == home
         ):
-            members.append(one._replace(path=f"{place.parent.name}/{place.name}"))
+            members.append(file._replace(path=f"{place.parent.name}/{place.name}"))
     return sorted(members)
 
 

@@ -74,17 +74,17 @@ def entries(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each entry, with the id of its model."""
     for page in pages:
-        ids = [one.version_id for one in page]
+        ids = [row.version_id for row in page]
         released = _releases(ids)
         variants = _variants(ids)
         data = _data(ids)
-        for one in page:
-            rows = variants.get(one.version_id, [])
-            release = released.get(one.version_id)
+        for row in page:
+            rows = variants.get(row.version_id, [])
+            release = released.get(row.version_id)
             if release is not None:
-                files = data.get(one.version_id, [])
-                for entry in _of_model(scope, one, release, rows, files):
-                    yield one.model_id, entry
+                files = data.get(row.version_id, [])
+                for entry in _of_model(scope, row, release, rows, files):
+                    yield row.model_id, entry
 
 
 def is_waiting(entry: dict[str, Any]) -> bool:
@@ -142,34 +142,34 @@ def _of_model(
     place = f"{model.namespace}/{model.name}@{release.number}"
     opsets: set[int | None] = set()
     # A name means the variant as it was uploaded, and the main one.
-    for one in sorted(
-        variants, key=lambda one: (_ORIGINS.index(one.origin), one.name != "default")
+    for variant in sorted(
+        variants, key=lambda variant: (_ORIGINS.index(variant.origin), variant.name != "default")
     ):
-        is_first = one.is_chosen and one.opset not in opsets
+        is_first = variant.is_chosen and variant.opset not in opsets
         if is_first:
-            opsets.add(one.opset)
+            opsets.add(variant.opset)
         metadata: dict[str, Any] = {
-            "model_sha": one.sha256,
-            "model_bytes": one.size,
+            "model_sha": variant.sha256,
+            "model_bytes": variant.size,
             "tags": [tag for tag in tags if tag],
-            "io_ports": {"inputs": ports(one.inputs), "outputs": ports(one.outputs)},
+            "io_ports": {"inputs": ports(variant.inputs), "outputs": ports(variant.outputs)},
             "extra_ports": {"features": []},
-            "hub": {"ref": f"{place}:{one.name}", **declared},
+            "hub": {"ref": f"{place}:{variant.name}", **declared},
         }
-        data = archives.data_of(files, one.path)
-        if data and one.origin != Variant.Origin.CONVERTED:
-            graph_file = Stored(one.path, one.sha256, one.size)
+        data = archives.data_of(files, variant.path)
+        if data and variant.origin != Variant.Origin.CONVERTED:
+            graph_file = Stored(variant.path, variant.sha256, variant.size)
             packed = archives.archive(model.name, graph_file, data)
             metadata |= {
-                "model_with_data_path": f"{place}/{quote(one.path)}{archives.SUFFIX}",
+                "model_with_data_path": f"{place}/{quote(variant.path)}{archives.SUFFIX}",
                 "model_with_data_sha": packed.sha256(),
                 "model_with_data_bytes": packed.size,
             }
         yield {
-            "model": name if is_first else f"{name}:{one.name}",
-            "model_path": f"{place}/{quote(one.path)}",
-            "onnx_version": _release_of(one.opset),
-            "opset_version": one.opset or 0,
+            "model": name if is_first else f"{name}:{variant.name}",
+            "model_path": f"{place}/{quote(variant.path)}",
+            "onnx_version": _release_of(variant.opset),
+            "opset_version": variant.opset or 0,
             "metadata": metadata,
         }
 
@@ -183,8 +183,8 @@ def _release_of(opset: int | None) -> str:
 def ports(stored: Any) -> list[dict[str, Any]]:
     """What a graph takes or gives, in the manifest's words: unknown sizes are null or a name."""
     return [
-        {"name": one.name, "shape": one.type.shape, "type": type_of(one.type)}
-        for one in read_ports(stored)
+        {"name": port.name, "shape": port.type.shape, "type": type_of(port.type)}
+        for port in read_ports(stored)
     ]
 
 

@@ -55,7 +55,7 @@ def begin(bucket: Bucket, name: str, length: int) -> None:
 
 
 def multipart(bucket: Bucket, name: str) -> Multipart:
-    """The multipart upload of an upload, begun by whoever asks first."""
+    """The multipart upload of an upload, started by the first request."""
     key = f"{folder(name)}multipart"
     with suppress(FileNotFoundError):
         return _read_multipart(bucket, key)

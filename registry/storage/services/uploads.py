@@ -320,7 +320,7 @@ def abandon(actor: Actor, *, upload: Upload) -> None:
 
 
 def expire() -> int:
-    """Forget uploads whose time is over, and staged files that no upload knows."""
+    """Delete expired uploads, and staged files without an upload."""
     quotas.expire()
     forgotten = 0
     over = Upload.objects.filter(expires_at__lt=timezone.now())

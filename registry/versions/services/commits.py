@@ -201,7 +201,7 @@ def _apply(
 def _delete(after: dict[str, _Entry], change: Delete) -> None:
     path = change.path.strip("/")
     if change.is_folder:
-        gone = [one for one in after if one.startswith(f"{path}/")]
+        gone = [path_after for path_after in after if path_after.startswith(f"{path}/")]
     else:
         gone = [path] if path in after else []
     if not gone:

@@ -61,9 +61,9 @@ def keep_meanings(actor: Actor, model: RegisteredModel) -> None:
 
     Raises NotAllowed, except for maintainers.
     """
-    for one in names.of_model(actor, model):
-        if one.by == "namespace":
-            confirm(actor, model=model, kind=one.kind, name=one.name, target=one.target)
+    for claim in names.of_model(actor, model):
+        if claim.by == "namespace":
+            confirm(actor, model=model, kind=claim.kind, name=claim.name, target=claim.target)
 
 
 @transaction.atomic

@@ -35,7 +35,9 @@ class Prepared:
 def prepared(answer: Any) -> Prepared:
     """What the stage that made the inputs says of them."""
     try:
-        ports = [{name: read(one[name]) for name, read in _PORT.items()} for one in answer["ports"]]
+        ports = [
+            {name: read(port[name]) for name, read in _PORT.items()} for port in answer["ports"]
+        ]
         batch = max(1, _whole(answer["batch"]))
         fixed, by_sizes = _whole(answer["fixed_batch"]), bool(answer["batch_by_sizes"])
         return Prepared(ports, _text(answer["source"]), batch, fixed, by_sizes)
@@ -100,7 +102,7 @@ _PROFILE: dict[str, Reader] = {
     "nodes_by_provider": _mapping(_whole),
     "operators_by_provider": _mapping(_list(_text, _MOST_NAMES)),
     "kernels_by_provider": _mapping(
-        lambda one: {"count": _whole(one["count"]), "time_ms": _number(one["time_ms"])}
+        lambda row: {"count": _whole(row["count"]), "time_ms": _number(row["time_ms"])}
     ),
     "runs": _whole,
     "operators": _list(_row, _MOST_ROWS),

@@ -82,7 +82,7 @@ def _model(subject: Subject) -> dict[str, Any]:
     return {
         "entry": subject.entry,
         "sha256": files[0]["sha256"],
-        "size": sum(one["size"] for one in files),
+        "size": sum(file["size"] for file in files),
         "files": files,
         "variant": subject.options.variant,
     }
@@ -142,7 +142,7 @@ def _load(subject: Subject) -> dict[str, Any]:
             "percentile": options.bound_percentile,
             "rate": bounds.SEARCH if options.is_searched else bounds.PRESET,
             "rule": bounds.RULE,
-            "trials": [one.as_record() for one in subject.trials],
+            "trials": [trial.as_record() for trial in subject.trials],
         }
     }
 

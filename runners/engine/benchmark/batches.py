@@ -22,7 +22,7 @@ _MOST_MEMORY = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class BatchTrial:
     """What the process of one batch gave; ``peak_rss_bytes`` is text where it is not exposed."""
 
     batch: int
@@ -31,12 +31,12 @@ class Trial:
     peak_rss_bytes: float | str
 
     @classmethod
-    def of(cls, batch: int, process: Mapping[str, Any]) -> Trial:
+    def of(cls, batch: int, process: Mapping[str, Any]) -> BatchTrial:
         """The trial that a process made."""
         return cls(batch, process["inferences"], process["wall_s"], process["peak_rss_bytes"])
 
     @classmethod
-    def from_record(cls, row: dict[str, Any]) -> Trial:
+    def from_record(cls, row: dict[str, Any]) -> BatchTrial:
         """Read a trial of a checked record."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
@@ -50,25 +50,25 @@ class Trial:
         return self.batch * self.inferences / self.wall_s if self.wall_s else 0.0
 
 
-def best(trials: Sequence[Trial]) -> int:
+def best(trials: Sequence[BatchTrial]) -> int:
     """The batch that RULE chooses; 1 where nothing was tried."""
-    most = max((one.throughput_per_s for one in trials), default=0.0)
-    near = (one.batch for one in trials if one.throughput_per_s >= _WITHIN * most)
+    most = max((trial.throughput_per_s for trial in trials), default=0.0)
+    near = (trial.batch for trial in trials if trial.throughput_per_s >= _WITHIN * most)
     return min(near, default=1)
 
 
-def is_slower(trials: Sequence[Trial]) -> bool:
+def is_slower(trials: Sequence[BatchTrial]) -> bool:
     """Whether the last two batches are so much slower than the best that the trials end."""
-    most = max((one.throughput_per_s for one in trials), default=0.0)
-    return len(trials) > 2 and all(one.throughput_per_s < _SLOWER * most for one in trials[-2:])
+    most = max((trial.throughput_per_s for trial in trials), default=0.0)
+    return len(trials) > 2 and all(trial.throughput_per_s < _SLOWER * most for trial in trials[-2:])
 
 
-def is_too_large(trials: Sequence[Trial], memory_bytes: int) -> bool:
+def is_too_large(trials: Sequence[BatchTrial], memory_bytes: int) -> bool:
     """Whether twice the last batch would come near the limit of memory, by the growth until now.
 
     A batch adds what its rows need, so that the step to twice the batch is twice the last step.
     """
-    peaks = [one.peak_rss_bytes for one in trials if not isinstance(one.peak_rss_bytes, str)]
+    peaks = [trial.peak_rss_bytes for trial in trials if not isinstance(trial.peak_rss_bytes, str)]
     if len(peaks) < 2:
         return False
     step = max(peaks[-1] - peaks[-2], 0)

@@ -33,7 +33,7 @@ _MOST_UP = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class RateTrial:
     """What one rate gave: samples, those above the bound, and queries that were never served.
 
     ``processes`` is 1 for a trial of the search, more for a measurement that was not in the bound.
@@ -53,21 +53,21 @@ class Trial:
         processes: Sequence[dict[str, Any]],
         bound_ms: float,
         percentile: str,
-    ) -> Trial:
+    ) -> RateTrial:
         """Count the samples of these processes."""
-        pooled = sorted(sample for one in processes for sample in one["samples_ns"])
+        pooled = sorted(sample for process in processes for sample in process["samples_ns"])
         allowed = statistics.overruns_allowed(len(pooled), percentile) if pooled else 0
         return cls(
             rate_per_s=rate_per_s,
             samples=len(pooled),
             over_bound=sum(sample / 1e6 > bound_ms for sample in pooled),
-            unserved=sum(one.get("unserved", 0) for one in processes),
+            unserved=sum(process.get("unserved", 0) for process in processes),
             estimate_ms=pooled[-allowed] / 1e6 if allowed else None,
             processes=len(processes),
         )
 
     @classmethod
-    def from_record(cls, row: dict[str, Any]) -> Trial:
+    def from_record(cls, row: dict[str, Any]) -> RateTrial:
         """Read a trial of a checked record."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
@@ -85,10 +85,10 @@ class Trial:
         return self.over_bound < allowed and not self.unserved
 
 
-def highest(trials: Sequence[Trial], percentile: str) -> float | None:
+def highest(trials: Sequence[RateTrial], percentile: str) -> float | None:
     """The highest rate of which every trial is within the bound; None without one."""
-    outside = {one.rate_per_s for one in trials if not one.is_within(percentile)}
-    within = {one.rate_per_s for one in trials} - outside
+    outside = {trial.rate_per_s for trial in trials if not trial.is_within(percentile)}
+    within = {trial.rate_per_s for trial in trials} - outside
     return max(within, default=None)
 
 
@@ -96,11 +96,11 @@ class Search:
     """Chooses the rates to try: up or down from a first one, then by halves in logarithms."""
 
     def __init__(self, start: float, percentile: str) -> None:
-        self.trials: list[Trial] = []
+        self.trials: list[RateTrial] = []
         self._start = start
         self._percentile = percentile
 
-    def add(self, trial: Trial) -> None:
+    def add(self, trial: RateTrial) -> None:
         """Take the result of a rate."""
         self.trials.append(trial)
 
@@ -118,23 +118,23 @@ class Search:
         if not self.trials:
             return _digits(self._start)
         low = self.highest()
-        outside = [one for one in self.trials if not one.is_within(self._percentile)]
-        above = [one for one in outside if low is None or one.rate_per_s > low]
+        outside = [trial for trial in self.trials if not trial.is_within(self._percentile)]
+        above = [trial for trial in outside if low is None or trial.rate_per_s > low]
         if self.trials[-1] in outside and self.trials[-1].processes > 1:
             rate = _digits(self.trials[-1].rate_per_s / _WIDE_STEP)
         elif low is None:
-            rate = _digits(min(one.rate_per_s for one in outside) * _DOWN)
+            rate = _digits(min(trial.rate_per_s for trial in outside) * _DOWN)
         elif not above:
             # Far beyond what its callers can serve the bound does not bind, at whatever rate.
             rate = _digits(low * _UP) if low < _MOST_UP * self._start else 0.0
-        elif any(one.rate_per_s <= _digits(low * _step(one)) for one in above):
+        elif any(trial.rate_per_s <= _digits(low * _step(trial)) for trial in above):
             return None
         else:
-            rate = _digits(math.sqrt(low * min(one.rate_per_s for one in above)))
-        return None if rate <= 0 or rate in {one.rate_per_s for one in self.trials} else rate
+            rate = _digits(math.sqrt(low * min(trial.rate_per_s for trial in above)))
+        return None if rate <= 0 or rate in {trial.rate_per_s for trial in self.trials} else rate
 
 
-def _step(trial: Trial) -> float:
+def _step(trial: RateTrial) -> float:
     return _WIDE_STEP if trial.processes > 1 else _STEP
 
 

@@ -52,7 +52,7 @@ def of(message: str) -> Cause:
     elif failure and failure[1] in _CODES:
         code = _CODES[failure[1]]
     else:
-        code = next((one for words, one in _WORDS if words in message), OTHER)
+        code = next((code for words, code in _WORDS if words in message), OTHER)
     return Cause(code, _CURES[code])
 
 

@@ -55,7 +55,7 @@ def key_fields(measured: Document) -> dict[str, Any]:
         **{name: around.get(name, NOT_EXPOSED) for name in names},
         "provider": provider["claimed"],
         "provider_options": provider.get("options", {}),
-        "inputs": sorted([one["dtype"], one["shape"]] for one in config["inputs"]),
+        "inputs": sorted([port["dtype"], port["shape"]] for port in config["inputs"]),
         **{
             name: config.get(name, NOT_APPLICABLE)
             for name in (
@@ -92,6 +92,6 @@ def _load(config: dict[str, Any]) -> dict[str, Any]:
         load |= {
             "batch": batches.BY_THROUGHPUT,
             "most_batch": config["batches"]["most"],
-            "inputs": sorted([one["dtype"], one["shape"]] for one in inputs),
+            "inputs": sorted([port["dtype"], port["shape"]] for port in inputs),
         }
     return load

@@ -82,7 +82,7 @@ class Reading:
 
 
 def reading(library: str = _LIBRARY) -> Reading | None:
-    """Clocks, memory and throttle reasons of the GPU now; None where nobody can say."""
+    """Clocks, memory and throttle reasons of the GPU now; None if they cannot be read."""
     with _bound(library) as pair:
         if pair is None:
             return None

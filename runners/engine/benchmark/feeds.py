@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 # Sizes of dimensions that nobody named: a usual length of text first.
-_LADDER = (128, 16, 1, 576)
+_SIZES = (128, 16, 1, 576)
 _PICTURE_SIDE = 224
 _CHANNELS = frozenset({1, 3, 4})
 
@@ -63,7 +63,7 @@ def _all_candidates(
     """
     may_be_steps = request.batch == 1 and any(map(_is_free_first, required_inputs(model)))
     yield from _candidates(model, path.parent, request)
-    for size in _LADDER if may_be_steps else ():
+    for size in _SIZES if may_be_steps else ():
         if size > 1:
             yield from _candidates(child_runs.load(path), path.parent, replace(request, batch=size))
 
@@ -73,7 +73,7 @@ def _candidates(
 ) -> Iterator[tuple[str, dict[str, Value]]]:
     _bind(model, request.batch, request.shapes)
     words = ""
-    for size in _LADDER:
+    for size in _SIZES:
         try:
             values = generate.generate(model, seed=request.seed, size=size)
         except generate.CannotGenerateError as error:
@@ -84,9 +84,9 @@ def _candidates(
             break
         yield f"seeded, free dimensions {size}", values
     if request.batch == 1 and not request.shapes and not request.input_shapes:
-        for one in datasets.read(beside, model)[:3]:
-            if all(port.name in one.inputs for port in required_inputs(model)):
-                yield f"bundled {child_runs.title_of(one.name)}", one.inputs
+        for dataset in datasets.read(beside, model)[:3]:
+            if all(port.name in dataset.inputs for port in required_inputs(model)):
+                yield f"bundled {child_runs.title_of(dataset.name)}", dataset.inputs
     if words:
         raise UnsuitableInputError(words)
 

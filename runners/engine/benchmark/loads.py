@@ -66,16 +66,16 @@ def _of_options(record: Document, field: str) -> Iterator[Broken]:
 
 def _of_rate(config: dict[str, Any], spot: str, field: str) -> Iterator[Broken]:
     bound, rate = config["bound"], config.get("rate_per_s")
-    trials = [bounds.Trial.from_record(row) for row in bound["trials"]]
-    for place, one in enumerate(trials):
+    trials = [bounds.RateTrial.from_record(row) for row in bound["trials"]]
+    for place, trial in enumerate(trials):
         allowed = (
-            statistics.overruns_allowed(one.samples, bound["percentile"]) if one.samples else 0
+            statistics.overruns_allowed(trial.samples, bound["percentile"]) if trial.samples else 0
         )
-        estimate, bound_ms = one.estimate_ms, bound["latency_ms"]
+        estimate, bound_ms = trial.estimate_ms, bound["latency_ms"]
         if (estimate is None) is bool(allowed) or (
-            estimate is not None and (estimate <= bound_ms) is not (one.over_bound < allowed)
+            estimate is not None and (estimate <= bound_ms) is not (trial.over_bound < allowed)
         ):
-            words = f"{one.over_bound} of {one.samples} samples above the bound do not give it"
+            words = f"{trial.over_bound} of {trial.samples} samples above the bound do not give it"
             yield Broken("rate-of-trials", f"{spot}[{place}].estimate_ms", estimate, words, _CURE)
             return
     if bound["rate"] == bounds.SEARCH:
@@ -89,7 +89,7 @@ def _of_batch(config: dict[str, Any], field: str) -> Iterator[Broken]:
     batch = config["batches"]
     if batch["choice"] != batches.BY_THROUGHPUT:
         return
-    best = batches.best([batches.Trial.from_record(row) for row in batch["tried"]])
+    best = batches.best([batches.BatchTrial.from_record(row) for row in batch["tried"]])
     if best != config["batch"]:
         words = f"{batches.RULE} is {best}"
         yield Broken("batch-of-trials", f"{field}batch", config["batch"], words, _CURE)

@@ -33,7 +33,7 @@ _MOST_UNSERVED = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long the timed part goes on: at least this long and so many queries, but not longer."""
+    """Duration of the timed part: at least this long and this many queries, with a maximum."""
 
     seconds: float
     cap_seconds: float
@@ -255,11 +255,11 @@ def overlap(infers: Sequence[Infer], each: int) -> None:
 def _together(calls: Sequence[Callable[[], object]]) -> None:
     """Run calls at the same time, the first one in this thread, and wait for all of them."""
     threads = [threading.Thread(target=call) for call in calls[1:]]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     calls[0]()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.join()
 
 
 def _wait_until(moment: int, used: Callable[[], float]) -> float:

@@ -33,13 +33,13 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 
 def prepare(arguments: dict[str, Any]) -> readings.Instruments:
-    """Open what shall be read around the timed part."""
+    """Open the instruments that are read around the timed part."""
     request = ProcessRequest.from_json(arguments)
     return readings.Instruments(with_gpu=devices.is_gpu(request.leading.provider))
 
 
 def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
-    """Measure or profile, as the arguments say; the answer is checked by whoever asked.
+    """Measure or profile, as the arguments say; the caller checks the answer.
 
     A measurement answers one process for each of its models: one, or two that take turns.
     """
@@ -56,7 +56,7 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
         request,
         [own[0].infer for own in callers],
         instruments,
-        [one.infer for one in callers[0][1:]],
+        [caller.infer for caller in callers[0][1:]],
     )
     for session, _, _ in opened:
         session.expect_provider()
@@ -97,7 +97,7 @@ def _open(
     first = time.perf_counter()
     before = outputs.fingerprint(caller.read(output))
     if others:
-        loops.overlap([one.infer for one in opened.callers], _OVERLAPPING)
+        loops.overlap([caller.infer for caller in opened.callers], _OVERLAPPING)
     warm = loops.warm_up(caller.infer, request.warmup_seconds, request.warmup_cap_seconds)
     return (
         opened,
@@ -115,7 +115,7 @@ def _open(
 def _memory(
     request: ProcessRequest, instruments: readings.Instruments, floor: Any, *, alone: bool
 ) -> dict[str, Any]:
-    """What the process had in memory; of two models in one process nobody can tell whose it was."""
+    """Memory of the process; with two models in one process it cannot be attributed to either."""
     if not alone:
         return dict.fromkeys(
             ("peak_rss_bytes", "floor_rss_bytes", "peak_device_bytes"), NOT_APPLICABLE

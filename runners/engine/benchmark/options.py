@@ -1,4 +1,4 @@
-"""What a benchmark may be told: every setting with its limits, as plain data from a request."""
+"""Options of a benchmark: every setting with its limits, as plain data of a request."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ class Options:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Options:
         """Read a request's options; raises UnusableOptionError."""
-        unknown = sorted(str(name)[:40] for name in data.keys() - {one.name for one in fields(cls)})
+        unknown = sorted(
+            str(name)[:40] for name in data.keys() - {member.name for member in fields(cls)}
+        )
         if unknown:
             raise UnusableOptionError(f"Unknown benchmark option {', '.join(unknown)}.")
         usual = cls()
@@ -146,11 +148,11 @@ class Options:
             fits = all(least <= value <= most for value in values)
             _require(name, fits, f"{least} to {most}")
         sizes = self.shapes.values()
-        fits = all(type(one) is int and 1 <= one <= _MOST_SIZE for one in sizes)
+        fits = all(type(size) is int and 1 <= size <= _MOST_SIZE for size in sizes)
         _require("shapes", fits, f"whole numbers from 1 to {_MOST_SIZE}")
         for shape in self.input_shapes.values():
             fits = isinstance(shape, list) and len(shape) <= _MOST_RANK
-            fits = fits and all(type(one) is int and 1 <= one <= _MOST_SIZE for one in shape)
+            fits = fits and all(type(size) is int and 1 <= size <= _MOST_SIZE for size in shape)
             words = f"lists of at most {_MOST_RANK} whole numbers from 1 to {_MOST_SIZE}"
             _require("input_shapes", fits, words)
         count = len(self.sweep_batch) + len(self.sweep_threads)
@@ -245,7 +247,7 @@ def _limit(value: Any, provisional: float) -> float:
 def _fitting(name: str, value: Any, usual: Any) -> Any:
     """Give a value of the type of the usual one; a list for a tuple, a whole for a float."""
     if isinstance(usual, tuple):
-        whole = isinstance(value, list | tuple) and all(type(one) is int for one in value)
+        whole = isinstance(value, list | tuple) and all(type(element) is int for element in value)
         _require(name, whole, "a list of whole numbers")
         return tuple(value)
     if isinstance(usual, float) and type(value) is int:

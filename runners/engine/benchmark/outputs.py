@@ -40,9 +40,11 @@ class Fingerprint:
         if self.shapes != other.shapes or not self.elements:
             return False
         return all(
-            one.dtype.kind in "fiub"
-            and np.allclose(one, two, rtol=_RTOL, atol=_ATOL * _largest(one), equal_nan=True)
-            for one, two in zip(self.elements, other.elements, strict=True)
+            element.dtype.kind in "fiub"
+            and np.allclose(
+                element, two, rtol=_RTOL, atol=_ATOL * _largest(element), equal_nan=True
+            )
+            for element, two in zip(self.elements, other.elements, strict=True)
         )
 
 
@@ -84,7 +86,7 @@ def summary(
     first, warm = before
     repeat, sha256 = NOT_APPLICABLE, timed[0].sha256 if timed else NOT_APPLICABLE
     if sha256 != NOT_APPLICABLE and first.repeats(warm):
-        repeat = "yes" if all(warm.repeats(one) for one in timed) else "no"
+        repeat = "yes" if all(warm.repeats(run) for run in timed) else "no"
     return {"sha256": sha256, "repeat": repeat}
 
 

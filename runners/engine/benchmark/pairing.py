@@ -17,6 +17,8 @@ from runners.engine.benchmark import procedure, summary, task, verdicts
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.assembling import now
 from runners.engine.benchmark.subjects import Subject, TroubleError
+from runners.engine.benchmark.verdicts import SpeedChange
+from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job, JobError
 from runners.engine.reports import Finding, Report
 
@@ -74,19 +76,19 @@ def compare(job: Job) -> Report:
 
 def _alternate(job: Job, baseline: Subject, candidate: Subject) -> dict[str, Any]:
     baseline.turn_seconds = candidate.turn_seconds = _TURN_SECONDS
-    tell = task.teller(job, "compare")
+    tell = task.progress_of(job, "compare")
     return verdicts.complete(*procedure.alternate(baseline, candidate, tell))
 
 
 def _findings(verdict: dict[str, Any]) -> tuple[Finding, ...]:
-    word = verdict["word"]
-    if word == verdicts.SLOWER:
+    change = verdict["word"]
+    if change == SpeedChange.SLOWER:
         times = f"{verdict['wall_ratio'][0]:.3g} times its p50"
         if verdicts.BY_CPU_TIME in verdict["reasons"]:
             times = f"{verdict['cpu_ratio'][0]:.3g} times its processor time, on a noisy host"
         words = f"Slower than the baseline: {times}."
         return (Finding("speed-slower", "warning", words),)
-    if word == verdicts.INCONCLUSIVE:
+    if change == SpeedChange.INCONCLUSIVE:
         words = f"No verdict on the speed: {', '.join(verdict['reasons'])}."
         return (Finding("speed-inconclusive", "info", words),)
     return ()
@@ -99,7 +101,7 @@ def calibrate(job: Job) -> Report:
     ending = job.stage(
         "prepare", lambda: _make(place), wall_seconds=_PREPARE_SECONDS, file_bytes=_FILE_BYTES
     )
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         raise JobError("engine-error", "The model of the calibration could not be made.")
     sides = [Subject(job, options, place, "", [], name) for name in ("first", "second")]
     try:
@@ -116,13 +118,13 @@ def outcome(comparison: dict[str, Any], options: Options) -> dict[str, Any]:
     ones. A host that was not at rest keeps those, and says so.
     """
     records = [comparison["baseline"], comparison["candidate"]]
-    processes = [one for record in records for one in record["processes"]]
+    processes = [process for record in records for process in record["processes"]]
     readings: dict[str, float | None] = {
         name: max(
             (
-                one["interference"][name]
-                for one in processes
-                if not isinstance(one["interference"][name], str)
+                process["interference"][name]
+                for process in processes
+                if not isinstance(process["interference"][name], str)
             ),
             default=None,
         )
@@ -132,7 +134,7 @@ def outcome(comparison: dict[str, Any], options: Options) -> dict[str, Any]:
         (record["stats"]["between_process_cv"] for record in records if record["stats"]),
         default=None,
     )
-    is_quiet = comparison["verdict"]["word"] == verdicts.SAME
+    is_quiet = comparison["verdict"]["word"] == SpeedChange.SAME
     limits = {
         name: _limit(name, value) if is_quiet else summary.PROVISIONAL[name]
         for name, value in readings.items()
@@ -141,7 +143,10 @@ def outcome(comparison: dict[str, Any], options: Options) -> dict[str, Any]:
         "calibrated_at": now(),
         "is_quiet": is_quiet,
         "limits": limits,
-        "seen": {name: form.NOT_EXPOSED if one is None else one for name, one in readings.items()},
+        "seen": {
+            name: form.NOT_EXPOSED if reading is None else reading
+            for name, reading in readings.items()
+        },
         "verdict": comparison["verdict"],
         "statuses": [record["status"] for record in records],
         "environment_digest": records[0]["environment_digest"],

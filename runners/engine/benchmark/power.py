@@ -124,7 +124,7 @@ def _of_meter(meters: Any, method: str, claimed: str) -> str:
     if (method == NVML) is not (claimed in GPU_PROVIDERS):
         return f"the {method} does not measure what runs on {claimed}"
     names = meters if isinstance(meters, list) else []
-    valid = [one for one in names if isinstance(one, str) and METERS[method].fullmatch(one)]
+    valid = [name for name in names if isinstance(name, str) and METERS[method].fullmatch(name)]
     return "" if valid and valid == names else f"the {method} has no such meters"
 
 

@@ -74,8 +74,10 @@ class Collector:
     def is_done(self) -> bool:
         """Whether the figure is firm enough, or no further process may be run."""
         options, count = self.subject.options, len(self.processes)
-        counting = [one for one in self.processes if not summary.faults(one, self._gate)]
-        dead = count >= 2 and not any(one["samples_ns"] for one in self.processes)
+        counting = [
+            process for process in self.processes if not summary.faults(process, self._gate)
+        ]
+        dead = count >= 2 and not any(process["samples_ns"] for process in self.processes)
         most = max(options.processes, options.most_processes)
         if count >= most:
             lacking = options.least_processes - len(counting)
@@ -140,7 +142,7 @@ def alternate(
     for subject in (baseline, candidate):
         subject.prepare()
     kinds = [
-        sorted((one["dtype"], str(one["shape"])) for one in subject.ports)
+        sorted((port["dtype"], str(port["shape"])) for port in subject.ports)
         for subject in (baseline, candidate)
     ]
     if kinds[0] != kinds[1]:
@@ -167,7 +169,7 @@ def alternate(
 
 def _are_enough(pairs: list[list[Process]], options: Options, *, is_late: bool) -> bool:
     count = len(pairs)
-    dead = count >= 2 and not any(one["samples_ns"] for pair in pairs for one in pair)
+    dead = count >= 2 and not any(process["samples_ns"] for pair in pairs for process in pair)
     least = min(options.processes, verdicts.LEAST_PAIRS)
     return dead or count >= options.processes or (is_late and count >= least)
 

@@ -43,14 +43,14 @@ def contradictions(environment: dict[str, Any]) -> Iterator[tuple[str, Any, str]
     """Fields of an environment that cannot be true together: the field, its value and why."""
     extensions = environment.get("isa")
     isa = (
-        {one for one in extensions if isinstance(one, str) and one}
+        {extension for extension in extensions if isinstance(extension, str) and extension}
         if isinstance(extensions, list)
         else set()
     )
     vendor = _vendor(str(environment.get("cpu_model", "")))
     machine = str(environment.get("machine", ""))
     for name in sorted(isa):
-        if missing := [one for one in _NEEDS.get(name, ()) if one not in isa]:
+        if missing := [need for need in _NEEDS.get(name, ()) if need not in isa]:
             yield "isa", name, f"no processor has {name} without {missing[0]}"
             return
     if isa & _ARM_FLAGS and isa - _ARM_FLAGS:

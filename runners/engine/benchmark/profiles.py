@@ -32,22 +32,22 @@ def of_onnxruntime(session: Any, warm: int) -> Profile:
     place = Path(session.end_profiling())
     events = json.loads(place.read_text(encoding="utf-8", errors="replace"))
     place.unlink()
-    runs = [one for one in events if one.get("name") == "model_run"][warm:]
+    runs = [event for event in events if event.get("name") == "model_run"][warm:]
     since = runs[0]["ts"] if runs else 0
     kernels = [
-        one
-        for one in events
-        if one.get("cat") == "Node" and one["ts"] >= since and one["name"].endswith(_KERNEL)
+        event
+        for event in events
+        if event.get("cat") == "Node" and event["ts"] >= since and event["name"].endswith(_KERNEL)
     ]
     rows = [
         (
-            one["name"].removesuffix(_KERNEL),
-            one["args"].get("op_name", ""),
-            one["args"].get("provider", ""),
-            one["dur"] / 1e3,
-            one["args"],
+            kernel["name"].removesuffix(_KERNEL),
+            kernel["args"].get("op_name", ""),
+            kernel["args"].get("provider", ""),
+            kernel["dur"] / 1e3,
+            kernel["args"],
         )
-        for one in kernels
+        for kernel in kernels
     ]
     return replace(
         _table(rows, max(len(runs), 1)),
@@ -59,11 +59,11 @@ def of_onnxruntime(session: Any, warm: int) -> Profile:
 def of_openvino(compiled: Any, request: Any, provider: str) -> Profile:
     """Read the last run's counters, and the graph that the plugin made of the model."""
     rows: list[Row] = [
-        (one.node_name, one.node_type, provider, one.real_time.total_seconds() * 1e3, {})
-        for one in request.get_profiling_info()
-        if one.status == one.Status.EXECUTED
+        (entry.node_name, entry.node_type, provider, entry.real_time.total_seconds() * 1e3, {})
+        for entry in request.get_profiling_info()
+        if entry.status == entry.Status.EXECUTED
     ]
-    kinds = [one.get_friendly_name() for one in compiled.get_runtime_model().get_ops()]
+    kinds = [op.get_friendly_name() for op in compiled.get_runtime_model().get_ops()]
     return replace(
         _table(rows, 1),
         nodes_by_provider={provider: len(kinds)},

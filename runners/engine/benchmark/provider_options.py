@@ -51,7 +51,7 @@ class Whole:
 
     @property
     def words(self) -> str:
-        """The values in words."""
+        """The values for messages."""
         return f"a whole number from {self.least} to {self.most}"
 
     def read(self, value: Any) -> int:
@@ -73,7 +73,7 @@ class Choice:
 
     @property
     def words(self) -> str:
-        """The values in words."""
+        """The values for messages."""
         return f"one of {', '.join(self.values)}"
 
     def read(self, value: Any) -> str:
@@ -169,8 +169,8 @@ def as_texts(options: Mapping[str, bool | int | str]) -> dict[str, str]:
 def _unknown(name: str, whose: str, kinds: Mapping[str, Kind]) -> str:
     if not kinds:
         return f"No options are known for {whose}."
-    by_lower = {one.lower(): one for one in kinds}
+    by_lower = {kind.lower(): kind for kind in kinds}
     near = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)
-    names = ", ".join(by_lower[one] for one in near)
+    names = ", ".join(by_lower[name] for name in near)
     hint = f"Did you mean {names}?" if near else f"Its options are {', '.join(kinds)}."
     return f"{whose} has no option {name[:60]!r}. {hint}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from runners.engine import runtimes
 from runners.engine.benchmark import causes, devices
 from runners.engine.confine import children, isolation
+from runners.engine.confine.children import EndingKind
 from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.reports import Offers
 from runners.engine.runtimes import probing
@@ -43,7 +44,7 @@ def offer(layers: frozenset[str]) -> Offers:
         confinement = Confinement(layers, _LIMITS, writable=(place,), folder=place)
         for name in runtimes.names():
             ending = children.run(partial(_profile, name), confinement, children.Stop())
-            if ending.kind == "answered":
+            if ending.kind == EndingKind.ANSWERED:
                 offers.runtimes[name], offers.profiles[name] = ending.answer
             else:
                 offers.failed[name] = _words(ending)
@@ -54,7 +55,7 @@ def offer(layers: frozenset[str]) -> Offers:
             if devices.is_gpu(name):
                 alone = isolation.with_devices(confinement, devices.nodes())
             ending = children.run(partial(_try, name), alone, children.Stop())
-            fault = str(ending.answer) if ending.kind == "answered" else _words(ending)
+            fault = str(ending.answer) if ending.kind == EndingKind.ANSWERED else _words(ending)
             if fault:
                 offers.failed[name] = causes.brief(fault)
             else:

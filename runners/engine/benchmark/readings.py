@@ -50,7 +50,9 @@ class Instruments:
         self._stat = _opened(Path("/proc/stat"))
         self._pressure = _opened(Path("/proc/pressure/cpu"))
         self._status = _opened(Path("/proc/self/status"))
-        self._group = next((one for one in map(_opened, _group_files()) if one is not None), None)
+        self._group = next(
+            (file for file in map(_opened, _group_files()) if file is not None), None
+        )
         self._ranges: dict[str, float] = {}
         self._meters: dict[str, int] = {}
         for name, folder in meters(powercap).items():
@@ -161,11 +163,15 @@ def _gpu(before: devices.Reading | None, after: devices.Reading | None) -> dict[
     """What the board said at both ends; nothing where no GPU was asked."""
     if before is None or after is None:
         return {}
-    states = [one.throttle for one in (before, after) if one.throttle is not None]
-    lowest = [one.sm_clock_mhz for one in (before, after) if one.sm_clock_mhz is not None]
+    states = [reading.throttle for reading in (before, after) if reading.throttle is not None]
+    lowest = [
+        reading.sm_clock_mhz for reading in (before, after) if reading.sm_clock_mhz is not None
+    ]
     memory = after.memory_used_bytes
     return {
-        "gpu_throttle": sorted({name for one in states for name in one}) if states else NOT_EXPOSED,
+        "gpu_throttle": sorted({name for state in states for name in state})
+        if states
+        else NOT_EXPOSED,
         "gpu_sm_clock_mhz": min(lowest) if lowest else NOT_EXPOSED,
         "gpu_memory_clock_mhz": _or_unavailable(after.memory_clock_mhz),
         "gpu_memory_used_bytes": _or_unavailable(memory),

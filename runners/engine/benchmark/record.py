@@ -93,8 +93,8 @@ def measured(record: Document) -> Document:
     """The part of a record that is not derived from another part of it."""
     fields = {name: record[name] for name in sorted(_measured_of(record["format_version"]))}
     fields["processes"] = [
-        {name: value for name, value in one.items() if name not in DERIVED_OF_PROCESS}
-        for one in record["processes"]
+        {name: value for name, value in process.items() if name not in DERIVED_OF_PROCESS}
+        for process in record["processes"]
     ]
     return fields
 
@@ -136,9 +136,12 @@ def without_samples(record: Document) -> Document:
     """
     slim = dict(record)
     slim["processes"] = [
-        {**one, "samples_ns": [], "samples": len(one["samples_ns"])} for one in record["processes"]
+        {**process, "samples_ns": [], "samples": len(process["samples_ns"])}
+        for process in record["processes"]
     ]
-    slim["sweeps"] = [{**one, "record": without_samples(one["record"])} for one in record["sweeps"]]
+    slim["sweeps"] = [
+        {**sweep, "record": without_samples(sweep["record"])} for sweep in record["sweeps"]
+    ]
     return slim
 
 
@@ -166,26 +169,28 @@ def _check(data: Any, where: str, *, is_nested: bool) -> None:
         if name in data:
             checker(data[name], f"{where}.{name}")
     _list(data["processes"], f"{where}.processes", MOST_PROCESSES)
-    for place, one in enumerate(data["processes"]):
-        check_process(one, f"{where}.processes[{place}]", version)
+    for place, process in enumerate(data["processes"]):
+        check_process(process, f"{where}.processes[{place}]", version)
     _list(data["sweeps"], f"{where}.sweeps", 0 if is_nested else MOST_SWEEPS)
-    for place, one in enumerate(data["sweeps"]):
+    for place, sweep in enumerate(data["sweeps"]):
         spot = f"{where}.sweeps[{place}]"
-        _object(one, spot, frozenset({"axis", "value", "record"}))
-        _word(one["axis"], f"{spot}.axis", ("batch", "threads"))
-        _whole(one["value"], f"{spot}.value")
-        _check(one["record"], f"{spot}.record", is_nested=True)
+        _object(sweep, spot, frozenset({"axis", "value", "record"}))
+        _word(sweep["axis"], f"{spot}.axis", ("batch", "threads"))
+        _whole(sweep["value"], f"{spot}.value")
+        _check(sweep["record"], f"{spot}.record", is_nested=True)
 
 
 def check_process(data: Any, where: str, version: int = FORMAT_VERSION) -> None:
     """Check one process of a version of the format; raises InvalidRecordError."""
-    fields = {name: one for name, one in _OF_PROCESS.items() if version >= SINCE.get(name, version)}
+    fields = {
+        name: kind for name, kind in _OF_PROCESS.items() if version >= SINCE.get(name, version)
+    }
     _object(data, where, frozenset(fields) | {"samples_ns"})
     for name, checker in fields.items():
         checker(data[name], f"{where}.{name}")
     samples = data["samples_ns"]
     _list(samples, f"{where}.samples_ns", MOST_SAMPLES)
-    if not all(type(one) is int and 0 <= one < _MOST_NS for one in samples):
+    if not all(type(sample) is int and 0 <= sample < _MOST_NS for sample in samples):
         raise InvalidRecordError(f"{where}.samples_ns: it must hold whole nanoseconds")
 
 
@@ -295,8 +300,8 @@ def _keyed(checkers: dict[str, Check], may_have: dict[str, Check] | None = None)
 def _each(inner: Check, most: int) -> Check:
     def checker(data: Any, where: str) -> None:
         _list(data, where, most)
-        for one in data:
-            inner(one, where)
+        for item in data:
+            inner(item, where)
 
     return checker
 
@@ -312,8 +317,8 @@ def _one_of(*words: str) -> Check:
 def _mapped(inner: Check) -> Check:
     def checker(data: Any, where: str) -> None:
         _plain(data, where)
-        for name, one in data.items():
-            inner(one, f"{where}.{name}")
+        for name, value in data.items():
+            inner(value, f"{where}.{name}")
 
     return checker
 

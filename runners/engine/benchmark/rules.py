@@ -86,22 +86,22 @@ def broken(record: Document, where: str = "") -> Iterator[Broken]:
     yield from _of_power(record, where)
     yield from _of_span(record, where)
     finished = []
-    for place, one in enumerate(record["processes"]):
+    for place, process in enumerate(record["processes"]):
         spot = f"{where}processes[{place}]."
-        if one["samples_ns"]:
-            finished.append((spot, one))
-            yield from _of_clock(one, record, spot)
-            yield from _of_wall(one, record, spot)
-            yield from _of_cpu_time(one, record, spot)
-            yield from _of_outputs(one, record, spot)
-            yield from _of_chance(one, record, spot)
+        if process["samples_ns"]:
+            finished.append((spot, process))
+            yield from _of_clock(process, record, spot)
+            yield from _of_wall(process, record, spot)
+            yield from _of_cpu_time(process, record, spot)
+            yield from _of_outputs(process, record, spot)
+            yield from _of_chance(process, record, spot)
     yield from _of_copies(finished)
 
 
-def _of_clock(one: Process, record: Document, spot: str) -> Iterator[Broken]:
+def _of_clock(process: Process, record: Document, spot: str) -> Iterator[Broken]:
     if record["provider"]["runtime"] == PAGE:
         return  # a browser rounds its clock on purpose, to steps that it tells
-    timer, least = one["timer_ns"], min(one["samples_ns"])
+    timer, least = process["timer_ns"], min(process["samples_ns"])
     if not LEAST_TIMER_NS <= timer <= MOST_TIMER_NS:
         words = f"two readings of the clock take {LEAST_TIMER_NS} to {MOST_TIMER_NS:,} ns"
         cure = "Measure on Linux with the system clock, as `hub bench` does."
@@ -119,20 +119,20 @@ def _of_clock(one: Process, record: Document, spot: str) -> Iterator[Broken]:
         yield Broken("clock-resolution", f"{spot}samples_ns", least, words, cure)
 
 
-def _of_wall(one: Process, record: Document, spot: str) -> Iterator[Broken]:
-    samples, wall = one["samples_ns"], one["wall_s"] + _ROUNDING_S
+def _of_wall(process: Process, record: Document, spot: str) -> Iterator[Broken]:
+    samples, wall = process["samples_ns"], process["wall_s"] + _ROUNDING_S
     cure = "Send the samples and the length of the timed part of the same process."
     if max(samples) / 1e9 > wall:
-        words = f"one sample is longer than the timed part, {one['wall_s']:.9g} s"
-        yield Broken("samples-within-wall", f"{spot}wall_s", one["wall_s"], words, cure)
+        words = f"one sample is longer than the timed part, {process['wall_s']:.9g} s"
+        yield Broken("samples-within-wall", f"{spot}wall_s", process["wall_s"], words, cure)
     # At random moments a query waits for those before it: their times overlap.
     elif record["config"]["scenario"] != form.SERVER and (total := sum(samples) / 1e9) > wall:
-        words = f"the samples add up to {total:.9g} s, the timed part has {one['wall_s']:.9g} s"
-        yield Broken("samples-within-wall", f"{spot}wall_s", one["wall_s"], words, cure)
+        words = f"the samples add up to {total:.9g} s, the timed part has {process['wall_s']:.9g} s"
+        yield Broken("samples-within-wall", f"{spot}wall_s", process["wall_s"], words, cure)
 
 
-def _of_cpu_time(one: Process, record: Document, spot: str) -> Iterator[Broken]:
-    used = one["cpu_time_s"]
+def _of_cpu_time(process: Process, record: Document, spot: str) -> Iterator[Broken]:
+    used = process["cpu_time_s"]
     if isinstance(used, str):
         return
     usable = record["environment"].get("usable_cpus")
@@ -142,9 +142,9 @@ def _of_cpu_time(one: Process, record: Document, spot: str) -> Iterator[Broken]:
     # Each query in flight beside the first has a thread of its own, and so has a GPU's driver.
     threads += record["config"].get("concurrency", 1) - 1
     threads += record["provider"]["claimed"] not in (_ON_CPU, "OpenVINO:CPU")
-    most = one["wall_s"] * threads
+    most = process["wall_s"] * threads
     if used > most * (1 + _CPU_SHARE) + _CPU_S:
-        wall = f"{one['wall_s']:.6g} s"
+        wall = f"{process['wall_s']:.6g} s"
         words = f"{threads} threads have at most {most:.6g} s of processor time in {wall}"
         cure = (
             "Send the CPU time of the timed part only, and the number of threads in "
@@ -157,26 +157,26 @@ def _of_cpu_time(one: Process, record: Document, spot: str) -> Iterator[Broken]:
         yield Broken("cpu-time-within-wall", f"{spot}cpu_time_s", used, words, cure)
 
 
-def _of_outputs(one: Process, record: Document, spot: str) -> Iterator[Broken]:
+def _of_outputs(process: Process, record: Document, spot: str) -> Iterator[Broken]:
     if form.is_before_outputs(record) or record["provider"]["runtime"] == PAGE:
         return
-    sha256 = one["outputs"]["sha256"]
+    sha256 = process["outputs"]["sha256"]
     if sha256 == form.NOT_EXPOSED:
         words = "a process that was timed has the digest of the outputs of its last timed inference"
         cure = "Measure with the `hub bench` of this version, which checks the outputs."
         yield Broken("outputs-digest", f"{spot}outputs.sha256", sha256, words, cure)
 
 
-def _of_chance(one: Process, record: Document, spot: str) -> Iterator[Broken]:
+def _of_chance(process: Process, record: Document, spot: str) -> Iterator[Broken]:
     """Times of a machine scatter: they are not equal, do not grow by equal steps, do not repeat."""
-    samples, field = one["samples_ns"], f"{spot}samples_ns"
+    samples, field = process["samples_ns"], f"{spot}samples_ns"
     cure = "Send every sample in its order, as the clock gave it."
     is_coarse = record["provider"]["runtime"] == PAGE
     if len(samples) >= 64 and len(set(samples)) < 3 and not is_coarse:
         words = f"{len(samples)} samples have {len(set(samples))} values"
         yield Broken("samples-scatter", field, len(set(samples)), words, cure)
         return
-    if not _is_fine(one) or len(samples) < 10:
+    if not _is_fine(process) or len(samples) < 10:
         return
     for what, values in (("samples", samples), ("steps between samples", _steps(samples))):
         share = Counter(values).most_common(1)[0][1] / len(values)
@@ -193,13 +193,14 @@ def _of_copies(finished: Sequence[tuple[str, Process]]) -> Iterator[Broken]:
     """Each process has samples of its own."""
     cure = "Start a fresh process for each list of samples, and send each list once."
     sets = [
-        frozenset(_windows(one["samples_ns"])) if _is_fine(one) else None for _, one in finished
+        frozenset(_windows(process["samples_ns"])) if _is_fine(process) else None
+        for _, process in finished
     ]
     ranks = [
-        _ranked(_steps(one["samples_ns"][:_LOOKED_AT])) if _is_fine(one) else ()
-        for _, one in finished
+        _ranked(_steps(process["samples_ns"][:_LOOKED_AT])) if _is_fine(process) else ()
+        for _, process in finished
     ]
-    ordered = [sorted(one["samples_ns"]) for _, one in finished]
+    ordered = [sorted(process["samples_ns"]) for _, process in finished]
     for first, second in combinations(range(len(finished)), 2):
         field = f"{finished[second][0]}samples_ns"
         of = finished[first][0].rstrip(".")
@@ -305,12 +306,12 @@ def _of_power(record: Document, where: str) -> Iterator[Broken]:
         yield Broken("known-meter", f"{where}power", declared.get("method"), words, cure)
     if declared["provenance"] == "measured":
         meters = set(declared.get("meters", ()))
-        for place, one in enumerate(record["processes"]):
-            if one["meter_j"] and set(one["meter_j"]) != meters:
+        for place, process in enumerate(record["processes"]):
+            if process["meter_j"] and set(process["meter_j"]) != meters:
                 words = f"the meters of the record are {', '.join(sorted(meters))}"
                 cure = "Read the same meters in each process, or none."
                 spot = f"{where}processes[{place}].meter_j"
-                yield Broken("known-meter", spot, sorted(one["meter_j"]), words, cure)
+                yield Broken("known-meter", spot, sorted(process["meter_j"]), words, cure)
                 break
     if grid is not None and grid != power.known_grid(grid["region"]):
         words = f"the table of grids has no such row for the region {grid['region'][:40]!r}"
@@ -322,7 +323,7 @@ def _of_span(record: Document, where: str) -> Iterator[Broken]:
     """All processes ran one after another, between the beginning and the end of the record."""
     began, ended = (datetime.fromisoformat(record[name]) for name in ("started_at", "ended_at"))
     span = (ended - began).total_seconds() + _CLOCK_S
-    spent = math.fsum(one["wall_s"] + one["warmup_s"] for one in record["processes"])
+    spent = math.fsum(process["wall_s"] + process["warmup_s"] for process in record["processes"])
     if spent > span:
         words = f"its processes took {spent:.6g} s, and it has {max(span - _CLOCK_S, 0):.6g} s"
         cure = "Send the times at which the measurement began and ended, in UTC."
@@ -330,10 +331,10 @@ def _of_span(record: Document, where: str) -> Iterator[Broken]:
         yield Broken("processes-within-record", f"{where}ended_at", ended_at, words, cure)
 
 
-def _is_fine(one: Process) -> bool:
-    """Whether a typical sample is so many steps of the clock that equal ones are no accident."""
-    samples = sorted(one["samples_ns"])
-    return bool(samples[len(samples) // 2] >= FINE * max(one["timer_ns"], 1))
+def _is_fine(process: Process) -> bool:
+    """Whether a typical sample is many steps of the clock, so that equal samples are suspicious."""
+    samples = sorted(process["samples_ns"])
+    return bool(samples[len(samples) // 2] >= FINE * max(process["timer_ns"], 1))
 
 
 def _steps(samples: Sequence[int]) -> list[int]:
@@ -394,9 +395,9 @@ def _agreement(first: Sequence[float], second: Sequence[float]) -> float:
     count = min(len(first), len(second))
     if count < _WINDOW:
         return 0.0
-    one, other = first[:count], second[:count]
-    means = math.fsum(one) / count, math.fsum(other) / count
-    away = [value - means[0] for value in one], [value - means[1] for value in other]
+    left, other = first[:count], second[:count]
+    means = math.fsum(left) / count, math.fsum(other) / count
+    away = [value - means[0] for value in left], [value - means[1] for value in other]
     products = [sum(map(mul, *pair)) for pair in (away, (away[0], away[0]), (away[1], away[1]))]
     square = math.sqrt(products[1] * products[2])
     return products[0] / square if square else 0.0

@@ -289,8 +289,8 @@ def _open_openvino(request: SessionRequest, feeds: dict[str, Any], *, profiled: 
     )
     is_bound = request.call_style != "run"
     callers = [
-        _openvino_caller(one, bound if is_bound else values, outputs, is_bound=is_bound)
-        for one in requests
+        _openvino_caller(request, bound if is_bound else values, outputs, is_bound=is_bound)
+        for request in requests
     ]
     opened = Opened(callers, facts, references=[compiled, requests, bound])
     if profiled:

@@ -1,4 +1,4 @@
-"""Sizes that somebody chooses for the inputs of a model, held against what the model declares."""
+"""Sizes that a user chooses for the inputs of a model, checked against their declaration."""
 
 from __future__ import annotations
 

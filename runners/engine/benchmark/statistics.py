@@ -65,7 +65,7 @@ def interval(values: Sequence[float]) -> Interval | None:
         return None
     logs = [math.log(value) for value in values]
     mean = math.fsum(logs) / len(logs)
-    square = math.fsum((one - mean) ** 2 for one in logs) / (len(logs) - 1)
+    square = math.fsum((log - mean) ** 2 for log in logs) / (len(logs) - 1)
     degrees = len(logs) - 1
     factor = _factor(degrees)
     half = factor * math.sqrt(square / len(logs))
@@ -82,19 +82,19 @@ def ratio_of_sums(above: Sequence[float], below: Sequence[float]) -> Interval | 
     if len(above) < 2 or total <= 0:
         return None
     ratio, count = math.fsum(above) / total, len(above)
-    away = [one - ratio * other for one, other in zip(above, below, strict=True)]
-    square = math.fsum(one * one for one in away) / (count - 1)
+    away = [numerator - ratio * other for numerator, other in zip(above, below, strict=True)]
+    square = math.fsum(residual * residual for residual in away) / (count - 1)
     half = _factor(count - 1) * math.sqrt(count * square) / total
     return ratio, max(ratio - half, 0.0), ratio + half
 
 
 def _factor(degrees: int) -> float:
-    """Student's factor of a 95 % interval with so many degrees of freedom."""
+    """Student's factor of a 95 % interval with this number of degrees of freedom."""
     return _STUDENT[degrees - 1] if degrees <= len(_STUDENT) else _NORMAL
 
 
 def overruns_allowed(count: int, name: str) -> int:
-    """How many of so many samples may be above a percentile that is claimed with 99 % confidence.
+    """Maximum number of samples above a percentile that is claimed with 99 % confidence.
 
     0 means that the samples are too few to claim it. MLPerf's early stopping at tolerance 0: the
     largest t with P(Binomial(count, 1 - p) <= t) <= 1 %.
@@ -120,7 +120,7 @@ def overruns_allowed(count: int, name: str) -> int:
 
 @functools.cache
 def samples_needed(name: str, overruns: int = 1) -> int:
-    """How many samples claim a percentile with so many of them above it."""
+    """Number of samples that claim a percentile with this number of them above it."""
     low, high = overruns + 1, 2
     while overruns_allowed(high, name) < overruns:
         low, high = high, 2 * high
@@ -144,14 +144,14 @@ def paired_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Inter
     outside = _ranks_outside(len(logs))
     if outside is None:
         return None
-    means = sorted((one + other) / 2 for place, one in enumerate(logs) for other in logs[place:])
+    means = sorted((log + other) / 2 for place, log in enumerate(logs) for other in logs[place:])
     ends = median(means), means[outside], means[-outside - 1]
     return math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])
 
 
 @functools.cache
 def _ranks_outside(count: int) -> int | None:
-    """The largest k with P(W <= k) <= 0.5 % for Wilcoxon's W of so many pairs; None without one.
+    """The largest k with P(W <= k) <= 0.5 % for Wilcoxon's W of ``count`` pairs; None without one.
 
     Of the 2 ** count ways to sign the ranks those with a sum of at most k are counted.
     """

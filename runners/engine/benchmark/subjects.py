@@ -21,6 +21,7 @@ from runners.engine.benchmark import (
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_EXPOSED
 from runners.engine.benchmark.requests import ProcessRequest, Profile, SessionFacts
+from runners.engine.confine.children import EndingKind
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Subject:
     # The rows of one call that the model fixes; 0 where they are free.
     fixed_batch: int = 0
     # What was tried before the measurement: rates of the server, batches of offline.
-    trials: list[bounds.Trial] = field(default_factory=list)
+    trials: list[bounds.RateTrial] = field(default_factory=list)
     batches: dict[str, Any] = field(default_factory=dict)
     # How long a turn is that it takes with another model in one process; 0 for a model alone.
     turn_seconds: float = 0.0
@@ -99,7 +100,7 @@ class Subject:
         if self.options.provider == provider_options.TENSORRT:
             self.engine_cache.mkdir(exist_ok=True)
         ending = self._child(self.process("profile", 0))
-        if ending.kind != "answered":
+        if ending.kind != EndingKind.ANSWERED:
             raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
         self.facts, self.profile = answers.profiled(ending.answer)
         claimed = self.facts.claimed
@@ -120,11 +121,14 @@ class Subject:
             cpu_seconds=_PREPARE_SECONDS,
             file_bytes=_FILE_BYTES,
         )
-        if ending.kind == "raised" and ending.answer[0] == feeds.UnsuitableInputError.__name__:
+        if (
+            ending.kind == EndingKind.RAISED
+            and ending.answer[0] == feeds.UnsuitableInputError.__name__
+        ):
             words = ending.answer[1]
             words = f"{words[:1].upper()}{text.clip(words[1:].rstrip('.'), 500)}."
             raise TroubleError("benchmark-no-inputs", words)
-        if ending.kind != "answered":
+        if ending.kind != EndingKind.ANSWERED:
             raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
         inputs = answers.prepared(ending.answer)
         self.ports, self.input_source = inputs.ports, inputs.source
@@ -156,7 +160,7 @@ class Subject:
         before = devices.others(self.options.provider)
         ending = self._child(replace(request, models=models))
         foreign = devices.others(self.options.provider)
-        if ending.kind != "answered":
+        if ending.kind != EndingKind.ANSWERED:
             return [_died(ordinal, _code(ending), self._words(ending)) for _ in sides]
         if not isinstance(ending.answer, list) or len(ending.answer) != len(sides):
             return [_died(ordinal, "unreadable", "It answered for other models.") for _ in sides]
@@ -245,7 +249,9 @@ def _process(answer: Any, ordinal: int, foreign: int | str) -> Process:
 
 
 def _code(ending: Ending) -> str:
-    lost = ending.kind == "raised" and ending.answer[0] == sessions.ProviderLostError.__name__
+    lost = (
+        ending.kind == EndingKind.RAISED and ending.answer[0] == sessions.ProviderLostError.__name__
+    )
     return "ep-not-used" if lost else ending.kind
 
 

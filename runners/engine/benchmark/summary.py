@@ -38,12 +38,12 @@ def summarise(measured: Document) -> dict[str, Any]:
     Asks for a record in shape (`record.check`); what is derived already is passed over.
     """
     processes = [
-        {**one, "rejected": bool(why), "reasons": why}
-        for one in measured["processes"]
-        for why in [faults(one, measured["gate"])]
+        {**process, "rejected": bool(why), "reasons": why}
+        for process in measured["processes"]
+        for why in [faults(process, measured["gate"])]
     ]
-    accepted = [one for one in processes if not one["rejected"]]
-    finished = [one for one in processes if one["samples_ns"]]
+    accepted = [process for process in processes if not process["rejected"]]
+    finished = [process for process in processes if process["samples_ns"]]
     used = pool(processes, measured["gate"])
     is_gated = len(accepted) >= _least(measured["gate"])
     stats = _stats(used, measured, is_gated=is_gated) if used else None
@@ -70,10 +70,10 @@ def summarise(measured: Document) -> dict[str, Any]:
 
 def pool(processes: list[Process], gate: dict[str, Any]) -> list[Process]:
     """The processes that figures are of: those that pass the gate, or all if these are too few."""
-    accepted = [one for one in processes if not faults(one, gate)]
+    accepted = [process for process in processes if not faults(process, gate)]
     if len(accepted) >= _least(gate):
         return accepted
-    return [one for one in processes if one["samples_ns"]]
+    return [process for process in processes if process["samples_ns"]]
 
 
 def _least(gate: dict[str, Any]) -> int:
@@ -140,38 +140,38 @@ def _status(
 
 
 def _unreadable(measured: Document, used: list[Process]) -> list[str]:
-    """What nobody could see of the host: then nobody knows that it was at rest."""
+    """What could not be read of the host, so that it is unknown whether it was idle."""
     reasons = []
-    readings = [one["interference"] for one in used]
+    readings = [process["interference"] for process in used]
     names = (*(name for name, _ in _READINGS), "throttled")
-    if any(all(isinstance(one[name], str) for name in names) for one in readings):
+    if any(all(isinstance(reading[name], str) for name in names) for reading in readings):
         reasons.append("nothing-readable")
     is_gpu = measured["provider"]["claimed"] in form.GPU_PROVIDERS
-    if is_gpu and any(isinstance(one["foreign_gpu_pids"], str) for one in readings):
+    if is_gpu and any(isinstance(reading["foreign_gpu_pids"], str) for reading in readings):
         reasons.append("gpu-not-readable")
     return reasons
 
 
 def _accounting(processes: list[Process], accepted: int, finished: int) -> dict[str, Any]:
     samples = hashlib.sha256()
-    for one in processes:
-        samples.update(form.canonical([one["ordinal"], one["samples_ns"]]))
+    for process in processes:
+        samples.update(form.canonical([process["ordinal"], process["samples_ns"]]))
     return {
         "attempted": len(processes),
         "finished": finished,
         "kept": accepted,
         "rejected_processes": [
-            {"ordinal": one["ordinal"], "reasons": one["reasons"]}
-            for one in processes
-            if one["rejected"]
+            {"ordinal": process["ordinal"], "reasons": process["reasons"]}
+            for process in processes
+            if process["rejected"]
         ],
-        "samples": sum(len(one["samples_ns"]) for one in processes),
+        "samples": sum(len(process["samples_ns"]) for process in processes),
         "samples_sha256": samples.hexdigest(),
     }
 
 
 def _stats(used: list[Process], measured: Document, *, is_gated: bool) -> dict[str, Any]:
-    pooled = sorted(sample for one in used for sample in one["samples_ns"])
+    pooled = sorted(sample for process in used for sample in process["samples_ns"])
     medians = medians_ms(used)
     between = statistics.interval(medians)
     rate, cpu = rates(used, measured), statistics.interval(cpu_ms(used))
@@ -192,11 +192,11 @@ def _stats(used: list[Process], measured: Document, *, is_gated: bool) -> dict[s
         "cpu_ms_per_inference": _middle(cpu, cpu_ms(used)),
         "cpu_ci95_ms_per_inference": _ends(cpu),
         "cpu_between_process_cv": rounded(statistics.variation(cpu_ms(used))),
-        "session_load_ms": _typical([one["session_load_ms"] for one in used]),
-        "first_inference_ms": _typical([one["first_inference_ms"] for one in used]),
-        "peak_rss_bytes": _most([one["peak_rss_bytes"] for one in used]),
+        "session_load_ms": _typical([process["session_load_ms"] for process in used]),
+        "first_inference_ms": _typical([process["first_inference_ms"] for process in used]),
+        "peak_rss_bytes": _most([process["peak_rss_bytes"] for process in used]),
         "above_floor_rss_bytes": _above_floor(used),
-        "peak_device_bytes": _most([one["peak_device_bytes"] for one in used]),
+        "peak_device_bytes": _most([process["peak_device_bytes"] for process in used]),
     }
 
 
@@ -209,7 +209,7 @@ def _under_bound(used: list[Process], measured: Document, throughput: Any) -> di
     if form.is_before_loads(measured) or "bound" not in config:
         return {}
     bound = config["bound"]
-    whole = bounds.Trial.of(
+    whole = bounds.RateTrial.of(
         config.get("rate_per_s", 0.0), used, bound["latency_ms"], bound["percentile"]
     )
     is_within = whole.is_within(bound["percentile"])
@@ -232,28 +232,32 @@ def rates(used: list[Process], measured: Document) -> dict[str, Any]:
     Records before the third version have the geometric mean of the processes' rates.
     """
     batch = measured["config"]["batch"]
-    timed = [one for one in used if one["wall_s"]]
-    each = [one["inferences"] * batch / one["wall_s"] for one in timed]
+    timed = [process for process in used if process["wall_s"]]
+    each = [process["inferences"] * batch / process["wall_s"] for process in timed]
     if form.is_before_outputs(measured):
         interval = statistics.interval(each)
     else:
-        seconds = [one["wall_s"] for one in timed]
-        counts = [one["inferences"] * batch for one in timed]
+        seconds = [process["wall_s"] for process in timed]
+        counts = [process["inferences"] * batch for process in timed]
         interval = statistics.ratio_of_sums(counts, seconds)
     return {"throughput_per_s": _middle(interval, each), "throughput_ci95_per_s": _ends(interval)}
 
 
 def medians_ms(processes: list[Process]) -> list[float]:
     """Each process's median sample, in milliseconds."""
-    return [statistics.median(one["samples_ns"]) / 1e6 for one in processes if one["samples_ns"]]
+    return [
+        statistics.median(process["samples_ns"]) / 1e6
+        for process in processes
+        if process["samples_ns"]
+    ]
 
 
 def cpu_ms(processes: list[Process]) -> list[float]:
     """Each process's CPU time for one inference, in milliseconds; a hidden one is left out."""
     return [
-        one["cpu_time_s"] * 1e3 / one["inferences"]
-        for one in processes
-        if one["inferences"] and not isinstance(one["cpu_time_s"], str)
+        process["cpu_time_s"] * 1e3 / process["inferences"]
+        for process in processes
+        if process["inferences"] and not isinstance(process["cpu_time_s"], str)
     ]
 
 
@@ -267,7 +271,7 @@ def half_width(medians: list[float]) -> float | None:
 
 
 def _latency(pooled: list[int]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The percentiles that so many samples allow, and what early stopping says of each."""
+    """The percentiles that the number of samples allows, with their estimates by early stopping."""
     mean = math.fsum(pooled) / len(pooled)
     latency: dict[str, Any] = {"min": pooled[0] / 1e6, "mean": rounded(mean / 1e6)}
     stopping: dict[str, Any] = {}
@@ -303,7 +307,7 @@ def _most(values: list[Any]) -> Any:
 
 
 def _above_floor(used: list[Process]) -> Any:
-    pairs = [(one["peak_rss_bytes"], one["floor_rss_bytes"]) for one in used]
+    pairs = [(process["peak_rss_bytes"], process["floor_rss_bytes"]) for process in used]
     differences = [peak - floor for peak, floor in pairs if not isinstance(peak, str | None)
              and not isinstance(floor, str)]  # fmt: skip
     return max(0, int(statistics.median(differences))) if differences else NOT_EXPOSED
@@ -325,21 +329,21 @@ def energy_of(measured: Document, used: list[Process]) -> dict[str, Any]:
     }
     if power["provenance"] == "declared":
         return {**energy, "j_per_inference": power.get("j_per_inference"), "ci95": None}
-    joules = [_joules(power, one) for one in used]
+    joules = [_joules(power, process) for process in used]
     if power["provenance"] == "none" or not used or None in joules:
         return {**energy, "provenance": "none", "method": "none"}
-    measured_joules = [one for one in joules if one is not None]
+    measured_joules = [amount for amount in joules if amount is not None]
     pairs = [
-        (joule, one["inferences"]) for joule, one in zip(measured_joules, used, strict=True)
-        if one["inferences"]
+        (joule, process["inferences"]) for joule, process in zip(measured_joules, used, strict=True)
+        if process["inferences"]
     ]  # fmt: skip
     each = [joule / count for joule, count in pairs]
     if form.is_before_outputs(measured):
         interval = statistics.interval(each)
     else:
         interval = statistics.ratio_of_sums(*zip(*pairs, strict=True)) if pairs else None
-    seconds, total = math.fsum(one["wall_s"] for one in used), math.fsum(measured_joules)
-    inferences = sum(one["inferences"] for one in used)
+    seconds, total = math.fsum(process["wall_s"] for process in used), math.fsum(measured_joules)
+    inferences = sum(process["inferences"] for process in used)
     middle = _middle(interval, each)
     if inferences and not form.is_before_outputs(measured):
         middle = rounded(rounded(total) / inferences)

@@ -30,9 +30,9 @@ def run(job: Job) -> Report:
     job.lay_out([job.request.entry, *external, *beside])
     job.tell(5, "prepare")
     subject = Subject(job, options, job.model, job.request.entry, external)
-    record = procedure.measure(subject, teller(job, "measure"))
+    record = procedure.measure(subject, progress_of(job, "measure"))
     if record["status"] in {form.ACCEPTED, form.NOISY}:
-        record["sweeps"] = procedure.sweep(subject, teller(job, "sweep"))
+        record["sweeps"] = procedure.sweep(subject, progress_of(job, "sweep"))
         record = summary.complete(form.measured(record))
     write(job, RECORD, json.dumps(record, ensure_ascii=True))
     write(job, SAMPLES, as_csv(record))
@@ -43,8 +43,8 @@ def run(job: Job) -> Report:
         [
             measure_of(record),
             *(
-                {"axis": one["axis"], "value": one["value"], **measure_of(one["record"])}
-                for one in record["sweeps"]
+                {"axis": sweep["axis"], "value": sweep["value"], **measure_of(sweep["record"])}
+                for sweep in record["sweeps"]
             ),
         ],
         [RECORD, SAMPLES],
@@ -73,12 +73,12 @@ def write(job: Job, name: str, content: str) -> None:
 def as_csv(record: Document) -> str:
     """Every sample in its order: process, place, nanoseconds, and whether its process counts."""
     lines = ["process,place,latency_ns,counts"]
-    for one in record["processes"]:
-        counts = "no" if one["rejected"] else "yes"
-        every = one["kept_every"]
+    for process in record["processes"]:
+        counts = "no" if process["rejected"] else "yes"
+        every = process["kept_every"]
         lines += [
-            f"{one['ordinal']},{place * every + 1},{sample},{counts}"
-            for place, sample in enumerate(one["samples_ns"])
+            f"{process['ordinal']},{place * every + 1},{sample},{counts}"
+            for place, sample in enumerate(process["samples_ns"])
         ]
     return "\n".join(lines) + "\n"
 
@@ -109,7 +109,9 @@ def findings(record: Document) -> tuple[Finding, ...]:
         message = str(record["failure"]["message"])
         result.append(failure(str(record["failure"]["code"]), message))
     elif status == form.FAILED:
-        first = next((one["failure"] for one in record["processes"] if one["failure"]), None)
+        first = next(
+            (process["failure"] for process in record["processes"] if process["failure"]), None
+        )
         cause = first["message"] if first else "no samples"
         words = f"Every process ended early: {cause}."
         result.append(Finding("benchmark-failed", "error", words))
@@ -120,7 +122,9 @@ def findings(record: Document) -> tuple[Finding, ...]:
         words = f"Too noisy to be ranked: {', '.join(record['reasons'])}."
         result.append(Finding("benchmark-noisy", "warning", words))
     if provider["partial"]:
-        kinds = sorted({one for names in provider["operators_elsewhere"].values() for one in names})
+        kinds = sorted(
+            {operator for names in provider["operators_elsewhere"].values() for operator in names}
+        )
         words = (
             f"{provider['claimed']} does not run every node; other providers run "
             f"{', '.join(kinds)}."
@@ -139,6 +143,6 @@ def failure(code: str, words: str) -> Finding:
     return findings_by_code.get(code, Finding("benchmark-failed", "error", words))
 
 
-def teller(job: Job, phase: str) -> Callable[[int], None]:
+def progress_of(job: Job, phase: str) -> Callable[[int], None]:
     """Tell how far one phase of a job is, in percent."""
     return lambda progress: job.tell(min(progress, 99), phase)

@@ -47,14 +47,14 @@ def under_bound(subject: Subject, collect: Callable[[], list[Process]]) -> list[
             if trial["failure"]:
                 words = f"The trial of {rate:g} arrivals per second ended early: "
                 raise TroubleError("benchmark-failed", words + trial["failure"]["message"])
-            search.add(bounds.Trial.of(rate, [trial], bound_ms, percentile))
+            search.add(bounds.RateTrial.of(rate, [trial], bound_ms, percentile))
         highest = search.highest()
         if highest is None:
             raise TroubleError(NOT_MET, _not_met(search, percentile, bound_ms))
         subject.rate_per_s = highest
         processes = collect()
         used = summary.pool(processes, options.gate_in_force())
-        whole = bounds.Trial.of(highest, used, bound_ms, percentile)
+        whole = bounds.RateTrial.of(highest, used, bound_ms, percentile)
         if whole.is_within(percentile):
             return processes
         search.add(whole)
@@ -64,7 +64,7 @@ def under_bound(subject: Subject, collect: Callable[[], list[Process]]) -> list[
 
 
 def _not_met(search: bounds.Search, percentile: str, bound_ms: float) -> str:
-    lowest = min(search.trials, key=lambda one: one.rate_per_s, default=None)
+    lowest = min(search.trials, key=lambda trial: trial.rate_per_s, default=None)
     if lowest is None:
         return "There was no time for a trial. Raise --budget."
     if not lowest.is_decided(percentile):
@@ -88,7 +88,7 @@ def choose_batch(subject: Subject) -> None:
         return
     of_one = subject.ports
     limit = min(subject.job.limits().memory_bytes, environments.memory_bytes())
-    trials: list[batches.Trial] = []
+    trials: list[batches.BatchTrial] = []
     until = time.monotonic() + options.budget_seconds
     size, ended, reason = 1, "maximum", ""
     while size <= options.most_batch:
@@ -110,7 +110,7 @@ def choose_batch(subject: Subject) -> None:
         if reason:
             ended = "failed"
             break
-        trials.append(batches.Trial.of(size, process))
+        trials.append(batches.BatchTrial.of(size, process))
         if batches.is_slower(trials):
             ended = "slower"
             break
@@ -118,6 +118,6 @@ def choose_batch(subject: Subject) -> None:
     if not trials:
         raise TroubleError("benchmark-failed", reason)
     subject.batches = {"choice": batches.BY_THROUGHPUT, "most": options.most_batch, "ended": ended,
-                       "reason": reason, "tried": [one.as_record() for one in trials],
+                       "reason": reason, "tried": [trial.as_record() for trial in trials],
                        "inputs_of_one": of_one}  # fmt: skip
     subject.options = replace(options, batch=batches.best(trials))

@@ -81,10 +81,10 @@ class Load:
     latency_bound_ms: float | None = None
     percentile: str = ""
     rate: str = ""
-    rates: tuple[bounds.Trial, ...] = ()
+    rates: tuple[bounds.RateTrial, ...] = ()
     batch_choice: str = ""
     most_batch: int = 0
-    batches: tuple[batches.Trial, ...] = ()
+    batches: tuple[batches.BatchTrial, ...] = ()
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> Load:
@@ -94,10 +94,10 @@ class Load:
             latency_bound_ms=stored.amount(bound.get("latency_ms")),
             percentile=stored.text(bound.get("percentile")),
             rate=stored.text(bound.get("rate")),
-            rates=tuple(map(bounds.Trial.from_record, stored.rows(bound.get("trials")))),
+            rates=tuple(map(bounds.RateTrial.from_record, stored.rows(bound.get("trials")))),
             batch_choice=stored.text(batch.get("choice")),
             most_batch=stored.count(batch.get("most")),
-            batches=tuple(map(batches.Trial.from_record, stored.rows(batch.get("tried")))),
+            batches=tuple(map(batches.BatchTrial.from_record, stored.rows(batch.get("tried")))),
         )
 
 
@@ -146,8 +146,8 @@ class Stats:
             row,
             p50_ci95_ms=tuple(row["p50_ci95_ms"]) if row.get("p50_ci95_ms") else None,
             samples_needed={
-                name: stored.count(stored.mapping(one).get("samples_needed"))
-                for name, one in stopping.items()
+                name: stored.count(stored.mapping(rule).get("samples_needed"))
+                for name, rule in stopping.items()
             },
             under_bound_per_s=stored.amount(
                 stored.mapping(row.get("under_bound")).get("throughput_per_s")
@@ -222,7 +222,7 @@ class Record:
             ),
             entry_sha256=stored.text(model.get("sha256")),
             file_digests=frozenset(
-                stored.text(one.get("sha256")) for one in stored.rows(model.get("files"))
+                stored.text(row.get("sha256")) for row in stored.rows(model.get("files"))
             ),
             config=_READER.read(Config, config),
             provider=_READER.read(Provider, data.get("provider")),
@@ -284,7 +284,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two records made in turns; ``word`` is one of `verdicts.WORDS`.
+    """Two records made in turns; ``change`` is a `verdicts.SpeedChange`, as stored.
 
     The ratios are the candidate's figure over the baseline's, with the ends of its 99 % interval;
     None of too few processes.
@@ -293,7 +293,7 @@ class Comparison:
     data: dict[str, Any]
     baseline: Record
     candidate: Record
-    word: str
+    change: str
     reasons: tuple[str, ...]
     wall_ratio: tuple[float, float, float] | None
     cpu_ratio: tuple[float, float, float] | None
@@ -307,7 +307,7 @@ class Comparison:
             data=data,
             baseline=Record.read(data["baseline"]),
             candidate=Record.read(data["candidate"]),
-            word=verdict["word"],
+            change=verdict["word"],
             reasons=tuple(verdict["reasons"]),
             wall_ratio=tuple(wall) if wall else None,
             cpu_ratio=tuple(cpu) if cpu else None,

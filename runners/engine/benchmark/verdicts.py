@@ -7,6 +7,7 @@ what a neighbour does to one he does to the other, and only their ratio counts. 
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import record as form
@@ -21,8 +22,17 @@ if TYPE_CHECKING:
     Pair = tuple[Document, Document]
 
 FORMAT = "onnx-model-hub/speed-comparison"
-SLOWER, FASTER, SAME, INCONCLUSIVE = "slower", "faster", "same", "inconclusive"
-WORDS = (SLOWER, FASTER, SAME, INCONCLUSIVE)
+
+
+class SpeedChange(StrEnum):
+    """The speed of the candidate against the baseline; the key `word` of a stored verdict."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    SAME = "same"
+    INCONCLUSIVE = "inconclusive"
+
+
 BY_CPU_TIME = "by-cpu-time"
 REJECTED_USED = "rejected-processes-used"
 # Fewer pairs have no 99 % interval, nor have fewer processes of a side that was made apart.
@@ -51,24 +61,26 @@ def judge(baseline: Document, candidate: Document) -> dict[str, Any]:
     sides = (baseline, candidate)
     noise = _noise(sides)
     pairs, is_mixed = _pairs(baseline, candidate)
-    if is_mixed and not any(form.is_first(one) for one in sides):
+    if is_mixed and not any(form.is_first(side) for side in sides):
         noise = [*noise, REJECTED_USED]
-    threads = [one["config"]["intra_op_threads"] for one in sides]
-    is_single = threads == [1, 1] and all(one["comparability"]["device"] == "cpu" for one in sides)
+    threads = [side["config"]["intra_op_threads"] for side in sides]
+    is_single = threads == [1, 1] and all(
+        side["comparability"]["device"] == "cpu" for side in sides
+    )
     if noise and not is_single:
         pairs = [pair for pair in pairs if _had_room(pair[0])]
     wall = _paired(pairs, summary.medians_ms)
     cpu = _paired(pairs, summary.cpu_ms)
     if wall is None or cpu is None:
-        word, reasons = INCONCLUSIVE, ["too-few-processes"]
+        change, reasons = SpeedChange.INCONCLUSIVE, ["too-few-processes"]
     elif noise and is_single:
-        word, reasons = _by_cpu_time(wall, cpu)
+        change, reasons = _by_cpu_time(wall, cpu)
     else:
         against = cpu if threads[0] == threads[1] else wall
-        word, reasons = _word(wall, against, WIDE_MARGIN if noise else MARGIN)
-    if noise and word == SAME:
-        word = INCONCLUSIVE
-    return _verdict(sides, word, [*noise, *reasons], wall, cpu)
+        change, reasons = _change(wall, against, WIDE_MARGIN if noise else MARGIN)
+    if noise and change == SpeedChange.SAME:
+        change = SpeedChange.INCONCLUSIVE
+    return _verdict(sides, change, [*noise, *reasons], wall, cpu)
 
 
 def judge_apart(baseline: Document, candidate: Document) -> dict[str, Any]:
@@ -77,28 +89,28 @@ def judge_apart(baseline: Document, candidate: Document) -> dict[str, Any]:
     The interval is a bootstrap over the processes of each side.
     """
     sides = (baseline, candidate)
-    used = [[one for one in side["processes"] if not one["rejected"]] for side in sides]
-    wall = _apart([summary.medians_ms(one) for one in used])
-    cpu = _apart([summary.cpu_ms(one) for one in used])
+    used = [[process for process in side["processes"] if not process["rejected"]] for side in sides]
+    wall = _apart([summary.medians_ms(processes) for processes in used])
+    cpu = _apart([summary.cpu_ms(processes) for processes in used])
     noise = _noise(sides)
-    word, reasons = INCONCLUSIVE, noise
+    change, reasons = SpeedChange.INCONCLUSIVE, noise
     if wall is None or cpu is None:
         reasons = [*noise, "too-few-processes"]
     elif not noise:
-        word, reasons = _word(wall, cpu, MARGIN)
-    return _verdict(sides, word, reasons, wall, cpu)
+        change, reasons = _change(wall, cpu, MARGIN)
+    return _verdict(sides, change, reasons, wall, cpu)
 
 
 def _verdict(
     sides: tuple[Document, Document],
-    word: str,
+    change: SpeedChange,
     reasons: list[str],
     wall: list[float] | None,
     cpu: list[float] | None,
 ) -> dict[str, Any]:
     baseline, candidate = sides
     return {
-        "word": word,
+        "word": change,
         "reasons": reasons,
         "wall_ratio": wall,
         "cpu_ratio": cpu,
@@ -112,9 +124,9 @@ def _verdict(
 
 def _noise(sides: tuple[Document, Document]) -> list[str]:
     return [
-        f"{name}-{one['status']}"
-        for name, one in zip(_SIDES, sides, strict=True)
-        if one["status"] != form.ACCEPTED
+        f"{name}-{side['status']}"
+        for name, side in zip(_SIDES, sides, strict=True)
+        if side["status"] != form.ACCEPTED
     ]
 
 
@@ -124,8 +136,8 @@ def _pairs(baseline: Document, candidate: Document) -> tuple[list[Pair], bool]:
     Tells also whether there are such among them that do not count.
     """
     both = list(zip(baseline["processes"], candidate["processes"], strict=True))
-    finished = [pair for pair in both if all(one["samples_ns"] for one in pair)]
-    counting = [pair for pair in finished if not any(one["rejected"] for one in pair)]
+    finished = [pair for pair in both if all(process["samples_ns"] for process in pair)]
+    counting = [pair for pair in finished if not any(process["rejected"] for process in pair)]
     if len(counting) >= LEAST_PAIRS:
         return counting, False
     return finished, len(finished) > len(counting)
@@ -134,7 +146,7 @@ def _pairs(baseline: Document, candidate: Document) -> tuple[list[Pair], bool]:
 def _had_room(process: Process) -> bool:
     """Whether others left most of the host's processors to a process, as far as it shows."""
     shares = [process["interference"][name] for name in ("foreign_cpu", "steal")]
-    return not any(isinstance(one, str) for one in shares) and sum(shares) <= _MOST_TAKEN
+    return not any(isinstance(share, str) for share in shares) and sum(shares) <= _MOST_TAKEN
 
 
 def _paired(
@@ -145,31 +157,38 @@ def _paired(
     if not all(len(values) == len(pairs) and min(values, default=0) > 0 for values in sides):
         return None
     interval = statistics.paired_ratio(sides[0], sides[1])
-    return None if interval is None else [rounded(one) for one in interval]
+    return None if interval is None else [rounded(value) for value in interval]
 
 
 def _apart(sides: list[list[float]]) -> list[float] | None:
     if not all(len(values) >= LEAST_PAIRS and min(values) > 0 for values in sides):
         return None
-    return [rounded(one) for one in statistics.ratio_interval(sides[0], sides[1], 0)]
+    return [rounded(value) for value in statistics.ratio_interval(sides[0], sides[1], 0)]
 
 
-def _word(wall: list[float], cpu: list[float], margin: float) -> tuple[str, list[str]]:
+def _change(wall: list[float], cpu: list[float], margin: float) -> tuple[SpeedChange, list[str]]:
+    """The change by two ratios with their intervals, and why it is inconclusive.
+
+    The whole interval of the wall time must lie beyond the margin, and the ratio of the processor
+    time on the same side of 1. It is the same if the interval lies within the margin.
+    """
     _, low, high = wall
-    if low > margin:
-        return (SLOWER, []) if cpu[0] > 1 else (INCONCLUSIVE, ["cpu-time-disagrees"])
-    if high < 1 / margin:
-        return (FASTER, []) if cpu[0] < 1 else (INCONCLUSIVE, ["cpu-time-disagrees"])
+    if low > margin and cpu[0] > 1:
+        return SpeedChange.SLOWER, []
+    if high < 1 / margin and cpu[0] < 1:
+        return SpeedChange.FASTER, []
+    if low > margin or high < 1 / margin:
+        return SpeedChange.INCONCLUSIVE, ["cpu-time-disagrees"]
     if low >= 1 / margin and high <= margin:
-        return SAME, []
-    return INCONCLUSIVE, ["interval-too-wide"]
+        return SpeedChange.SAME, []
+    return SpeedChange.INCONCLUSIVE, ["interval-too-wide"]
 
 
-def _by_cpu_time(wall: list[float], cpu: list[float]) -> tuple[str, list[str]]:
-    word, reasons = _word(cpu, wall, MARGIN)
+def _by_cpu_time(wall: list[float], cpu: list[float]) -> tuple[SpeedChange, list[str]]:
+    change, reasons = _change(cpu, wall, MARGIN)
     if reasons == ["cpu-time-disagrees"]:
-        return word, ["latency-disagrees"]
-    return word, [BY_CPU_TIME] if word in (SLOWER, FASTER) else reasons
+        return change, ["latency-disagrees"]
+    return change, [BY_CPU_TIME] if change in (SpeedChange.SLOWER, SpeedChange.FASTER) else reasons
 
 
 def complete(baseline: Document, candidate: Document, order: str) -> dict[str, Any]:
@@ -196,7 +215,9 @@ def check(data: Any) -> dict[str, Any]:
         raise form.InvalidRecordError("comparison: its verdict must be an object")
     if not isinstance(data["order"], str) or set(data["order"]) - {"A", "B"}:
         raise form.InvalidRecordError("comparison: its order must be made of A and B")
-    ordinals = [[one["ordinal"] for one in form.check(data[name])["processes"]] for name in _SIDES]
+    ordinals = [
+        [process["ordinal"] for process in form.check(data[name])["processes"]] for name in _SIDES
+    ]
     if ordinals[0] != ordinals[1]:
         raise form.InvalidRecordError("comparison: its processes are no pairs")
     comparison: dict[str, Any] = data

@@ -48,37 +48,43 @@ def _compare_record(record: Document, where: str, faults: list[Broken]) -> None:
     rest = sorted(form.DERIVED - set(_ORDER))
     for name in (*_ORDER, *rest):
         _compare(record[name], right[name], f"{where}{name}", faults)
-    for place, (one, other) in enumerate(zip(record["processes"], right["processes"], strict=True)):
+    for place, (process, other) in enumerate(
+        zip(record["processes"], right["processes"], strict=True)
+    ):
         for name in sorted(form.DERIVED_OF_PROCESS):
-            _compare(one[name], other[name], f"{where}processes[{place}].{name}", faults)
-    for place, one in enumerate(record["processes"]):
-        _count(one, record["config"], f"{where}processes[{place}]", faults)
+            _compare(process[name], other[name], f"{where}processes[{place}].{name}", faults)
+    for place, process in enumerate(record["processes"]):
+        _count(process, record["config"], f"{where}processes[{place}]", faults)
     faults += [*rules.broken(record, where), *loads.broken(record, where)]
-    for place, one in enumerate(record["sweeps"]):
-        spot, inner = f"{where}sweeps[{place}]", one["record"]
-        _compare(one["value"], inner["config"][_SWEPT[one["axis"]]], f"{spot}.value", faults)
+    for place, sweep in enumerate(record["sweeps"]):
+        spot, inner = f"{where}sweeps[{place}]", sweep["record"]
+        _compare(sweep["value"], inner["config"][_SWEPT[sweep["axis"]]], f"{spot}.value", faults)
         same = (inner["model"]["sha256"], record["model"]["sha256"])
         _compare(*same, f"{spot}.record.model.sha256", faults)
         _compare_record(inner, f"{spot}.record.", faults)
 
 
-def _count(one: Process, config: dict[str, Any], where: str, faults: list[Broken]) -> None:
+def _count(process: Process, config: dict[str, Any], where: str, faults: list[Broken]) -> None:
     """Hold the counts and times of a process against its samples, as `measuring` makes them."""
-    queries, every, sample_count = one["queries"], one["kept_every"], len(one["samples_ns"])
+    queries, every, sample_count = (
+        process["queries"],
+        process["kept_every"],
+        len(process["samples_ns"]),
+    )
     _compare(
-        one["inferences"], queries * config["samples_per_query"], f"{where}.inferences", faults
+        process["inferences"], queries * config["samples_per_query"], f"{where}.inferences", faults
     )
     _compare(sample_count, -(-queries // every) if every else 0, f"{where}.samples_ns", faults)
     if not sample_count or config["scenario"] == form.SERVER:
         return
-    total, largest = (value * every / 1e9 for value in (sum(one["samples_ns"]),
-                                                       max(one["samples_ns"])))  # fmt: skip
+    total, largest = (value * every / 1e9 for value in (sum(process["samples_ns"]),
+                                                       max(process["samples_ns"])))  # fmt: skip
     room = _BETWEEN_S if every == 1 else _UNSEEN_S
     # Where all were kept, the rule samples-within-wall is exact. The largest of those that were
     # kept need not stand for others.
-    above = every > 1 and total - largest > _TIMES * one["wall_s"] + room
-    if above or one["wall_s"] > _TIMES * total + room:
-        faults.append(_wrong(f"{where}.wall_s", one["wall_s"], total))
+    above = every > 1 and total - largest > _TIMES * process["wall_s"] + room
+    if above or process["wall_s"] > _TIMES * total + room:
+        faults.append(_wrong(f"{where}.wall_s", process["wall_s"], total))
 
 
 def _compare(value: Any, right: Any, where: str, faults: list[Broken]) -> None:

@@ -1,7 +1,8 @@
-"""Judges a model by three libraries' eyes, each in a child of its own, and says what they saw.
+"""The check of a model: a scan, the ONNX checker, strict shape inference and a runtime load.
 
-The verdicts stay apart: a model that fails the full check may still run, and one that this runtime
-cannot run may still be valid. Only what is certainly broken or dangerous fails.
+Each stage runs in a child of its own and has its own verdict: a model that fails the full check may
+still run, and one that this runtime cannot run may still be valid. Only a model that is certainly
+invalid or dangerous fails.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from runners.engine.confine.children import EndingKind
 from runners.engine.onnx_files import describe, text
 from runners.engine.onnx_files.scan import scan
-from runners.engine.reports import Finding, Outcome, Scan, Verdict, Word
+from runners.engine.reports import Finding, Outcome, Scan, StageStatus, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +27,11 @@ STAGES = (SCAN, CHECKER, INFERENCE, LOAD)
 NAMES = {
     SCAN: "the scan", CHECKER: "the checker", INFERENCE: "strict inference", LOAD: "runtime load",
 }  # fmt: skip
-FATAL: frozenset[Word] = frozenset({"crashed", "timed-out", "out-of-memory", "refused"})
+FATAL = frozenset({
+    StageStatus.CRASHED, StageStatus.TIMED_OUT, StageStatus.OUT_OF_MEMORY, StageStatus.REFUSED,
+})  # fmt: skip
+
+_DIED = FATAL - {StageStatus.REFUSED}
 
 _UNSUPPORTED = re.compile(
     r"NOT_IMPLEMENTED|is not a registered function/op|Could not find an implementation"
@@ -33,7 +39,7 @@ _UNSUPPORTED = re.compile(
     r"|ONNX Runtime only \*guarantees\* support|No opset import for domain"
 )
 _UNKNOWN_OPERATOR = re.compile(r"([\w.]+):(\w+)\([^)]*\) is not a registered function/op")
-# What the runtime says before it comes to the point: its name, codes, our file, its own source.
+# Start of ONNX Runtime's messages that is left out: its name, error code, path and source line.
 _PREAMBLE = re.compile(
     r"^\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |Load model from \S+ failed: ?"
     r"|/\S+\.(?:cc|h):\d+ [^()]{0,300}\([^()]{0,1000}\)(?: const)? "
@@ -41,8 +47,8 @@ _PREAMBLE = re.compile(
 _MAX_OPERATORS = 2000
 
 
-def look(handle: int, entry: str, files: dict[str, int]) -> Scan:
-    """Scan the model (stage 1, in a child): findings, files it names, facts that judging needs."""
+def scan_model(handle: int, entry: str, files: dict[str, int]) -> Scan:
+    """Scan the model (stage 1, in a child): findings, external files, and facts for the check."""
     state = scan(handle, entry, files)
     facts = describe.facts_of(state) if "graph" in state.facts else {}
     keep = ("ir_version", "opsets", "operators", "custom_domains")
@@ -90,7 +96,7 @@ def run_inference(path: Path) -> None:
 
 
 def complaint(check: Callable[[], object], path: Path) -> str:
-    """What a library says against a model file; empty for nothing. For a child."""
+    """Why a library rejects a model file; empty if it accepts it. For a child."""
     try:
         check()
     except MemoryError:
@@ -101,7 +107,7 @@ def complaint(check: Callable[[], object], path: Path) -> str:
 
 
 def run_load(path: Path) -> None:
-    """Load the model as a service would: default optimisation, one thread (stage 4, in a child)."""
+    """Load the model with default optimisation and one thread (stage 4, in a child)."""
     import onnxruntime  # noqa: PLC0415
 
     options = onnxruntime.SessionOptions()
@@ -112,67 +118,66 @@ def run_load(path: Path) -> None:
 
 
 def judge(stage: str, ending: Ending, limits: Limits, *private: str) -> Verdict:
-    """Turn how a child ended into a verdict; `private` are folders to leave out of the message."""
-    word: Word = "crashed"
+    """The verdict of a stage whose child ended so; `private` folders are left out of messages."""
+    status = StageStatus.CRASHED
     match ending.kind:
-        case "answered":
-            word, message = "ok", ""
-        case "raised":
+        case EndingKind.ANSWERED:
+            status, message = StageStatus.OK, ""
+        case EndingKind.RAISED:
             name, words = ending.answer
-            word = _word_for(stage, name, words)
+            status = _status_of(stage, name, words)
             message = _PREAMBLE.sub("", words).strip() or words or name
-        case "timed-out":
-            word = "timed-out"
+        case EndingKind.TIMED_OUT:
+            status = StageStatus.TIMED_OUT
             message = (
                 f"timed out in {NAMES[stage]}: more than {limits.cpu_seconds:.0f} s of computing "
                 f"or {limits.wall_seconds:.0f} s of waiting"
             )
-        case "out-of-memory":
-            word = "out-of-memory"
+        case EndingKind.OUT_OF_MEMORY:
+            status = StageStatus.OUT_OF_MEMORY
             memory = limits.memory_bytes / (1 << 30)
             message = f"out of memory in {NAMES[stage]}: more than {memory:.1f} GiB"
-        case "signalled":
+        case EndingKind.SIGNALLED:
             message = f"crashed: {ending.answer} in {NAMES[stage]}"
-        case "flooded":
+        case EndingKind.FLOODED:
             message = f"crashed: an endless answer in {NAMES[stage]}"
         case _:
             message = f"crashed: no answer from {NAMES[stage]}"
-    return Verdict(word, text.message(message, *private), ending.seconds)
+    return Verdict(status, text.message(message, *private), ending.seconds)
 
 
-def _word_for(stage: str, name: str, message: str) -> Word:
+def _status_of(stage: str, name: str, message: str) -> StageStatus:
     if stage == LOAD and (
         name == "NotImplemented" or _UNSUPPORTED.search(message) or "locale" in message
     ):
-        return "unsupported"
-    return "invalid"
+        return StageStatus.UNSUPPORTED
+    return StageStatus.INVALID
 
 
 def outcome(verdicts: dict[str, Verdict]) -> Outcome:
-    """Decide: a refusal, a death, or two libraries that call it invalid fail a model.
+    """The outcome of the check: failed if the scan refuses the model or a stage crashes.
 
-    What the runtime lacks (`unsupported`) says nothing beside strict inference, which refuses
-    good models; beside the checker it does, as nobody is left who takes the file.
+    A model also fails if two stages reject it: the checker and the load, or strict inference and
+    the load. A load that is only `UNSUPPORTED` counts with the checker but not with strict
+    inference, which rejects some valid models.
     """
-    if any(verdict.word in FATAL for verdict in verdicts.values()):
+    if any(verdict.status in FATAL for verdict in verdicts.values()):
         return "failed"
-    if verdicts[CHECKER].word == "invalid" and verdicts[LOAD].word != "ok":
+    if verdicts[CHECKER].status == StageStatus.INVALID and verdicts[LOAD].status != StageStatus.OK:
         return "failed"
-    if verdicts[INFERENCE].word == "invalid" and verdicts[LOAD].word == "invalid":
+    if all(verdicts[stage].status == StageStatus.INVALID for stage in (INFERENCE, LOAD)):
         return "failed"
     return "passed"
 
 
 def findings(verdicts: dict[str, Verdict], facts: dict[str, Any], runtime: str) -> list[Finding]:
-    """Say in words what the verdicts mean for the person who uploaded the model."""
+    """Findings of the report about the verdicts."""
     result = [
-        verdict.finding(stage)
-        for stage, verdict in verdicts.items()
-        if verdict.word in {"crashed", "timed-out", "out-of-memory"}
+        verdict.finding(stage) for stage, verdict in verdicts.items() if verdict.status in _DIED
     ]
     checker, inference, load = (verdicts[stage] for stage in (CHECKER, INFERENCE, LOAD))
-    if checker.word == "invalid":
-        loads = load.word == "ok"
+    if checker.status == StageStatus.INVALID:
+        loads = load.status == StageStatus.OK
         result.append(
             Finding(
                 "checker-invalid",
@@ -183,11 +188,11 @@ def findings(verdicts: dict[str, Verdict], facts: dict[str, Any], runtime: str) 
                 CHECKER,
             )
         )
-    elif inference.word == "invalid":
+    elif inference.status == StageStatus.INVALID:
         result.append(
             Finding(
                 "inference-failed",
-                "error" if load.word == "invalid" else "warning",
+                "error" if load.status == StageStatus.INVALID else "warning",
                 f"Strict shape inference does not accept the model: {inference.message}",
                 INFERENCE,
             )
@@ -197,10 +202,10 @@ def findings(verdicts: dict[str, Verdict], facts: dict[str, Any], runtime: str) 
 
 
 def _load_findings(load: Verdict, facts: dict[str, Any], runtime: str) -> list[Finding]:
-    if load.word == "invalid":
+    if load.status == StageStatus.INVALID:
         words = f"{runtime} does not load the model: {load.message}"
         return [Finding("runtime-load-failed", "warning", words, LOAD)]
-    if load.word != "unsupported":
+    if load.status != StageStatus.UNSUPPORTED:
         return []
     if "locale" in load.message:
         return [

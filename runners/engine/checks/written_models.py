@@ -20,7 +20,7 @@ def judge(path: Path) -> dict[str, Any]:
     Raises what the runtime raises.
     """
     check.run_load(path)
-    sizes = {one.name: one.stat().st_size for one in whole_models.family(path)}
+    sizes = {file.name: file.stat().st_size for file in whole_models.family(path)}
     handle = os.open(path, os.O_RDONLY)
     try:
         scan = describe.describe(handle, path.name, sizes)

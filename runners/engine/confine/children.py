@@ -13,8 +13,9 @@ import selectors
 import signal
 import time
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from runners.engine.confine import isolation
 from runners.engine.confine.scratch import Excess, Meter
@@ -25,10 +26,22 @@ if TYPE_CHECKING:
 
     from runners.engine.confine.isolation import Confinement, Limits
 
-Kind = Literal[
-    "answered", "raised", "signalled", "killed", "timed-out", "out-of-memory", "flooded",
-    "scratch-exceeded", "stopped", "silent", "unconfined",
-]  # fmt: skip
+
+class EndingKind(StrEnum):
+    """How a child ended."""
+
+    ANSWERED = "answered"
+    RAISED = "raised"
+    SIGNALLED = "signalled"
+    KILLED = "killed"
+    TIMED_OUT = "timed-out"
+    OUT_OF_MEMORY = "out-of-memory"
+    FLOODED = "flooded"
+    SCRATCH_EXCEEDED = "scratch-exceeded"
+    STOPPED = "stopped"
+    SILENT = "silent"
+    UNCONFINED = "unconfined"
+
 
 _CHUNK = 1 << 16
 _STDERR_KEPT = 4096
@@ -45,10 +58,10 @@ _MEMORY_WORDS = ("bad_alloc", "MemoryError", "memory allocation of", "Failed to 
 class Ending:
     """How a child ended; `answer` is what the task returned, or what it raised: class and text.
 
-    Of kind "scratch-exceeded" it says what was too much, "bytes" or "files".
+    For `EndingKind.SCRATCH_EXCEEDED` it says what was too much, "bytes" or "files".
     """
 
-    kind: Kind
+    kind: EndingKind
     answer: Any = None
     detail: str = ""
     seconds: float = 0.0
@@ -56,7 +69,7 @@ class Ending:
 
 
 class Stop:
-    """Says whether the job was called off; a selectable file descriptor wakes the watcher."""
+    """Tells whether the job was cancelled; a selectable file descriptor wakes the watcher."""
 
     def fileno(self) -> int | None:
         return None
@@ -71,7 +84,7 @@ def run(
     """Run the task in a child and wait for its end; `keep` is an open file it may read from.
 
     The task must return what JSON can say, or a dataclass of it, which becomes an object. An
-    exception of it becomes kind "raised".
+    exception of it becomes `EndingKind.RAISED`.
     """
     server = os.getpid()
     isolation.interpreter_places()  # looked up once, and inherited by every child
@@ -191,7 +204,7 @@ class _Watch:
     _meter: Meter
     _output: bytearray = field(default_factory=bytearray)
     _mumbled: bytes = b""
-    _verdict: Kind | None = None
+    _verdict: EndingKind | None = None
     _excess: Excess | None = None
     _open: set[int] = field(default_factory=set)
 
@@ -235,14 +248,14 @@ class _Watch:
     def _measure(self, *, ended: bool) -> None:
         if self._verdict is None:
             self._excess = self._meter.excess(ended=ended)
-            self._verdict = "scratch-exceeded" if self._excess else None
+            self._verdict = EndingKind.SCRATCH_EXCEEDED if self._excess else None
 
-    def _reason_to_end(self, deadline: float) -> Kind | None:
+    def _reason_to_end(self, deadline: float) -> EndingKind | None:
         if len(self._output) > self._limits.output_bytes:
-            return "flooded"
+            return EndingKind.FLOODED
         if self._stop.requested():
-            return "stopped"
-        return "timed-out" if time.monotonic() > deadline else None
+            return EndingKind.STOPPED
+        return EndingKind.TIMED_OUT if time.monotonic() > deadline else None
 
     def _end_group(self) -> None:
         for end in (os.killpg, os.kill):
@@ -271,44 +284,44 @@ class _Watch:
         took = time.monotonic() - self._started
         return Ending(kind, answer, words, round(took, 4), round(used, 4))
 
-    def _kind_of_end(self, status: int, used: float, words: str) -> tuple[Kind, Any]:
+    def _kind_of_end(self, status: int, used: float, words: str) -> tuple[EndingKind, Any]:
         if self._verdict is not None:
             return self._verdict, self._excess
         if not self._output.startswith(_CONFINED):
-            return "unconfined", None
+            return EndingKind.UNCONFINED, None
         if os.WIFSIGNALED(status):
             return self._kind_of_death(os.WTERMSIG(status), used, words)
         if len(self._output) > self._limits.output_bytes:
-            return "flooded", None
+            return EndingKind.FLOODED, None
         return _understand(bytes(self._output[len(_CONFINED) :]), words)
 
-    def _kind_of_death(self, number: int, used: float, words: str) -> tuple[Kind, Any]:
+    def _kind_of_death(self, number: int, used: float, words: str) -> tuple[EndingKind, Any]:
         if number == signal.SIGXCPU or used >= self._limits.cpu_seconds:
-            return "timed-out", None
+            return EndingKind.TIMED_OUT, None
         if number == signal.SIGKILL:
-            return "killed", None
+            return EndingKind.KILLED, None
         if any(word in words for word in _MEMORY_WORDS):
-            return "out-of-memory", None
-        return "signalled", signal.Signals(number).name
+            return EndingKind.OUT_OF_MEMORY, None
+        return EndingKind.SIGNALLED, signal.Signals(number).name
 
 
-def _understand(line: bytes, words: str) -> tuple[Kind, Any]:
+def _understand(line: bytes, words: str) -> tuple[EndingKind, Any]:
     try:
         data = text.harmless(json.loads(line))
     except (ValueError, RecursionError):
         data = None
     match data:
         case {"answer": answer}:
-            return "answered", answer
+            return EndingKind.ANSWERED, answer
         case {"memory": True}:
-            return "out-of-memory", None
+            return EndingKind.OUT_OF_MEMORY, None
         case {"raised": [str(name), str(message)]}:
             words = message
         case _:
             name = ""
     if any(word in words for word in _MEMORY_WORDS):
-        return "out-of-memory", None
-    return ("raised", [name, words]) if name else ("silent", None)
+        return EndingKind.OUT_OF_MEMORY, None
+    return (EndingKind.RAISED, [name, words]) if name else (EndingKind.SILENT, None)
 
 
 def end_strays() -> None:

@@ -117,7 +117,7 @@ def reading_only(confinement: Confinement) -> Confinement:
 
 
 def apply(confinement: Confinement, parent: int) -> None:
-    """Confine this process for good. Raises OSError when a layer asked for does not hold."""
+    """Confine this process permanently. Raises OSError if a requested layer does not hold."""
     os.setsid()
     os.umask(0o077)
     # The kernel, when the host itself runs out of memory, ends this child before the site. Where

@@ -98,7 +98,7 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
 
 
 def restrict_mount(target: str, attributes: int, *, recursive: bool = True) -> None:
-    """Add attributes (ATTR_...) to a mount and, unless told otherwise, to those beneath it."""
+    """Add attributes (ATTR_...) to a mount and, by default, to those beneath it."""
     values = ctypes.create_string_buffer(struct.pack("<QQQQ", attributes, 0, 0, 0), 32)
     flags = _AT_RECURSIVE if recursive else 0
     path = ctypes.create_string_buffer(target.encode())

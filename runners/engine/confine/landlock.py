@@ -49,7 +49,7 @@ def version() -> int:
 def apply(
     readable: Iterable[Path], writable: Iterable[Path], devices: Collection[Path] = ()
 ) -> None:
-    """Confine this process for good; needs `no_new_privileges` first. Raises OSError.
+    """Confine this process permanently; needs `no_new_privileges` first. Raises OSError.
 
     Paths that do not exist are passed over: naming one grants nothing.
     """

@@ -138,7 +138,10 @@ def _bind(place: Place) -> None:
 
 
 def _map_user(user: int, group: int) -> None:
-    """Map the user and group from outside to nobody, as a tmpfs needs owners that exist."""
+    """Map the user and group from outside to an unprivileged user.
+
+    A tmpfs needs existing owners.
+    """
     lines = {"setgroups": "deny", "uid_map": f"{_NOBODY} {user} 1"}
     for name, line in (*lines.items(), ("gid_map", f"{_NOBODY} {group} 1")):
         handle = os.open(f"/proc/self/{name}", os.O_WRONLY | os.O_CLOEXEC)

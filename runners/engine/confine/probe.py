@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.confine import children, isolation, kernel
+from runners.engine.confine.children import EndingKind
 from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.reports import IsolationLevel
 
@@ -50,7 +51,7 @@ def probe() -> IsolationLevel:
 def self_test(layers: frozenset[str], task: Callable[[], Any]) -> str:
     """Run honest work under all the layers found; gives what went wrong, or nothing."""
     ending = children.run(task, Confinement(layers, _LIMITS), children.Stop())
-    if ending.kind == "answered":
+    if ending.kind == EndingKind.ANSWERED:
         return ""
     return f"{ending.kind} {ending.answer or ''} {ending.detail}".strip()
 
@@ -79,7 +80,7 @@ def _tasks(spaces: dict[str, str], canary: Path, server: int) -> dict[str, Calla
 
 def _wearing(layers: frozenset[str], task: Callable[[], list[str]]) -> list[str]:
     ending = children.run(task, Confinement(layers, _LIMITS), children.Stop())
-    if ending.kind == "answered" and isinstance(ending.answer, list):
+    if ending.kind == EndingKind.ANSWERED and isinstance(ending.answer, list):
         return [str(failure) for failure in ending.answer]
     return [f"{ending.kind}: {ending.detail or ending.answer}"]
 

@@ -167,7 +167,7 @@ def _not_with(number: int, values: tuple[int, ...], refusal: int) -> list[bytes]
 
 
 def apply(refusal: int = errno.EPERM, *, has_devices: bool = False) -> None:
-    """Put the filter on this process, for good; needs `no_new_privileges` first. Raises OSError."""
+    """Install the filter on this process permanently; needs `no_new_privileges`. Raises OSError."""
     code = program(kernel.machine(), os.getpid(), refusal, has_devices=has_devices)
     instructions = ctypes.create_string_buffer(code, len(code))
     header = ctypes.create_string_buffer(

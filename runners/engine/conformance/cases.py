@@ -57,33 +57,35 @@ def write(folder: Path, part: int, parts: int) -> int:
         warnings.simplefilter("ignore")
         for name in modules()[part::parts]:
             importlib.import_module(name)
-    originals = {one.name: one.model.graph.node[0] for one in node_cases}
-    cases = [_write_one(folder, number, one, originals) for number, one in enumerate(node_cases)]
+    originals = {case.name: case.model.graph.node[0] for case in node_cases}
+    cases = [_write_one(folder, number, case, originals) for number, case in enumerate(node_cases)]
     index = json.dumps([asdict(case) for case in cases])
     (folder / _INDEX).write_text(index, encoding="utf-8")
     return len(cases)
 
 
-def _write_one(folder: Path, number: int, one: Any, originals: dict[str, Any]) -> Case:
-    node = originals.get(one.name.split(_EXPANDED)[0], one.model.graph.node[0])
+def _write_one(folder: Path, number: int, case: Any, originals: dict[str, Any]) -> Case:
+    node = originals.get(case.name.split(_EXPANDED)[0], case.model.graph.node[0])
     domain = "" if node.domain in bodies.DEFAULT_DOMAINS else node.domain
     home = folder / str(number)
     home.mkdir()
     problem = ""
     try:
-        (home / "model.onnx").write_bytes(one.model.SerializeToString())
-        for k, (inputs, outputs) in enumerate(one.data_sets):
-            graph = one.model.graph
+        (home / "model.onnx").write_bytes(case.model.SerializeToString())
+        for k, (inputs, outputs) in enumerate(case.data_sets):
+            graph = case.model.graph
             sides = [
                 dict(zip([port.name for port in ports], map(_value, values), strict=False))
                 for ports, values in ((graph.input, inputs), (graph.output, outputs))
             ]
             dataset = DataSet(f"test_data_set_{k}", "bundled", *sides)
-            datasets.write(home, dataset, one.model)
+            datasets.write(home, dataset, case.model)
     except (ValueError, TypeError, KeyError) as error:
         problem = f"the case cannot be written: {error}"
     operator = f"{domain}.{node.op_type}" if domain else str(node.op_type)
-    return Case(number, one.name, operator, _opset(one.model, domain), one.rtol, one.atol, problem)
+    return Case(
+        number, case.name, operator, _opset(case.model, domain), case.rtol, case.atol, problem
+    )
 
 
 def _value(value: Any) -> Any:
@@ -95,8 +97,8 @@ def _value(value: Any) -> Any:
 def _opset(model: onnx.ModelProto, domain: str) -> int:
     """Give the version of the operator's own domain, or of the default one."""
     versions = {
-        ("" if one.domain in bodies.DEFAULT_DOMAINS else one.domain): one.version
-        for one in model.opset_import
+        ("" if opset.domain in bodies.DEFAULT_DOMAINS else opset.domain): opset.version
+        for opset in model.opset_import
     }
     return int(versions.get(domain, versions.get("", 0)))
 
@@ -104,5 +106,5 @@ def _opset(model: onnx.ModelProto, domain: str) -> int:
 def read_index(folder: Path) -> list[Case]:
     """Read what `write` wrote."""
     with contextlib.suppress(FileNotFoundError):
-        return [Case(**one) for one in json.loads((folder / _INDEX).read_text(encoding="utf-8"))]
+        return [Case(**row) for row in json.loads((folder / _INDEX).read_text(encoding="utf-8"))]
     return []

@@ -9,10 +9,12 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
+from runners.engine.confine.children import EndingKind
 from runners.engine.conformance import cases
 from runners.engine.jobs import Job, JobError, brief
 from runners.engine.onnx_files import bodies, datasets, text
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from runners.engine.conformance.cases import Case
     from runners.engine.reports import Report
 
-OUTCOMES = ("passed", "failed", "unsupported", "crashed", "timed-out")
 _FILE_BYTES = 256 << 20
 # All cases of the suite lie in one folder, where one part is the whole of it.
 _MOST_FILES = 100_000
@@ -40,18 +41,28 @@ _BFLOAT16_RTOL = 2.0**-6
 _JOURNAL = "journal"
 
 
+class CaseOutcome(StrEnum):
+    """How a case of the suite ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNSUPPORTED = "unsupported"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How a case ended, one of OUTCOMES, and why."""
+    """How a case ended, and why."""
 
     case: str
     operator: str
     opset: int
-    outcome: str
+    outcome: CaseOutcome
     reason: str
 
     @classmethod
-    def of(cls, case: Case, outcome: str, reason: str) -> Measure:
+    def of(cls, case: Case, outcome: CaseOutcome, reason: str) -> Measure:
         """How a case ended, with as much of the reason as a report keeps."""
         clipped = text.clip(reason, _REASON_LENGTH)
         return cls(case.name, case.operator, case.opset, outcome, clipped)
@@ -75,11 +86,14 @@ def run(job: Job) -> Report:
         file_bytes=_FILE_BYTES,
         written_files=_MOST_FILES,
     )
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         words = job.cause(ending)
         raise JobError("suite-unreadable", f"The ONNX node tests could not be made: {words}")
     measures = _Round(job, runtime, folder, int(ending.answer)).run()
-    totals = {word: sum(one.outcome == word for one in measures) for word in OUTCOMES}
+    totals = {
+        outcome.value: sum(measure.outcome == outcome for measure in measures)
+        for outcome in CaseOutcome
+    }
     facts = {"runtime": runtime, "part": part, "parts": parts, "totals": totals}
     return job.report("passed", (), facts, list(map(asdict, measures)))
 
@@ -108,13 +122,13 @@ class _Round:
             first = len(measures)
             self._job.tell(10 + 90 * first // self._count, "run")
             ending = self._stage(first, min(first + _BATCH, self._count))
-            if ending.kind == "answered":
+            if ending.kind == EndingKind.ANSWERED:
                 measures += _measures(ending)
                 continue
             # What the child had judged before it died.
             journal = functools.partial(read_journal, self._folder, first)
             ending = self._job.stage("journal", journal, writes=False)
-            measures += _measures(ending) if ending.kind == "answered" else []
+            measures += _measures(ending) if ending.kind == EndingKind.ANSWERED else []
             measures.append(self._alone(len(measures)))
         return measures
 
@@ -131,15 +145,18 @@ class _Round:
 
     def _alone(self, number: int) -> Measure:
         ending = self._stage(number, number + 1)
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             return _measures(ending)[0]
         folder = self._folder
         words = self._job.cause(ending)
-        word = "timed-out" if ending.kind == "timed-out" else "crashed"
+        is_late = ending.kind == EndingKind.TIMED_OUT
+        outcome = CaseOutcome.TIMED_OUT if is_late else CaseOutcome.CRASHED
         named = self._job.stage(
-            "name", lambda: Measure.of(cases.read_index(folder)[number], word, words), writes=False
+            "name",
+            lambda: Measure.of(cases.read_index(folder)[number], outcome, words),
+            writes=False,
         )
-        if named.kind != "answered":
+        if named.kind != EndingKind.ANSWERED:
             raise JobError("suite-unreadable", "The index of the ONNX node tests cannot be read.")
         return answers.read(Measure, named.answer)
 
@@ -172,29 +189,29 @@ def read_journal(folder: Path, first: int) -> list[Measure]:
     return measures
 
 
-def _try(runtime: runtimes.Runtime, case: Case, home: Path) -> tuple[str, str]:
+def _try(runtime: runtimes.Runtime, case: Case, home: Path) -> tuple[CaseOutcome, str]:
     if case.problem:
-        return "unsupported", case.problem
+        return CaseOutcome.UNSUPPORTED, case.problem
     path = home / "model.onnx"
     model = child_runs.load(path)
     try:
         execute = runtime.open(path)
     except runtimes.LoadError as error:
-        return "unsupported", brief(str(error), str(home))
+        return CaseOutcome.UNSUPPORTED, brief(str(error), str(home))
     profile = Profile("case", rtol=case.rtol, atol=case.atol)
     for dataset in datasets.read(home, model):
         values = runtimes.attempt(execute, dataset.inputs)
         if isinstance(values, Exception):
             words = brief(str(values), str(home))
-            return "failed", f"does not run: {type(values).__name__}: {words}"
+            return CaseOutcome.FAILED, f"does not run: {type(values).__name__}: {words}"
         for port, value in zip(model.graph.output, values, strict=True):
             expected = dataset.outputs.get(port.name)
             reason = _judge(port.name, expected, value, profile)
             if reason:
                 chance = ", ".join(bodies.random_operators(model))
                 drawn = f"draws random numbers ({chance}), so it cannot match: " if chance else ""
-                return "failed", drawn + reason
-    return "passed", ""
+                return CaseOutcome.FAILED, drawn + reason
+    return CaseOutcome.PASSED, ""
 
 
 def _judge(name: str, expected: Any, actual: Any, profile: Profile) -> str:

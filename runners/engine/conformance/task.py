@@ -1,8 +1,14 @@
-"""The conformance task: one runtime on one model, judged in four ways, with evidence.
+"""Task "conformance": whether a runtime computes a model correctly, by four checks with evidence.
 
-Outcomes are EARL words. A check fails by the fault of the runtime or of the model alone; where the
-test data or the reference are wrong it cannot tell, and names them. A voice that cannot be asked is
-never counted as agreeing.
+- bundled: outputs equal the expected outputs of the test data beside the model;
+- reference: outputs equal those of the ONNX reference implementation on generated inputs;
+- optimisation: outputs are the same with graph optimisation off;
+- determinism: outputs are bit for bit the same in a second session.
+
+A check fails only if the runtime or the model is at fault. If the test data or the reference are
+wrong, its outcome is `CANNOT_TELL` and the verdict names them. To find out which side is wrong, a
+third party decides by majority: another runtime for bundled data, the bundled data for the
+reference. A third party that cannot run the model never counts as agreement.
 """
 
 from __future__ import annotations
@@ -14,14 +20,22 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
 from runners.engine import runtimes
 from runners.engine.checks.written_models import processor_flags
-from runners.engine.conformance.verdicts import Verdict, differs, findings, place_of, refusal
+from runners.engine.conformance.verdicts import (
+    Blame,
+    CheckOutcome,
+    Verdict,
+    differs,
+    findings,
+    place_of,
+    refusal,
+)
 from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import datasets
 from runners.engine.runs.answers import Comparison
-from runners.engine.runs.child_runs import BUNDLED, Form
+from runners.engine.runs.child_runs import BUNDLED, FileKind, ModelFile
 from runners.engine.runs.generate import GENERATED
 from runners.engine.runs.localise import Parties
-from runners.engine.runs.shared_runs import AGAIN, Attempt, Bench
+from runners.engine.runs.shared_runs import AGAIN, Attempt, ModelUnderTest, RunStatus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,9 +48,10 @@ _EXACT = "exact"
 
 
 def run(job: Job) -> Report:
-    """Judge the model with the runtime that the options name; in all `checks` unless it names some.
+    """Run the checks on the runtime that the option `runtime` names.
 
-    A job of its own for the slow reference lets the other checks be done before it.
+    The option `checks` selects some of `CHECKS` (default: all): the check by the slow reference has
+    a job of its own, so that the results of the others arrive earlier.
     """
     runtime = str(job.request.options.get("runtime", ONNXRUNTIME))
     checks = job.request.options.get("checks", CHECKS)
@@ -51,44 +66,44 @@ def run(job: Job) -> Report:
     beside = datasets.paths(job.request.files, job.request.entry)
     job.lay_out([job.request.entry, *needed, *beside])
     job.tell(15, "prepare")
-    bench = Bench(job, runtime)
-    judge = _Judge(bench)
+    subject = ModelUnderTest(job, runtime)
+    judge = _Judge(subject)
     measures = [judge.measure(check) for check in CHECKS if check in checks]
     verdicts = judge.verdicts
     return job.report(
-        "failed" if any(one.fails_the_job for one in verdicts.values()) else "passed",
+        "failed" if any(verdict.fails_the_job for verdict in verdicts.values()) else "passed",
         tuple(findings(verdicts.items())),
         {
             "runtime": runtime,
-            "reference_opset": bench.upgraded_opset or None,
+            "reference_opset": subject.upgraded_opset or None,
             "threads": 1,
             "processor_flags": processor_flags(),
         },
         measures,
-        [one["evidence"] for one in measures if one["evidence"]],
+        [measure["evidence"] for measure in measures if measure["evidence"]],
     )
 
 
 class _Judge:
-    """Decides the four checks; each asks the bench for the runs it needs."""
+    """Makes the four checks of one model on one runtime."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self._name = bench.runtime
-        self._runtime = runtimes.of(bench.runtime)
+    def __init__(self, subject: ModelUnderTest) -> None:
+        self._subject = subject
+        self._name = subject.runtime
+        self._runtime = runtimes.of(subject.runtime)
         self._generated: Attempt | None = None
         self._refused: Verdict | None = None
         self.verdicts: dict[str, Verdict] = {}
 
     def measure(self, check: str) -> dict[str, Any]:
         started = time.monotonic()
-        self._bench.job.tell(_PROGRESS[check], check)
-        verdict = self._never(check) or self._judge(check)
+        self._subject.job.tell(_PROGRESS[check], check)
+        verdict = self._without_runs(check) or self._judge(check)
         self.verdicts[check] = verdict
         version = "onnx" if self._name == REFERENCE else self._name
         return {
             "runtime": self._name,
-            "runtime_version": self._bench.job.versions.get(version, ""),
+            "runtime_version": self._subject.job.versions.get(version, ""),
             "check": check,
             "seconds": round(time.monotonic() - started, 3),
             **asdict(verdict),
@@ -103,129 +118,137 @@ class _Judge:
             case "determinism":
                 return self._against_itself("in a second session", tag=AGAIN)
         if not self._runtime.optimises:
-            return Verdict("inapplicable", f"{self._name} has no optimisation to switch off")
+            return Verdict(
+                CheckOutcome.INAPPLICABLE, f"{self._name} has no optimisation to switch off"
+            )
         return self._against_itself("with optimisation off", optimise=False)
 
-    def _never(self, check: str) -> Verdict | None:
-        """Give the verdict of every check where the model is not loaded, or runs on no input."""
-        prepared = self._bench.prepared
+    def _without_runs(self, check: str) -> Verdict | None:
+        """The verdict of every check if the model does not load or runs on no input, else None."""
+        prepared = self._subject.prepared
         if not prepared.is_readable:
-            return Verdict("cantTell", f"reading the model {prepared.problem}")
+            return Verdict(CheckOutcome.CANNOT_TELL, f"reading the model {prepared.problem}")
         if self._generated is None:
-            self._generated = self._bench.generate()
+            self._generated = self._subject.generate()
         attempt = self._generated
-        if attempt.word == "none" and prepared.bundled:
-            attempt = self._bench.attempt(self._name, BUNDLED)
-        if attempt.word == "unsupported":
+        if attempt.status == RunStatus.NONE and prepared.bundled:
+            attempt = self._subject.attempt(self._name, BUNDLED)
+        if attempt.status == RunStatus.UNSUPPORTED:
             words = f"{self._name} does not support it: {attempt.reason}"
-            return Verdict("inapplicable", words, runs=False)
-        if attempt.word in {"unprepared", "refused"}:
+            return Verdict(CheckOutcome.INAPPLICABLE, words, runs=False)
+        if attempt.status in {RunStatus.UNPREPARED, RunStatus.REFUSED}:
             return self._not_run(attempt)
-        if attempt.word != "ran" or attempt.ran:
+        if attempt.status != RunStatus.RAN or attempt.ran:
             return None
         if prepared.bundled:
-            bundled = self._bench.attempt(self._name, BUNDLED)
-            if check == "bundled" or bundled.word != "ran" or bundled.ran:
+            bundled = self._subject.attempt(self._name, BUNDLED)
+            if check == "bundled" or bundled.status != RunStatus.RAN or bundled.ran:
                 return None
         if self._refused is None:
             self._refused = self._refuses_everything(attempt)
         return self._refused
 
     def _refuses_everything(self, attempt: Attempt) -> Verdict:
-        """Judge a runtime that loads the model and refuses every input that was tried.
+        """The verdict if the runtime loads the model and fails on every input that was tried.
 
-        It fails where another runtime runs the same inputs. Where none does, the inputs may be at
-        fault: that fails nobody, and is said.
+        The runtime fails if another runtime runs the same inputs. Otherwise the inputs may be
+        invalid, and the outcome is `CANNOT_TELL`.
         """
         reason = f"{self._name} {refusal(attempt)}, and every other input that was tried"
         witness = self._witness()
-        for form in self._forms() if witness else []:
-            other = self._bench.attempt(str(witness), GENERATED, form=form)
-            if other.word == "ran" and other.ran:
+        for model_file in self._model_files() if witness else []:
+            other = self._subject.attempt(str(witness), GENERATED, model_file=model_file)
+            if other.has_outputs:
                 return self._faulty(f"{reason}; {witness} runs these inputs", runs=False)
         alone = f"{witness} does not run them either" if witness else "no other runtime to ask"
         words = f"{reason}; {alone}, so the inputs may be at fault"
-        return Verdict("cantTell", words, runs=False)
+        return Verdict(CheckOutcome.CANNOT_TELL, words, runs=False)
 
     def _faulty(self, reason: str, *, runs: bool | None = None) -> Verdict:
-        """The one on trial is at fault; a reference that is wrong fails nobody."""
+        """A verdict against the runtime; `CANNOT_TELL` if the runtime is the reference itself."""
         if self._name == REFERENCE:
-            return Verdict("cantTell", reason, "reference", runs=runs)
-        return Verdict("failed", reason, "runtime", runs=runs)
+            return Verdict(CheckOutcome.CANNOT_TELL, reason, Blame.REFERENCE, runs=runs)
+        return Verdict(CheckOutcome.FAILED, reason, Blame.RUNTIME, runs=runs)
 
     def _not_run(self, attempt: Attempt) -> Verdict:
-        if attempt.word == "refused":
+        if attempt.status == RunStatus.REFUSED:
             words = f"{self._name} does not load it: {attempt.reason}"
-            return Verdict("failed", words, runs=False)
-        if attempt.word in {"late", "unprepared"}:
-            return Verdict("cantTell", attempt.reason)
+            return Verdict(CheckOutcome.FAILED, words, runs=False)
+        if attempt.status in {RunStatus.LATE, RunStatus.UNPREPARED}:
+            return Verdict(CheckOutcome.CANNOT_TELL, attempt.reason)
         words = f"{self._name} {attempt.reason}"
         if self._name == REFERENCE and not attempt.signal:
-            # The interpreter is slow by design: that it was not done in time says nothing.
-            return Verdict("cantTell", words)
-        # Only a signal is certainly the runtime's own doing.
-        return Verdict("failed", words, "runtime" if attempt.signal else "", runs=False)
+            # The reference is a slow interpreter: a timeout does not mean that it is wrong.
+            return Verdict(CheckOutcome.CANNOT_TELL, words)
+        # Only a crash by a signal is certainly a fault of the runtime.
+        return Verdict(
+            CheckOutcome.FAILED, words, Blame.RUNTIME if attempt.signal else Blame.NONE, runs=False
+        )
 
-    def _by_chance(self) -> Verdict | None:
-        names = ", ".join(self._bench.prepared.random)
+    def _if_random(self) -> Verdict | None:
+        names = ", ".join(self._subject.prepared.random)
         if not names:
             return None
-        return Verdict("inapplicable", f"the model draws random numbers ({names})")
+        return Verdict(CheckOutcome.INAPPLICABLE, f"the model draws random numbers ({names})")
 
-    # --- the data that came with the model ---
+    # --- test data beside the model ---
 
     def _bundled(self) -> Verdict:
-        prepared = self._bench.prepared
+        prepared = self._subject.prepared
         if prepared.problem:
-            return Verdict("cantTell", prepared.problem, "data")
+            return Verdict(CheckOutcome.CANNOT_TELL, prepared.problem, Blame.DATA)
         if not prepared.bundled:
             unusable = "; ".join(prepared.unusable)
-            return Verdict("untested", unusable or "no test data lie beside the model")
-        attempt = self._bench.attempt(self._name, BUNDLED)
-        if attempt.word != "ran":
+            return Verdict(CheckOutcome.UNTESTED, unusable or "no test data lie beside the model")
+        attempt = self._subject.attempt(self._name, BUNDLED)
+        if attempt.status != RunStatus.RAN:
             return self._not_run(attempt)
-        return self._held_against_data(attempt)
+        return self._against_data(attempt)
 
-    def _held_against_data(self, attempt: Attempt) -> Verdict:
-        comparison = self._bench.compare(self._bench.sets[BUNDLED], attempt.results)
+    def _against_data(self, attempt: Attempt) -> Verdict:
+        comparison = self._subject.compare(self._subject.sets[BUNDLED], attempt.results)
         if isinstance(comparison, str):
-            return Verdict("cantTell", comparison)
+            return Verdict(CheckOutcome.CANNOT_TELL, comparison)
         if comparison.agreed and not attempt.refused:
-            prepared = self._bench.prepared
+            prepared = self._subject.prepared
             left = f"{prepared.left_out} sets were left out" if prepared.left_out else ""
             notes = [note for note in (*prepared.unusable, left, attempt.note) if note]
-            return self._verdict("passed", comparison, "; ".join(notes))
-        return self._by_chance() or self._blame(attempt, comparison)
+            return self._verdict(CheckOutcome.PASSED, comparison, "; ".join(notes))
+        return self._if_random() or self._blame(attempt, comparison)
 
     def _blame(self, attempt: Attempt, comparison: Comparison) -> Verdict:
-        """Ask another runtime whom to believe: the data or the one on trial."""
+        """Decide by a second runtime whether the test data or this runtime are wrong.
+
+        If the second runtime gives the expected outputs, this runtime is wrong. If it gives the
+        outputs of this runtime, the data are wrong. Otherwise this runtime is blamed.
+        """
         reason = differs(comparison) or f"{self._name} {refusal(attempt)}"
-        guilty = "reference" if self._name == REFERENCE else "runtime"
+        guilty = Blame.REFERENCE if self._name == REFERENCE else Blame.RUNTIME
         witness = self._witness()
         if witness is None:
             return self._blamed(guilty, comparison, f"{reason}; no other runtime to ask")
         witness_ran = False
         refused = ""
-        for form in self._forms():
-            other = self._bench.attempt(witness, BUNDLED, form=form)
-            if other.word != "ran" or not other.ran:
-                refused = refused or (refusal(other) if other.word == "ran" else "")
+        for model_file in self._model_files():
+            other = self._subject.attempt(witness, BUNDLED, model_file=model_file)
+            if not other.has_outputs:
+                if other.status == RunStatus.RAN:
+                    refused = refused or refusal(other)
                 continue
             witness_ran = True
-            meets = self._agrees(self._bench.sets[BUNDLED], other.results)
-            if meets:
+            if self._agrees(self._subject.sets[BUNDLED], other.results):
                 words = f"{reason}, which {witness} meets"
                 verdict = self._blamed(guilty, comparison, words)
-                believed = self._name if guilty == "reference" else witness
+                believed = self._name if guilty == Blame.REFERENCE else witness
                 return self._localised(verdict, BUNDLED, comparison.worst, witness, believed)
             if self._agrees(other.results, attempt.results):
                 words = f"{reason}, but {witness} gives what {self._name} gives"
-                return self._blamed("data", comparison, words)
+                return self._blamed(Blame.DATA, comparison, words)
         if refused and not witness_ran and not attempt.ran:
             words = f"{reason}; {witness} refuses it too, so the data may be at fault"
             generated = self._generated
-            blames = "data" if generated is not None and generated.ran else ""
-            return Verdict("cantTell", words, blames, runs=bool(blames))
+            blames = Blame.DATA if generated is not None and generated.ran else Blame.NONE
+            return Verdict(CheckOutcome.CANNOT_TELL, words, blames, runs=bool(blames))
         words = "agrees with neither" if witness_ran else "cannot be asked"
         verdict = self._blamed(guilty, comparison, f"{reason}; {witness} {words}")
         if witness_ran:
@@ -238,60 +261,65 @@ class _Judge:
             (name for name in others if name != self._name and name in runtimes.names()), None
         )
 
-    def _forms(self) -> list[Form]:
-        self._bench.upgrade()
-        return self._bench.forms()
+    def _model_files(self) -> list[ModelFile]:
+        self._subject.upgrade()
+        return self._subject.model_files()
 
     def _agrees(self, expected: Path, actual: Path) -> bool:
-        comparison = self._bench.compare(expected, actual)
+        comparison = self._subject.compare(expected, actual)
         return not isinstance(comparison, str) and comparison.agreed
 
-    # --- the reference, on inputs made for the purpose ---
+    # --- the reference, on generated inputs ---
 
     def _reference(self) -> Verdict:
         if self._name == REFERENCE:
-            return Verdict("inapplicable", "it is the reference itself")
-        attempt, origin, note = self._trial_inputs()
+            return Verdict(CheckOutcome.INAPPLICABLE, "it is the reference itself")
+        attempt, origin, note = self._inputs()
         if attempt is None:
-            return Verdict("cantTell", note)
-        if attempt.word != "ran":
+            return Verdict(CheckOutcome.CANNOT_TELL, note)
+        if attempt.status != RunStatus.RAN:
             return self._not_run(attempt)
-        return self._by_chance() or self._held_against_reference(attempt, origin, note)
+        return self._if_random() or self._against_reference(attempt, origin, note)
 
-    def _held_against_reference(self, attempt: Attempt, origin: str, note: str) -> Verdict:
+    def _against_reference(self, attempt: Attempt, origin: str, note: str) -> Verdict:
         best: tuple[Comparison, Attempt] | None = None
         why = ""
-        for form in self._forms():
-            other = self._bench.attempt(REFERENCE, origin, form=form)
-            comparison = self._bench.compare(other.results, attempt.results)
+        for model_file in self._model_files():
+            other = self._subject.attempt(REFERENCE, origin, model_file=model_file)
+            comparison = self._subject.compare(other.results, attempt.results)
             if isinstance(comparison, str) or not comparison.sets:
                 why = why or refusal(other) or other.reason
-                if other.word == "died":  # what exhausts it once exhausts it again
+                if other.status == RunStatus.DIED:  # the other file would exceed the limits, too
                     break
                 continue
             if comparison.agreed:
-                return self._verdict("passed", comparison, self._on(other, comparison, note))
+                return self._verdict(
+                    CheckOutcome.PASSED, comparison, self._on(other, comparison, note)
+                )
             best = best or (comparison, other)
         if best is None:
-            return Verdict("cantTell", f"the reference cannot run the model: {why}")
+            return Verdict(CheckOutcome.CANNOT_TELL, f"the reference cannot run the model: {why}")
         return self._disagreement(*best, attempt=attempt, origin=origin)
 
-    def _trial_inputs(self) -> tuple[Attempt | None, str, str]:
-        """Choose the inputs: generated ones, or the bundled where none of those fit."""
+    def _inputs(self) -> tuple[Attempt | None, str, str]:
+        """Choose a run to compare: (run, origin of its inputs, note).
+
+        Generated inputs are used, or the bundled ones if the model runs on none of them.
+        """
         generated = self._generated
-        if generated is not None and (generated.word == "died" or generated.ran):
+        if generated is not None and (generated.status == RunStatus.DIED or generated.ran):
             return generated, GENERATED, ""
-        why = self._bench.generation_problem or refusal(generated) or "none could be made"
-        if self._bench.prepared.bundled:
-            bundled = self._bench.attempt(self._name, BUNDLED)
-            if bundled.word != "ran" or bundled.ran:
+        why = self._subject.generation_problem or refusal(generated) or "none could be made"
+        if self._subject.prepared.bundled:
+            bundled = self._subject.attempt(self._name, BUNDLED)
+            if bundled.status != RunStatus.RAN or bundled.ran:
                 return bundled, BUNDLED, f"on the bundled inputs, since generated ones fail: {why}"
         return None, "", f"no generated inputs fit the model: {why}"
 
     def _on(self, other: Attempt, comparison: Comparison, note: str) -> str:
         words = [note] if note else []
-        if other.form == "upgraded":
-            words.append(f"the reference ran it upgraded to opset {self._bench.upgraded_opset}")
+        if other.file_kind == FileKind.UPGRADED:
+            words.append(f"the reference ran it upgraded to opset {self._subject.upgraded_opset}")
         if other.note:
             words.append(f"{other.note}; sets compared: {len(comparison.sets)}")
         return "; ".join(words)
@@ -299,95 +327,102 @@ class _Judge:
     def _disagreement(
         self, comparison: Comparison, other: Attempt, *, attempt: Attempt, origin: str
     ) -> Verdict:
-        guilty, why = "runtime", "no third voice was heard"
-        if self._bench.prepared.bundled:
-            data = self._bench.sets[BUNDLED]
-            form = next(one for one in self._bench.forms() if one.word == other.form)
-            mine = self._bench.attempt(self._name, BUNDLED)
-            theirs = self._bench.attempt(REFERENCE, BUNDLED, form=form)
-            i_meet = mine.word == "ran" and self._agrees(data, mine.results)
-            they_meet = theirs.word == "ran" and self._agrees(data, theirs.results)
-            if i_meet and not they_meet:
-                guilty, why = "reference", f"{self._name} meets the bundled data, it does not"
-            elif they_meet and not i_meet:
+        """Decide by the bundled data whether this runtime or the reference is wrong."""
+        guilty, why = Blame.RUNTIME, "no third voice was heard"
+        if self._subject.prepared.bundled:
+            data = self._subject.sets[BUNDLED]
+            model_file = next(
+                file for file in self._subject.model_files() if file.kind == other.file_kind
+            )
+            mine = self._subject.attempt(self._name, BUNDLED)
+            theirs = self._subject.attempt(REFERENCE, BUNDLED, model_file=model_file)
+            runtime_meets = mine.status == RunStatus.RAN and self._agrees(data, mine.results)
+            reference_meets = theirs.status == RunStatus.RAN and self._agrees(data, theirs.results)
+            if runtime_meets and not reference_meets:
+                guilty, why = Blame.REFERENCE, f"{self._name} meets the bundled data, it does not"
+            elif reference_meets and not runtime_meets:
                 why = "the reference meets the bundled data"
             else:
                 why = "the bundled data do not decide"
         verdict = self._blamed(guilty, comparison, f"{differs(comparison, 'the reference')}; {why}")
-        believed = self._name if guilty == "reference" else REFERENCE
+        believed = self._name if guilty == Blame.REFERENCE else REFERENCE
         return self._localised(verdict, origin, comparison.worst, REFERENCE, believed)
 
     # --- the runtime against itself ---
 
     def _against_itself(self, words: str, *, optimise: bool = True, tag: str = "") -> Verdict:
-        profile = _EXACT if optimise else self._bench.prepared.profile
+        profile = _EXACT if optimise else self._subject.prepared.profile
         comparisons: dict[str, Comparison] = {}
-        why = self._bench.generation_problem
-        self._bench.attempts(self._name, self._origins(), optimise=optimise, tag=tag)
+        why = self._subject.generation_problem
+        self._subject.attempts(self._name, self._origins(), optimise=optimise, tag=tag)
         for origin in self._origins():
-            first = self._bench.attempt(self._name, origin)
-            second = self._bench.attempt(self._name, origin, optimise=optimise, tag=tag)
+            first = self._subject.attempt(self._name, origin)
+            second = self._subject.attempt(self._name, origin, optimise=optimise, tag=tag)
             for attempt in (first, second):
-                if attempt.word != "ran":
+                if attempt.status != RunStatus.RAN:
                     return self._not_run(attempt)
-            comparison = self._bench.compare(second.results, first.results, profile)
+            comparison = self._subject.compare(second.results, first.results, profile)
             if isinstance(comparison, str):
-                return Verdict("cantTell", comparison)
+                return Verdict(CheckOutcome.CANNOT_TELL, comparison)
             if comparison.sets:
                 comparisons[origin] = comparison
             else:
                 why = refusal(first) or refusal(second)
         if not comparisons:
-            return Verdict("cantTell", f"no inputs to run it on: {why}")
+            return Verdict(CheckOutcome.CANNOT_TELL, f"no inputs to run it on: {why}")
         verdict = self._summed(comparisons, f"its own outputs {words}", profile)
-        if verdict.outcome == "failed" and not optimise:
-            origin = next(origin for origin, one in comparisons.items() if one.worst)
+        if verdict.outcome == CheckOutcome.FAILED and not optimise:
+            origin = next(origin for origin, comparison in comparisons.items() if comparison.worst)
             worst = comparisons[origin].worst
             return self._localised(verdict, origin, worst, self._name, self._name, optimised=True)
         return verdict
 
     def _summed(self, comparisons: dict[str, Comparison], whom: str, profile: str) -> Verdict:
+        parts = comparisons.values()
         whole = Comparison(
-            [name for one in comparisons.values() for name in one.sets],
-            all(one.agrees for one in comparisons.values()),
-            [row for one in comparisons.values() for row in one.rows],
+            [name for part in parts for name in part.sets],
+            all(part.agrees for part in parts),
+            [row for part in parts for row in part.rows],
         )
         if whole.agreed:
-            return self._verdict("passed", whole, profile=profile)
-        return self._by_chance() or self._blamed("runtime", whole, differs(whole, whom), profile)
+            return self._verdict(CheckOutcome.PASSED, whole, profile=profile)
+        return self._if_random() or self._blamed(
+            Blame.RUNTIME, whole, differs(whole, whom), profile
+        )
 
     def _origins(self) -> list[str]:
-        origins = [BUNDLED] if self._bench.prepared.bundled else []
+        origins = [BUNDLED] if self._subject.prepared.bundled else []
         generated = self._generated
-        if generated is not None and (generated.ran or generated.word == "died"):
+        if generated is not None and (generated.ran or generated.status == RunStatus.DIED):
             origins.append(GENERATED)
         return origins
 
-    # --- putting it into words ---
+    # --- verdicts ---
 
     def _blamed(
-        self, guilty: str, comparison: Comparison, reason: str, profile: str = ""
+        self, guilty: Blame, comparison: Comparison, reason: str, profile: str = ""
     ) -> Verdict:
-        """A difference: the runtime fails by it; wrong data and a wrong reference fail nobody."""
-        outcome = "failed" if guilty == "runtime" else "cantTell"
+        """The verdict about outputs that differ: `FAILED` only if the runtime is to blame."""
+        is_failure = guilty == Blame.RUNTIME
+        outcome = CheckOutcome.FAILED if is_failure else CheckOutcome.CANNOT_TELL
         return self._verdict(outcome, comparison, reason, guilty, profile)
 
     def _verdict(
         self,
-        outcome: str,
+        outcome: CheckOutcome,
         comparison: Comparison,
         reason: str = "",
-        blames: str = "",
+        blames: Blame = Blame.NONE,
         profile: str = "",
     ) -> Verdict:
         remarks = [row["reason"] for row in comparison.rows if row["agrees"] and row["reason"]]
-        if outcome == "passed" and remarks:
+        if outcome == CheckOutcome.PASSED and remarks:
             reason = "; ".join(word for word in (reason, remarks[0]) if word)
         return Verdict(
             outcome,
             reason,
             blames,
-            profile or self._bench.prepared.profile,
+            profile or self._subject.prepared.profile,
             len(comparison.sets),
             sorted(comparison.rows, key=lambda row: row["agrees"]),
             runs=bool(comparison.sets),
@@ -405,8 +440,8 @@ class _Judge:
     ) -> Verdict:
         if not name:
             return verdict
-        parties = Parties(self._name, witness, believed, self._bench.prepared.profile, optimised)
-        divergence = self._bench.localise(parties, origin, name)
+        parties = Parties(self._name, witness, believed, self._subject.prepared.profile, optimised)
+        divergence = self._subject.localise(parties, origin, name)
         node, note = divergence.node, divergence.note
         reason = verdict.reason
         if node is not None:

@@ -1,8 +1,9 @@
-"""What a check of conformance found, and how it is said."""
+"""Verdicts of conformance checks, and the findings and messages made from them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runners.engine.reports import Finding, Severity
@@ -15,27 +16,51 @@ if TYPE_CHECKING:
     from runners.engine.runs.shared_runs import Attempt
 
 
-# The findings of checks, to whose messages the reason is added.
+class CheckOutcome(StrEnum):
+    """Outcome of a conformance check: a term of the W3C vocabulary EARL 1.0."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    CANNOT_TELL = "cantTell"
+    INAPPLICABLE = "inapplicable"
+    UNTESTED = "untested"
+
+
+class Blame(StrEnum):
+    """What is wrong where outputs differ: the test data, the reference or the runtime."""
+
+    NONE = ""
+    DATA = "data"
+    REFERENCE = "reference"
+    RUNTIME = "runtime"
+
+
+# Findings of the checks; the reason is appended to the message.
 _NOT_RUN = Finding("conformance-not-run", "error", "The model does not run")
 _BLAMED = {
-    "data": Finding("conformance-wrong-data", "error", "The test data beside the model are wrong"),
-    "reference": Finding("conformance-reference-differs", "error", "The ONNX reference differs"),
-    "runtime": Finding("conformance-mismatch", "error", "The runtime is at fault"),
+    Blame.DATA: Finding(
+        "conformance-wrong-data", "error", "The test data beside the model are wrong"
+    ),
+    Blame.REFERENCE: Finding(
+        "conformance-reference-differs", "error", "The ONNX reference differs"
+    ),
+    Blame.RUNTIME: Finding("conformance-mismatch", "error", "The runtime is at fault"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one check found; becomes one measure of the report.
+    """Result of one check; becomes one measure of the report.
 
-    ``failed`` is a failure of the runtime or of the model. Where the data or the reference are
-    wrong the outcome is ``cantTell`` and ``blames`` names them: they fail nobody. ``runs`` is
-    whether the runtime ran some input to its end; None where that was not tried.
+    The outcome is `FAILED` if the runtime or the model is at fault. If the test data or the
+    reference are wrong, it is `CANNOT_TELL` and ``blames`` names them. ``profile`` is the name of
+    the tolerance, ``datasets`` the number of data sets compared. ``runs`` tells whether the runtime
+    ran on at least one input; None if that was not tried.
     """
 
-    outcome: str
+    outcome: CheckOutcome
     reason: str = ""
-    blames: str = ""
+    blames: Blame = Blame.NONE
     profile: str = ""
     datasets: int = 0
     outputs: list[Row] = field(default_factory=list)
@@ -46,18 +71,19 @@ class Verdict:
     @property
     def is_failure(self) -> bool:
         """Whether the runtime or the model failed the check."""
-        return self.outcome == "failed"
+        return self.outcome == CheckOutcome.FAILED
 
     @property
     def fails_the_job(self) -> bool:
-        """Whether the task is not done: a failure, or a supported model that runs on no input."""
-        return self.is_failure or (self.outcome == "cantTell" and self.runs is False)
+        """Whether the job fails: on a failed check, or if a supported model runs on no input."""
+        runs_on_nothing = self.outcome == CheckOutcome.CANNOT_TELL and self.runs is False
+        return self.is_failure or runs_on_nothing
 
 
 def findings(verdicts: Iterable[tuple[str, Verdict]]) -> Iterator[Finding]:
-    """What checks, each with its verdict, mean for the person who reads them.
+    """Findings of the report, given pairs of check and verdict.
 
-    That a model does not run is said once for each reason, not once for each check.
+    The finding that a model does not run is given once for each reason, not once for each check.
     """
     reasons = set()
     for check, verdict in verdicts:
@@ -70,16 +96,15 @@ def findings(verdicts: Iterable[tuple[str, Verdict]]) -> Iterator[Finding]:
 
 
 def differs(comparison: Comparison, whom: str = "the bundled data") -> str:
-    """Say where the first difference lies, or nothing."""
-    bad = [row for row in comparison.rows if not row["agrees"]]
-    if not bad:
+    """Message about the first output that differs; empty if none does."""
+    first = next((row for row in comparison.rows if not row["agrees"]), None)
+    if first is None:
         return ""
-    first = bad[0]
     return f"differs from {whom} in {first['dataset']}: {first['reason']}"
 
 
 def refusal(attempt: Attempt | None) -> str:
-    """Say which data set a run refused and why, or why there was no run."""
+    """Message about the first data set on which a run failed, or about why there was no run."""
     if attempt is None or not attempt.refused:
         return attempt.reason if attempt is not None else ""
     name, why = next(iter(attempt.refused.items()))
@@ -87,7 +112,7 @@ def refusal(attempt: Attempt | None) -> str:
 
 
 def place_of(node: Node) -> str:
-    """Say where a node is: `node 2, Mul, in iteration 3 of the body of node 4, Loop`."""
+    """Location of a node: `node 2, Mul, in iteration 3 of the body of node 4, Loop`."""
     words = f"node {node.index}, {node.op}"
     for step in reversed(node.path):
         run = "" if step.iteration is None else f"iteration {step.iteration} of "

@@ -1,7 +1,7 @@
-"""What a static quantisation is calibrated on: the version's own test data, or a sample sent along.
+"""Calibration data of static quantisation: the version's test data, or an uploaded sample.
 
-A sample is an `.npz` of one array for each input, with a leading axis over the samples; it is read
-without pickle. Where there is enough test data, some is held out for the comparison.
+A sample is an `.npz` file with one array for each input, whose first axis is the samples; it is
+read without pickle. If there is enough test data, some is held out for the comparison.
 """
 
 from __future__ import annotations
@@ -27,21 +27,23 @@ _KEEP_EVERY = 4
 
 
 class UnusableSampleError(ValueError):
-    """The sample is not one for this model; the words say what is wrong and what is right."""
+    """The sample does not fit this model; the message says what is wrong and what is expected."""
 
 
 def split(sets: Sequence[DataSet]) -> tuple[list[DataSet], list[DataSet]]:
-    """Split into what calibrates and what is held out; a single set has to do both."""
+    """Split into data sets for calibration and for comparison; a single set serves both."""
     if len(sets) < 2:
         return list(sets), list(sets)
-    judged = [one for place, one in enumerate(sets) if place % _KEEP_EVERY == _KEEP_EVERY - 1]
+    judged = [
+        dataset for place, dataset in enumerate(sets) if place % _KEEP_EVERY == _KEEP_EVERY - 1
+    ]
     judged = judged or [sets[-1]]
-    names = {one.name for one in judged}
-    return [one for one in sets if one.name not in names], judged
+    names = {dataset.name for dataset in judged}
+    return [dataset for dataset in sets if dataset.name not in names], judged
 
 
 def read_sample(path: Path, model: onnx.ModelProto) -> list[DataSet]:
-    """Read a sample as data sets of one each. Raises UnusableSampleError."""
+    """Read a sample as data sets of one sample each. Raises UnusableSampleError."""
     ports = {port.name: port for port in datasets.required_inputs(model)}
     cure = f"Store one array for each of {', '.join(sorted(ports))}, samples first."
     try:
@@ -54,7 +56,7 @@ def read_sample(path: Path, model: onnx.ModelProto) -> list[DataSet]:
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         if isinstance(error, UnusableSampleError):
             raise
-        # The library's own words recommend to load a pickle unsafely.
+        # The library's message recommends to load pickles.
         why = "it holds pickled objects, or nothing that NumPy wrote"
         cause = why if "pickle" in str(error) else str(error)
         raise UnusableSampleError(
@@ -79,7 +81,7 @@ def read_sample(path: Path, model: onnx.ModelProto) -> list[DataSet]:
 
 
 def _fitted(port: onnx.ValueInfoProto, array: Any) -> Any:
-    """Give the array with samples first, each as the input takes it."""
+    """The array with the samples first, each in the shape that the input takes."""
     kind = port.type.tensor_type
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))
     if array.dtype != dtype:
@@ -88,7 +90,7 @@ def _fitted(port: onnx.ValueInfoProto, array: Any) -> Any:
         )
     rank = len(kind.shape.dim)
     if array.ndim == rank and rank:
-        # The input's own first axis is a batch: samples of one each.
+        # The first axis of the input is the batch: samples of one row each.
         array = array[:, None]
     if kind.HasField("shape") and array.ndim != rank + 1:
         raise UnusableSampleError(
@@ -99,25 +101,25 @@ def _fitted(port: onnx.ValueInfoProto, array: Any) -> Any:
 
 
 def leave(work: Path, sets: Sequence[DataSet], model: onnx.ModelProto) -> None:
-    """Leave the calibrating data for the child that quantises."""
+    """Store the calibration data for the child that quantises."""
     folder = work / _FOLDER
-    for place, one in enumerate(sets):
-        named = datasets.DataSet(f"test_data_set_{place}", one.origin, one.inputs)
+    for place, dataset in enumerate(sets):
+        named = datasets.DataSet(f"test_data_set_{place}", dataset.origin, dataset.inputs)
         datasets.write(folder, named, model)
 
 
 def reader(work: Path) -> Any:
-    """Give the tool's own kind of reader over what `leave` left."""
+    """A reader, as the quantisation tool expects it, of the data that `leave` stored."""
     from onnxruntime.quantization import CalibrationDataReader  # noqa: PLC0415
 
     model = onnx.load(str(work / "prepared.onnx"), load_external_data=False)
     sets = iter(datasets.read(work / _FOLDER, model))
 
     class Reader(CalibrationDataReader):  # type: ignore[misc]
-        """Gives one data set after the other, then None."""
+        """Returns one data set after the other, then None."""
 
         def get_next(self) -> dict[str, Value] | None:
-            one = next(sets, None)
-            return None if one is None else dict(one.inputs)
+            first = next(sets, None)
+            return None if first is None else dict(first.inputs)
 
     return Reader()

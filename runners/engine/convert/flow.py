@@ -1,6 +1,6 @@
-"""The stages of a conversion, each in a child, and what its report says.
+"""The stages of a conversion, each in a child, and its report.
 
-The parent reads answers only; every file of the model stays with the children.
+The parent reads only the children's answers, never a file of the model.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runners.engine.checks import written_models
+from runners.engine.confine.children import EndingKind
 from runners.engine.convert import makers, parity, prepare
 from runners.engine.convert.recipes import RECIPES, Recipe, Settings
 from runners.engine.jobs import Job, JobError
@@ -33,13 +34,13 @@ _ENDS = {
     "flooded": "answered without end",
     "silent": "ended without an answer",
 }
-# No library raises these against a model that it was given.
+# Libraries do not raise these because of a model.
 _OUR_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "NameError"})
 _FAILED = Finding("conversion-failed", "error", "")
 _UNUSABLE = Finding("variant-unusable", "error", "")
 _NOT_RUNNING = Finding("original-not-running", "error", "")
 _BAD_SAMPLE = Finding("calibration-unusable", "error", "")
-# What our own code raises about the model, and the finding it becomes.
+# Exceptions of this package about the model, and the findings for them.
 _OWN_ERRORS = {
     "NothingToConvertError": Finding("nothing-to-convert", "error", ""),
     "BlockedError": _FAILED,
@@ -53,7 +54,7 @@ _T = TypeVar("_T")
 
 
 class _EndError(Exception):
-    """The conversion ends here, with what there is to tell."""
+    """Ends the conversion with a report."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
@@ -61,7 +62,7 @@ class _EndError(Exception):
 
 
 def run(job: Job) -> Report:
-    """Make one variant by a recipe, measured against the original."""
+    """Make a variant by a recipe and measure it against the original."""
     recipe = RECIPES.get(str(job.request.options.get("recipe", "")))
     if recipe is None:
         raise JobError("engine-error", "The job requests an unknown recipe.")
@@ -102,7 +103,8 @@ class _Conversion:
             try:
                 return self._attempt(settings, ran)
             except _EndError as end:
-                # The plainest attempt's words count: the later ones are ways around it.
+                # The message of the first, simplest attempt is reported; later ones are
+                # workarounds.
                 last = last or end
                 for path in self._outputs():
                     path.unlink()
@@ -119,10 +121,11 @@ class _Conversion:
             calibrates=self._recipe.calibrates,
         )
         ending = self._stage("original", functools.partial(task, generated=True))
-        if ending.kind not in {"answered", "raised"}:
-            # Made inputs may be what it died of; the version's own decide.
+        if ending.kind not in {EndingKind.ANSWERED, EndingKind.RAISED}:
+            # Generated inputs may be the cause of the crash, so try with the version's own data
+            # only.
             again = self._stage("original", functools.partial(task, generated=False))
-            ending = again if again.kind == "answered" else ending
+            ending = again if again.kind == EndingKind.ANSWERED else ending
         ran = self._answer(ending, "the original's run", _NOT_RUNNING, Baseline)
         self._facts["calibration"] = ran.calibration
         return ran
@@ -142,7 +145,7 @@ class _Conversion:
         judge = functools.partial(written_models.judge, self._target)
         ending = self._stage("judge", judge)
         judgement = self._answer(ending, "the variant's load", _UNUSABLE, Judgement)
-        refused = [one for one in judgement.scan.findings if one.severity == "error"]
+        refused = [finding for finding in judgement.scan.findings if finding.severity == "error"]
         if refused:
             raise _EndError(replace(_UNUSABLE, message=f"{_LOST} {refused[0].message}"))
         comparing = functools.partial(
@@ -196,14 +199,14 @@ class _Conversion:
         )
 
     def _answer(self, ending: Ending, who: str, blame: Finding, kind: type[_T]) -> _T:
-        """Read a child's answer, or end with the finding that its end means."""
-        if ending.kind == "answered":
+        """Read a child's answer, or end with the finding for how the child ended."""
+        if ending.kind == EndingKind.ANSWERED:
             return answers.read(kind, ending.answer)
         who = who[0].upper() + who[1:] if who.startswith("the ") else who
-        if ending.kind == "raised":
+        if ending.kind == EndingKind.RAISED:
             name, words = ending.answer
             raise self._complaint(name, words, who, blame)
-        if ending.kind == "signalled":
+        if ending.kind == EndingKind.SIGNALLED:
             how = f"crashed: {ending.answer}"
         else:
             how = _ENDS.get(ending.kind, "ended without an answer")

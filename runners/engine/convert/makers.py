@@ -1,4 +1,4 @@
-"""Calls the tools, each in a child of its own, and mends the known faults of their files."""
+"""Calls of the conversion tools, each in a child, and fixes of known faults of their output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOOL_FILE = "made.onnx"
 
 
 def make(recipe: Recipe, settings: Settings, source: Path, work: Path, target: Path) -> Variant:
-    """Make the variant of `work`/prepared.onnx at `target`; gives how many nodes were left alone.
+    """Make the variant of `work`/prepared.onnx at `target`; returns how many nodes stay float32.
 
     `source` is the original, whose documentation and metadata the variant keeps. Raises
     NothingToConvertError, and whatever the tool raises.
@@ -56,13 +56,15 @@ def _quantise(recipe: Recipe, settings: Settings, work: Path, target: Path) -> i
     left = _not_to_quantise(model, settings)
     common: dict[str, Any] = {
         "weight_type": QuantType.QInt8,
-        # Processors without VNNI add products of bytes in 16 bits: 7 bits do not overflow them.
+        # Processors without VNNI add products of bytes in 16 bits, which 7-bit values do not
+        # overflow.
         "reduce_range": True,
         "per_channel": settings.per_channel,
         "nodes_to_exclude": left,
         "use_external_data_format": len(whole_models.family(prepared)) > 1,
     }
-    # What operators outside the standard give has no known type; the models here are in float32.
+    # Outputs of custom operators have no known type; float32 is assumed, as in the rest of the
+    # model.
     extra: dict[str, Any] = {"DefaultTensorType": TensorProto.FLOAT}
     if recipe.calibrates:
         quantize_static(
@@ -80,7 +82,7 @@ def _quantise(recipe: Recipe, settings: Settings, work: Path, target: Path) -> i
 
 
 def _not_to_quantise(model: onnx.ModelProto, settings: Settings) -> list[str]:
-    """Name the nodes that the tools take for something else, or whose weight is computed."""
+    """Names of nodes that the tools misinterpret, or whose weight is computed."""
     weighted = {node.name for node in prepare.weighted(model)}
     return [
         node.name
@@ -118,7 +120,7 @@ def _halve(settings: Settings, work: Path) -> tuple[onnx.ModelProto, int]:
         or not prepare.fits_half(node, version)
         or (settings.guarded and (bodies.bodies(node) or node.domain not in bodies.DEFAULT_DOMAINS))
     ]
-    # Callers need not know: what goes in and comes out stays float32.
+    # Inputs and outputs stay float32, so that callers need no change.
     half = float16.convert_float_to_float16(
         str(prepared), keep_io_types=True, node_block_list=left_alone
     )
@@ -126,7 +128,7 @@ def _halve(settings: Settings, work: Path) -> tuple[onnx.ModelProto, int]:
 
 
 def _drop_twins(graph: onnx.GraphProto) -> None:
-    """Drop casts that the half-precision tool adds once for each reader of the same value."""
+    """Remove duplicate casts, which the half-precision tool adds for each reader of a value."""
     earlier: set[bytes] = set()
     distinct = []
     for node in graph.node:
@@ -140,7 +142,7 @@ def _drop_twins(graph: onnx.GraphProto) -> None:
 
 
 def _sort(graph: onnx.GraphProto) -> None:
-    """Put the nodes in an order of execution: the half-precision tool appends its casts."""
+    """Sort the nodes topologically: the half-precision tool appends its casts."""
     makers = {name: place for place, node in enumerate(graph.node) for name in node.output if name}
     needs = [
         {makers[name] for name in bodies.reads(node) if name in makers} - {place}
@@ -154,7 +156,7 @@ def _sort(graph: onnx.GraphProto) -> None:
         stack = [first]
         while stack:
             place = stack[-1]
-            missing = [one for one in sorted(needs[place]) if one not in done]
+            missing = [need for need in sorted(needs[place]) if need not in done]
             if place in done or len(stack) > len(needs):
                 stack.pop()
             elif missing:

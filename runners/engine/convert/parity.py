@@ -1,8 +1,9 @@
-"""Runs the original and the variant on the same data and says how far apart they are.
+"""Comparison of original and variant on the same data.
 
-The floor: on data that is like real data, a variant gives values of the same type and rank, finite
-where the original's are, and no output whose direction is mostly lost (cosine below 0.5 on half of
-the data sets). Everything above it is a figure for people to judge by.
+Lower precision changes outputs, so no tolerance applies. A variant fails only below a floor, on
+data that resembles real data: its outputs must have the type and rank of the original's, be finite
+where these are, and keep their direction (cosine of at least 0.5 on half of the data sets).
+Everything above the floor is reported as figures for users to judge.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ if TYPE_CHECKING:
 FLOOR_COSINE = 0.5
 MAX_SETS = 12
 _FOLDER = "expected"
-# A report is read whole; figures beyond these are summed up in the worst ones.
+# A report is read whole; rows beyond these are summarised by the worst one.
 _MAX_ROWS = 1000
-# Zeros, large and denormal values: told, but no reason to refuse a variant.
+# Zeros, large and denormal values: reported, but no reason to reject a variant.
 _EXTREME = "generated-extreme"
 
 
 class NotRunningError(ValueError):
-    """The original cannot be run, so nothing can be compared with it; the words say why."""
+    """The original cannot be run, so nothing can be compared with it; the message says why."""
 
 
 def baseline(
     source: Path, work: Path, sample: Path | None, *, calibrates: bool, generated: bool
 ) -> Baseline:
-    """Run the original on every data set, leave its outputs in `work`, and the calibrating data.
+    """Run the original on every data set; store its outputs and the calibration data in `work`.
 
     Raises NotRunningError, UnusableSampleError, UnreadableDataError.
     """
@@ -67,18 +68,18 @@ def baseline(
         origin, held_out, bundled = "bundled", len(bundled) > 1, judged
     calibration.leave(work, using, model)
     inputs, reason = _generated(model) if generated else ([], "")
-    ran, reasons, unsteady = _run_all(source, work, model, [*bundled[:MAX_SETS], *inputs])
+    ran, reasons, nondeterministic = _run_all(source, work, model, [*bundled[:MAX_SETS], *inputs])
     return Baseline(
         ran,
         [*reasons, *filter(None, (unread, reason))],
-        unsteady,
+        nondeterministic,
         held_out,
         {"from": origin, "samples": len(using)} if origin else None,
     )
 
 
 def _bundled(source: Path, model: onnx.ModelProto, *, needed: bool) -> tuple[list[DataSet], str]:
-    """Read the version's own data; where it only serves the comparison, it may be unreadable."""
+    """Read the version's own data; unreadable data is ignored if it is not needed to calibrate."""
     try:
         sets = datasets.read(source.parent, model)
     except datasets.UnreadableDataError as error:
@@ -86,7 +87,7 @@ def _bundled(source: Path, model: onnx.ModelProto, *, needed: bool) -> tuple[lis
             raise
         return [], f"The test data cannot be read: {error}"
     names = {port.name for port in datasets.required_inputs(model)}
-    return [one for one in sets if names <= set(one.inputs)], ""
+    return [dataset for dataset in sets if names <= set(dataset.inputs)], ""
 
 
 def _generated(model: onnx.ModelProto) -> tuple[list[DataSet], str]:
@@ -99,7 +100,7 @@ def _generated(model: onnx.ModelProto) -> tuple[list[DataSet], str]:
 def _run_all(
     source: Path, work: Path, model: onnx.ModelProto, sets: list[DataSet]
 ) -> tuple[list[SetRun], list[str], list[str]]:
-    """Run the original on the sets: those that ran, why others did not, and unsteady outputs."""
+    """Run the original on the data sets: those that ran, failures, nondeterministic outputs."""
     try:
         run = runtimes.of(ONNXRUNTIME).open(source)
     except (runtimes.LoadError, runtimes.UnsupportedModelError) as error:
@@ -107,32 +108,34 @@ def _run_all(
     names = [port.name for port in model.graph.output]
     ran: list[SetRun] = []
     reasons: list[str] = []
-    unsteady: set[str] = set()
-    for one in sets:
-        outputs = runtimes.attempt(run, one.inputs)
-        # Once is enough to know what draws random numbers.
+    nondeterministic: set[str] = set()
+    for dataset in sets:
+        outputs = runtimes.attempt(run, dataset.inputs)
+        # One repetition suffices to detect random outputs.
         again = (
-            outputs if ran or isinstance(outputs, Exception) else runtimes.attempt(run, one.inputs)
+            outputs
+            if ran or isinstance(outputs, Exception)
+            else runtimes.attempt(run, dataset.inputs)
         )
         if isinstance(outputs, Exception) or isinstance(again, Exception):
             failure = outputs if isinstance(outputs, Exception) else again
-            reasons.append(text.message(f"{one.name}: {failure}"))
+            reasons.append(text.message(f"{dataset.name}: {failure}"))
             continue
         for name, first, second in zip(names, outputs, again, strict=True):
             if not agreement.compare(name, first, second, agreement.FP32).agrees:
-                unsteady.add(name)
+                nondeterministic.add(name)
         values = dict(zip(names, outputs, strict=True))
-        dataset = replace(one, name=f"test_data_set_{len(ran)}", outputs=values)
-        datasets.write(work / _FOLDER, dataset, model)
-        ran.append(SetRun(one.name, one.origin))
+        numbered = replace(dataset, name=f"test_data_set_{len(ran)}", outputs=values)
+        datasets.write(work / _FOLDER, numbered, model)
+        ran.append(SetRun(dataset.name, dataset.origin))
     if not ran:
         why = reasons[0] if reasons else "there is no data to run it with"
         raise NotRunningError(f"no data set could be run: {why}")
-    return ran, reasons[:5], sorted(unsteady)
+    return ran, reasons[:5], sorted(nondeterministic)
 
 
 def compare(source: Path, variant: Path, work: Path, recipe: Recipe, ran: Baseline) -> Parity:
-    """Run the variant on the same data; gives figures by data set and output, and what broke."""
+    """Run the variant on the same data; returns figures by data set and output, and failures."""
     model = onnx.load(str(source), load_external_data=False)
     profile = agreement.QUANTISED if recipe.quantises else agreement.FP16
     run = runtimes.of(ONNXRUNTIME).open(variant)
@@ -140,15 +143,15 @@ def compare(source: Path, variant: Path, work: Path, recipe: Recipe, ran: Baseli
     broken: list[str] = []
     cosines: dict[str, list[float]] = {}
     real = _like_real(ran.sets)
-    for one, trial in zip(datasets.read(work / _FOLDER, model), ran.sets, strict=True):
-        outputs = runtimes.attempt(run, one.inputs)
+    for dataset, trial in zip(datasets.read(work / _FOLDER, model), ran.sets, strict=True):
+        outputs = runtimes.attempt(run, dataset.inputs)
         if isinstance(outputs, Exception):
             broken.append(text.message(f"{trial.name}: does not run: {outputs}"))
             continue
         for port, actual in zip(model.graph.output, outputs, strict=True):
-            if port.name in ran.unsteady:
+            if port.name in ran.nondeterministic:
                 continue
-            expected = one.outputs.get(port.name)
+            expected = dataset.outputs.get(port.name)
             figures = agreement.compare(port.name, expected, actual, profile)
             outputs_compared.append((trial, figures))
             if trial.name not in real:
@@ -167,18 +170,20 @@ def compare(source: Path, variant: Path, work: Path, recipe: Recipe, ran: Baseli
             **_worst([figures for trial, figures in outputs_compared if trial.name in real]),
             "profile": profile.name,
             "datasets": len(real),
-            # Made inputs go where no data goes: told, but apart.
-            "made": _worst([one for trial, one in outputs_compared if trial.name not in real]),
-            "unsteady": ran.unsteady,
+            # Generated inputs cover what no data covers; they are reported separately.
+            "made": _worst(
+                [figures for trial, figures in outputs_compared if trial.name not in real]
+            ),
+            "unsteady": ran.nondeterministic,
             "not_run": ran.reasons,
         },
     )
 
 
 def _like_real(sets: list[SetRun]) -> set[str]:
-    """Name the sets that decide: the version's own where there are any, plain made ones else."""
-    own = {one.name for one in sets if one.origin != "generated"}
-    return own or {one.name for one in sets if one.name != _EXTREME}
+    """Names of the data sets that decide: the version's own, or plain generated ones."""
+    own = {dataset.name for dataset in sets if dataset.origin != "generated"}
+    return own or {dataset.name for dataset in sets if dataset.name != _EXTREME}
 
 
 def _broken(expected: Value, actual: Value, figures: Figures, where: str) -> list[str]:
@@ -198,7 +203,7 @@ def _broken(expected: Value, actual: Value, figures: Figures, where: str) -> lis
 def _cosine(expected: Value, actual: Value, figures: Figures) -> float | None:
     if figures.cosine is not None or figures.max_abs in {None, 0.0}:
         return figures.cosine
-    # All zeros on one side only: there is no direction left to compare.
+    # If only one side is all zeros, there is no direction to compare.
     if isinstance(expected, np.ndarray) and isinstance(actual, np.ndarray):
         sides = [side for side in (expected, actual) if side.dtype.kind == "f"]
         if len(sides) == 2 and expected.shape == actual.shape and expected.any():
@@ -217,15 +222,15 @@ def _lost(cosines: dict[str, list[float]]) -> list[str]:
 
 def _worst(outputs: list[Figures]) -> dict[str, Any]:
     def finite(values: Iterable[float | None]) -> list[float]:
-        return [one for one in values if one is not None and math.isfinite(one)]
+        return [value for value in values if value is not None and math.isfinite(value)]
 
-    is_infinite = any(one.max_abs == math.inf for one in outputs)
+    is_infinite = any(output.max_abs == math.inf for output in outputs)
     return {
-        "agrees": all(one.agrees for one in outputs),
+        "agrees": all(output.agrees for output in outputs),
         "max_abs": "inf"
         if is_infinite
-        else max(finite(one.max_abs for one in outputs), default=None),
-        "cosine": min(finite(one.cosine for one in outputs), default=None),
-        "top1": min(finite(one.top1 for one in outputs), default=None),
-        "outside": sum(one.outside for one in outputs),
+        else max(finite(output.max_abs for output in outputs), default=None),
+        "cosine": min(finite(output.cosine for output in outputs), default=None),
+        "top1": min(finite(output.top1 for output in outputs), default=None),
+        "outside": sum(output.outside for output in outputs),
     }

@@ -1,6 +1,6 @@
-"""Makes a model ready for the tools: new enough, without functions, every node named, shapes known.
+"""Preparation of a model for the tools: newer opset, no functions, named nodes, known shapes.
 
-Everything runs in a child, in a folder it may write.
+Everything runs in a child, in a folder that it may write.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from runners.engine.convert.recipes import Recipe
 
-# What the quantising tools know to have weights: (operator, places of weights).
+# Operators that the quantisation tools quantise: (operator, indices of weights).
 _WEIGHTED = {
     "Conv": (1,), "ConvTranspose": (1,), "MatMul": (0, 1), "Gemm": (0, 1), "Gather": (0,),
     "LSTM": (1, 2), "Attention": (1,), "EmbedLayerNormalization": (2, 3, 4),
 }  # fmt: skip
 _DENSE_BYTES = 64 << 20
-# A model that must be renewed at all is carried to where every tool and runtime is at home.
+# Models older than the tools accept are converted to an opset that all tools and runtimes support.
 _MODERN = 13
 _FREE_WEIGHTS_IR = 4
 _SHORT_FORMS = {
@@ -39,20 +39,20 @@ _SHORT_FORMS = {
     "value_int": np.int64,
     "value_ints": np.int64,
 }
-# The tool knows which of this operator's inputs stay in float32.
+# The tool knows which inputs of this operator stay in float32.
 _KNOWN_TO_TOOL = "Resize"
 
 
 class NothingToConvertError(ValueError):
-    """The model holds nothing that the recipe could change; the words say what it looked for."""
+    """The model has nothing that the recipe changes; the message says what it looked for."""
 
 
 class BlockedError(ValueError):
-    """The model's operator set is too old, and a node stands in the way of a newer one."""
+    """The model's opset is too old, and a node blocks the conversion to a newer one."""
 
 
 def prepare(source: Path, work: Path, recipe: Recipe) -> Preparation:
-    """Write `work`/prepared.onnx; gives what was done.
+    """Write `work`/prepared.onnx; returns what was done.
 
     Raises NothingToConvertError, BlockedError.
     """
@@ -117,14 +117,14 @@ def _renew(model: onnx.ModelProto, least: int) -> tuple[onnx.ModelProto, Prepara
 
 
 def opset_of(model: onnx.ModelProto) -> int | None:
-    """Give the default operator set, 1 where a model of before IR 3 names none."""
+    """The default opset; 1 if a model older than IR 3 imports none."""
     if model.ir_version < 3 and not model.opset_import:
         return 1
     return bodies.opset(model)
 
 
 def _densify(model: onnx.ModelProto) -> bool:
-    """Write sparse weights out: no tool here knows them."""
+    """Convert sparse weights to dense ones, since no tool supports them."""
     every = list(model.graph.sparse_initializer)
     for sparse in every:
         item_bytes = numpy_helper.to_array(sparse.values).itemsize
@@ -139,7 +139,7 @@ def _densify(model: onnx.ModelProto) -> bool:
 
 
 def _fix_weights(model: onnx.ModelProto) -> bool:
-    """Take weights from among the inputs, where they could be replaced and so not be changed."""
+    """Remove weights from the inputs, where callers could replace them."""
     model.ir_version = max(model.ir_version, _FREE_WEIGHTS_IR)
     stored = {tensor.name for tensor in model.graph.initializer}
     inputs = [port for port in model.graph.input if port.name not in stored]
@@ -151,7 +151,7 @@ def _fix_weights(model: onnx.ModelProto) -> bool:
 
 
 def _write_constants_out(model: onnx.ModelProto) -> None:
-    """Give every constant number as a tensor, the one form that all tools look at."""
+    """Replace numeric attributes of constants by tensors, which all tools support."""
     for node in bodies.nodes(model):
         if node.op_type != "Constant" or not node.attribute:
             continue
@@ -164,9 +164,9 @@ def _write_constants_out(model: onnx.ModelProto) -> None:
 
 
 def _claim_types(model: onnx.ModelProto) -> None:
-    """Say that what withdrawn operators give is float32: the tool casts only what it knows.
+    """Declare outputs of removed operators as float32: the tool casts only known types.
 
-    Where that is wrong, the variant does not load, and the report says so.
+    If that is wrong, the variant does not load, and the report says so.
     """
     version = opset_of(model) or schemas.NEWEST
     graph = model.graph
@@ -185,7 +185,7 @@ def _claim_types(model: onnx.ModelProto) -> None:
 
 
 def _name(model: onnx.ModelProto) -> None:
-    """Name every node, and none like another: the tools tell nodes apart by name."""
+    """Give every node a unique name, since the tools identify nodes by name."""
     names: set[str] = set()
     for place, node in enumerate(bodies.nodes(model)):
         if not node.name or node.name in names:
@@ -194,9 +194,10 @@ def _name(model: onnx.ModelProto) -> None:
 
 
 def _pre_process(model: onnx.ModelProto, work: Path, target: Path) -> str:
-    """Fold and infer shapes as the quantising tools advise; less where the model does not bear it.
+    """Fold constants and infer shapes as the quantisation tools advise; less if that fails.
 
-    Their symbolic inference is left out: it needs a package more, and figures show what is lost.
+    Their symbolic inference is left out: it needs another package, and the figures show what is
+    lost.
     """
     from onnxruntime.quantization.shape_inference import quant_pre_process  # noqa: PLC0415
 
@@ -219,7 +220,7 @@ def _pre_process(model: onnx.ModelProto, work: Path, target: Path) -> str:
             for path in whole_models.family(plain):
                 path.unlink()
             return step
-        # The plainer way follows.
+        # The simpler way follows.
         target.unlink(missing_ok=True)
         step = "shapes inferred"
     whole_models.save(onnx.load(str(plain)), target)
@@ -245,7 +246,7 @@ def _refuse_empty(model: onnx.ModelProto, recipe: Recipe) -> None:
 
 
 def weighted(model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    """List the nodes with a float32 weight that the quantising tools would change."""
+    """The nodes with a float32 weight that the quantisation tools would change."""
     constants = {
         tensor.name
         for tensor in whole_models.tensors(model)
@@ -266,11 +267,14 @@ def weighted(model: onnx.ModelProto) -> list[onnx.NodeProto]:
 
 
 def fits_half(node: onnx.NodeProto, version: int) -> bool:
-    """Tell whether the operator takes and gives float16 wherever it takes and gives float32."""
+    """Whether the operator supports float16 wherever it supports float32."""
     if node.domain not in bodies.DEFAULT_DOMAINS:
         return node.domain != "ai.onnx.ml"
     schema = schemas.schema(node.op_type, version)
     if schema is None or node.op_type == _KNOWN_TO_TOOL:
         return schema is not None
     formal = [*schema.inputs, *schema.outputs]
-    return all("tensor(float)" not in one.types or "tensor(float16)" in one.types for one in formal)
+    return all(
+        "tensor(float)" not in parameter.types or "tensor(float16)" in parameter.types
+        for parameter in formal
+    )

@@ -1,8 +1,8 @@
-"""What each node of a graph costs: multiplications, bytes and memory, by its free dimensions."""
+"""Costs of the nodes of a graph: multiplications, bytes and memory, by its free dimensions."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# How costs are counted; a higher number has what was counted before counted again.
+# Version of the counting; a higher number makes older costs be counted again.
 METHOD: Final = 1

@@ -1,4 +1,9 @@
-"""What a model costs as functions of its free dimensions: fitted to walks, and tried elsewhere."""
+"""Costs of a model as functions of its free dimensions: fitted to walks, then tested elsewhere.
+
+The graph is walked for concrete sizes at enough points to determine polynomials of degree 3
+(`polynomials`). Walks at other points, at prime sizes, tell whether the functions hold everywhere,
+for multiples of a lattice, or only approximately.
+"""
 
 from __future__ import annotations
 
@@ -29,22 +34,23 @@ MOST_BYTES = 4 << 20
 MOST_NODES = 10_000
 MOST_PEAKS = 32
 NAME_CHARACTERS = 160
-# Points by powers of two first, for what strides and patches divide; then for short sequences.
+# Spacings of the points: multiples of powers of two, which strides and patches divide; then smaller
+# ones for short sequences.
 LATTICES = (64, 8)
 _DIMENSION_SUM = re.compile(r"[^+]+(?:\+[^+]+)+")
-# What a symbol is where there are too many to follow.
+# Size of symbols that are too many to follow.
 FIXED = 64
-# Primes, so that no stride divides them.
+# Sizes of the test points: primes, which no stride divides.
 _ELSEWHERE = ((37, 53, 29, 41), (11, 13, 7, 19))
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Functions of the symbols: of each node, of each moment of a run, and how far they hold."""
+    """Functions of the symbols: of each node, of each moment of a run, and where they hold."""
 
     symbols: tuple[str, ...]
     fixed: Mapping[str, int]
-    # "everywhere", "multiples" of `lattice`, or "nearly": they are fits that do not quite hold.
+    # "everywhere", "multiples" of `lattice`, or "nearly" for fits that hold approximately.
     holds: str
     lattice: int
     walk: Walk
@@ -55,10 +61,10 @@ class Costs:
     weights: int
 
     def to_json(self) -> dict[str, Any]:
-        """The file that the hub stores; it lists at most MOST_NODES nodes."""
+        """The file that the hub stores; lists at most MOST_NODES nodes."""
 
-        def terms_of(one: Polynomial | None) -> list[list[object]] | None:
-            return None if one is None else one.to_json(self.symbols)
+        def terms_of(polynomial: Polynomial | None) -> list[list[object]] | None:
+            return None if polynomial is None else polynomial.to_json(self.symbols)
 
         rows = [
             {
@@ -85,8 +91,8 @@ class Costs:
             "lattice": self.lattice,
             "macs": terms_of(total(self.macs)),
             "bytes": terms_of(total(self.bytes)),
-            "bytes_unknown": sum(one is None for one in self.bytes),
-            "peaks": [terms_of(one) for one in self.peaks],
+            "bytes_unknown": sum(polynomial is None for polynomial in self.bytes),
+            "peaks": [terms_of(peak) for peak in self.peaks],
             "peak_is_whole": self.peak_is_whole,
             "weights": self.weights,
             "unknown": [
@@ -99,7 +105,7 @@ class Costs:
 
 
 def write(skeleton: Path, target: Path) -> dict[str, Any]:
-    """Write the costs of a skeleton as JSON; answers the figures that need no table."""
+    """Write the costs of a skeleton as JSON; returns the figures outside of the table."""
     model = onnx.ModelProto.FromString(skeleton.read_bytes())
     content = costs_of(model).to_json()
     with target.open("x") as file:
@@ -129,7 +135,7 @@ def costs_of(model: onnx.ModelProto) -> Costs:
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """The symbols that are followed, and how the other free dimensions come from them."""
+    """The symbols that are followed, and how the other free dimensions derive from them."""
 
     symbols: tuple[str, ...]
     sums: Mapping[str, list[str]] = field(default_factory=dict)
@@ -150,26 +156,27 @@ class _Sizes:
 
 
 def derived_dimension(name: str, names: Sequence[str]) -> list[str] | None:
-    """The dimensions that another is the sum of, by its name: `past + steps`; None where none is.
+    """The dimensions whose sum a dimension is, by its name: `past + steps`; None without any.
 
-    `total_sequence_length` is the convention of ONNX Runtime's decoders for the past and the new.
+    By the convention of ONNX Runtime's decoders, `total_sequence_length` is the sum of the past and
+    the new positions.
     """
     parts = [part.strip() for part in name.split("+")]
     if _DIMENSION_SUM.fullmatch(name) and all(part in names or part.isdigit() for part in parts):
         return parts
     if name.startswith("total_seq"):
-        past = [one for one in names if one.startswith("past")]
-        new = [one for one in names if one.startswith("seq")]
+        past = [name for name in names if name.startswith("past")]
+        new = [name for name in names if name.startswith("seq")]
         if len(past) == len(new) == 1:
             return [past[0], new[0]]
     return None
 
 
 def total(functions: Iterable[Polynomial | None]) -> Polynomial:
-    """The sum of what is known."""
+    """The sum of the known functions."""
     terms: Counter[tuple[int, ...]] = Counter()
-    for one in functions:
-        for powers, factor in one.terms if one else ():
+    for function in functions:
+        for powers, factor in function.terms if function else ():
             terms[powers] += factor  # type: ignore[assignment]
     return Polynomial(tuple((powers, factor) for powers, factor in sorted(terms.items()) if factor))  # type: ignore[misc]
 
@@ -196,21 +203,27 @@ def _fitted(
     macs = fit(zip(*([step.macs for step in walk.steps] for walk in walks), strict=True))
     traffic = fit(zip(*([step.bytes for step in walk.steps] for walk in walks), strict=True))
     live = fit(zip(*lives, strict=True))
-    return walks[0], macs, traffic, _greatest(one for one in live if one), None not in live
+    return (
+        walks[0],
+        macs,
+        traffic,
+        _greatest(polynomial for polynomial in live if polynomial),
+        None not in live,
+    )
 
 
 def _greatest(functions: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
-    """Those that no other exceeds for all sizes, at most MOST_PEAKS of them."""
+    """Functions that no other exceeds for all sizes, at most MOST_PEAKS of them."""
     largest: list[Polynomial] = []
-    for one in dict.fromkeys(functions):
-        if any(one.is_at_most(other) for other in largest):
+    for function in dict.fromkeys(functions):
+        if any(function.is_at_most(other) for other in largest):
             continue
-        largest = [other for other in largest if not other.is_at_most(one)] + [one]
+        largest = [other for other in largest if not other.is_at_most(function)] + [function]
     return tuple(largest[:MOST_PEAKS])
 
 
 def _holds(costs: Costs, walker: Walker, sizes: _Sizes, point: Sequence[int]) -> bool:
-    """Whether the functions give what a walk gives at a point that they were not fitted to."""
+    """Whether the functions equal a walk at a point that they were not fitted to."""
     point = point[: len(sizes.symbols)]
     walk = walker.walk(sizes.at(point))
     for function, step in zip(costs.macs, walk.steps, strict=True):
@@ -218,8 +231,8 @@ def _holds(costs: Costs, walker: Walker, sizes: _Sizes, point: Sequence[int]) ->
             return False
         if function is not None and function.at(point) != step.macs:
             return False
-    live = [one for one in walk.live() if one is not None]
-    return max((one.at(point) for one in costs.peaks), default=0) == max(live, default=0)
+    live = [polynomial for polynomial in walk.live() if polynomial is not None]
+    return max((peak.at(point) for peak in costs.peaks), default=0) == max(live, default=0)
 
 
 def _bounded(rows: Sequence[Mapping[str, Any]]) -> int:

@@ -1,8 +1,8 @@
 """Multiply-accumulate operations of a node, and shapes of operators that onnx does not define.
 
-Counted are the operators that multiply matrices or convolve; what is done once for each element
-(additions, activations, normalisations, pooling) counts none, as in papers on model efficiency.
-Sources: Operators.md of ONNX; ContribOperators.md of ONNX Runtime.
+Only operators that multiply matrices or convolve count; elementwise work (additions, activations,
+normalisations, pooling) counts none, as in papers on model efficiency. Sources: Operators.md of
+ONNX; ContribOperators.md of ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Shape = tuple[int, ...]
 
 
 class UnknownCostError(Exception):
-    """A node whose shapes or operator do not tell what it costs."""
+    """The shapes or the operator of a node do not determine its cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A node with concrete shapes; None stands for an input or output that is absent."""
+    """A node with concrete shapes; None stands for an absent input or output."""
 
     operator: str
     attributes: Mapping[str, Any]
@@ -31,7 +31,7 @@ class Call:
     outputs: tuple[Shape | None, ...]
 
     def input(self, place: int) -> Shape:
-        """The shape of an input that has to be there."""
+        """The shape of a required input."""
         shape = self.inputs[place] if place < len(self.inputs) else None
         if shape is None:
             raise UnknownCostError(f"input {place} of {self.operator} has no known shape")
@@ -142,7 +142,7 @@ def _multi_head_attention(call: Call) -> int:
 
 
 def _grouped_attention(call: Call) -> int:
-    """com.microsoft.GroupQueryAttention: `present_key` tells how many positions are looked at."""
+    """com.microsoft.GroupQueryAttention: `present_key` has the number of attended positions."""
     batch, steps, width = call.input(0)
     heads, own = call.whole("num_heads", 1), call.whole("kv_num_heads", 1)
     if not call.has(1):  # packed: queries, keys and values in one
@@ -181,9 +181,9 @@ _MACS: dict[str, Callable[[Call], int]] = {
 
 
 def contrib_outputs(call: Call) -> tuple[Shape | None, ...]:
-    """The shapes of what an operator of ONNX Runtime gives, where onnx has no schema for it.
+    """The output shapes of an operator of ONNX Runtime, for which onnx has no schema.
 
-    Raises UnknownCostError for operators that are not known here.
+    Raises UnknownCostError for unsupported operators.
     """
     shapes = _CONTRIB.get(call.operator.removeprefix("com.microsoft."))
     if shapes is None:
@@ -208,7 +208,7 @@ def _broadcast(left: Sequence[int], right: Sequence[int]) -> Shape:
     pairs = zip(
         (*[1] * (rank - len(left)), *left), (*[1] * (rank - len(right)), *right), strict=True
     )
-    return tuple(max(one, other) for one, other in pairs)
+    return tuple(max(first, other) for first, other in pairs)
 
 
 def _embedding_shape(call: Call) -> tuple[Shape | None, ...]:

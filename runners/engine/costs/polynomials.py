@@ -1,4 +1,4 @@
-"""Functions of a model's free dimensions, found by evaluating them at points and solving for terms.
+"""Polynomials of a model's free dimensions, by evaluation at points and solving for the terms.
 
 Costs are sums of products of dimensions, and dimensions are nearly always polynomials of the free
 ones, so a function of total degree 3 is determined by its values at as many points as it has terms;
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DEGREE = 3
-# More free dimensions than these keep one size: the number of points grows with the third power.
+# More free dimensions have a fixed size: the number of points grows with the third power.
 MOST_SYMBOLS = 4
 
-# How often each symbol is a factor of a term.
+# The exponent of each symbol in a term.
 Powers = tuple[int, ...]
 
 
@@ -41,14 +41,14 @@ class Polynomial:
         )
 
     def is_at_most(self, other: Polynomial) -> bool:
-        """Whether no term exceeds the other's: then it is smaller for all positive sizes."""
+        """Whether no term exceeds the other's, so that it is smaller for all positive sizes."""
         factors = dict(other.terms)
         return all(factor <= factors.get(powers, 0) for powers, factor in self.terms) and all(
             factor >= 0 for factor in factors.values()
         )
 
     def to_json(self, symbols: Sequence[str]) -> list[list[object]]:
-        """Terms as [coefficient, {symbol: power}]; a coefficient that is no integer is a float."""
+        """Terms as [coefficient, {symbol: power}]; a non-integer coefficient is a float."""
         return [
             [
                 int(factor) if factor.denominator == 1 else float(factor),
@@ -80,11 +80,14 @@ class Fitter:
         ]
 
     def fit(self, values: Sequence[int]) -> Polynomial:
-        """The polynomial that has these values at `points`."""
+        """The polynomial with these values at `points`."""
         key = tuple(values)
         if key not in self._by_form:
             factors = [
-                sum((one * value for one, value in zip(row, key, strict=True)), Fraction())
+                sum(
+                    (coefficient * value for coefficient, value in zip(row, key, strict=True)),
+                    Fraction(),
+                )
                 for row in self._inverse
             ]
             self._by_form[key] = Polynomial(
@@ -98,7 +101,7 @@ class Fitter:
 
 
 def _inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
-    """The inverse, exactly, by Gauss-Jordan elimination."""
+    """The exact inverse, by Gauss-Jordan elimination."""
     size = len(matrix)
     rows = [
         [*row, *(Fraction(place == number) for number in range(size))]

@@ -1,8 +1,8 @@
-"""Walks a graph for given sizes of its free dimensions: the shape of every value, node by node.
+"""Walks over a graph for given sizes of its free dimensions: the shape of every value.
 
-ONNX infers what each operator gives; small values that shapes are computed from are folded with the
-reference implementation, and branches, loops and scans are entered. No weight is looked at, so a
-skeleton is enough.
+ONNX infers the outputs of each node; small values from which shapes are computed are folded with
+the reference implementation, and branches, loops and scans are entered. Weights are not read, so a
+skeleton suffices.
 """
 
 from __future__ import annotations
@@ -36,36 +36,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 CONTRIB_DOMAIN = "com.microsoft"
-# They give another name to the bytes of their input, or copy none of them.
+# Operators that return their input without copying its bytes.
 _VIEWS = frozenset({
     "Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze",
 })  # fmt: skip
-# Random, or larger than what they are given.
+# Random operators, and those whose output is larger than their input.
 _NOT_FOLDED = frozenset({
     "Bernoulli", "Expand", "EyeLike", "Multinomial", "OneHot", "Pad", "RandomNormal",
     "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Resize", "Tile", "Upsample",
 })  # fmt: skip
-# Before operator set 7 the second input was broadcast to the first, and nothing was inferred.
+# Before opset 7 the second input was broadcast to the first, and shapes were not inferred.
 _LIKE_THE_FIRST = frozenset({"Add", "Div", "Mul", "Pow", "Sub"})
-# They read the part of their input that they give.
+# Operators that read only the part of their input that they return.
 _READS_A_PART = frozenset({"Gather", "GatherElements", "GatherND", "Slice", "Split"})
 
 
 class Walker:
-    """Walks the graphs of one model; local functions have been inlined before."""
+    """Walks over the graphs of one model; local functions must be inlined before."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._model = model
-        # Before IR 3 no operator set was written, and version 1 was meant.
+        # Before IR 3 no opset was imported, which means opset 1.
         self._opsets = {DEFAULT_DOMAIN: 1} if model.ir_version < 3 else {}
-        self._opsets |= {one.domain or DEFAULT_DOMAIN: one.version for one in model.opset_import}
+        self._opsets |= {
+            opset.domain or DEFAULT_DOMAIN: opset.version for opset in model.opset_import
+        }
         self._imports = [
             onnx.helper.make_opsetid(domain, version) for domain, version in self._plain_opsets()
         ]
         self._weighed: set[str] = set()
         stored = {tensor.name for tensor in model.graph.initializer}
         self.inputs = {
-            one.name: Value(named(one)) for one in model.graph.input if one.name not in stored
+            port.name: Value(named(port)) for port in model.graph.input if port.name not in stored
         }
 
     @property
@@ -80,7 +82,7 @@ class Walker:
         return list(names)
 
     def walk(self, sizes: Mapping[str, int]) -> Walk:
-        """The graph for these sizes of all its free dimensions."""
+        """Walk the graph for these sizes of all its free dimensions."""
         self._weighed = set()
         return self._graph(
             self._model.graph, {}, {name: value.at(sizes) for name, value in self.inputs.items()}
@@ -101,8 +103,8 @@ class Walker:
         return Walk(
             steps,
             {name: value.bytes for name, value in inputs.items()},
-            [scope.get(one.name) for one in graph.output],
-            [one.name for one in graph.output],
+            [scope.get(port.name) for port in graph.output],
+            [port.name for port in graph.output],
         )
 
     def _node(self, node: onnx.NodeProto, scope: dict[str, Value]) -> Step:
@@ -122,7 +124,8 @@ class Walker:
         for name, value in zip(node.output, outputs, strict=False):
             if name:
                 scope[name] = value
-                # Weights are stored anyway; what nobody can size counts as unknown if it is used.
+                # Weights are stored anyway; a value of unknown size makes the cost unknown if it is
+                # used.
                 step.outputs[name] = value.bytes
         return step
 
@@ -135,7 +138,10 @@ class Walker:
     ) -> None:
         call = Call(
             step.operator,
-            {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute},
+            {
+                attribute.name: onnx.helper.get_attribute_value(attribute)
+                for attribute in node.attribute
+            },
             tuple(value.shape if value else None for value in inputs),
             tuple(value.shape for value in outputs),
         )
@@ -159,7 +165,7 @@ class Walker:
     def _outputs(
         self, node: onnx.NodeProto, operator: str, inputs: Sequence[Value | None]
     ) -> list[Value]:
-        """What a node gives, as far as that can be told."""
+        """The outputs of a node, as far as they can be inferred."""
         folded = self._folded(node, operator, inputs)
         if folded is not None:
             return folded
@@ -204,7 +210,10 @@ class Walker:
     ) -> list[Value] | None:
         call = Call(
             operator,
-            {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute},
+            {
+                attribute.name: onnx.helper.get_attribute_value(attribute)
+                for attribute in node.attribute
+            },
             tuple(value.shape if value else None for value in inputs),
             (),
         )
@@ -230,7 +239,7 @@ class Walker:
     def _folded(
         self, node: onnx.NodeProto, operator: str, inputs: Sequence[Value | None]
     ) -> list[Value] | None:
-        """The content of what follows from shapes and small constants; None where it does not."""
+        """The content of a value that follows from shapes and small constants; else None."""
         if operator == "Constant":
             return constant(node)
         if operator in ("Shape", "Size"):
@@ -258,7 +267,7 @@ class Walker:
         return [content_value(np.asarray(each)) for each in results]
 
     def _alone(self, node: onnx.NodeProto) -> onnx.ModelProto:
-        """A model of one node, since a node by itself would run as of the newest operator set."""
+        """A model of one node, since a bare node would run in the newest opset."""
         graph = onnx.helper.make_graph(
             [node],
             "node",
@@ -278,7 +287,9 @@ class Walker:
         scope: dict[str, Value],
         step: Step,
     ) -> list[Value]:
-        bodies = {one.name: one.g for one in node.attribute if one.HasField("g")}
+        bodies = {
+            attribute.name: attribute.g for attribute in node.attribute if attribute.HasField("g")
+        }
         if step.operator == "If":
             return self._branches(arguments, bodies, scope, step)
         if step.operator == "Loop":
@@ -287,11 +298,16 @@ class Walker:
             inputs = [
                 Value(onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [])),
                 Value(onnx.helper.make_tensor_type_proto(onnx.TensorProto.BOOL, [])),
-                *(replace(one, content=None) if one else None for one in arguments[2:]),
+                *(
+                    replace(argument, content=None) if argument else None
+                    for argument in arguments[2:]
+                ),
             ]
             states, first, output_axes = len(arguments) - 2, 1, None
         else:
-            numbers = {one.name: list(one.ints) or one.i for one in node.attribute}
+            numbers = {
+                attribute.name: list(attribute.ints) or attribute.i for attribute in node.attribute
+            }
             scanned = int(numbers.get("num_scan_inputs", 0))  # type: ignore[arg-type]
             states, first, output_axes = (
                 len(arguments) - scanned,
@@ -301,7 +317,12 @@ class Walker:
             slices, count = scan_slices(
                 arguments[states:], numbers.get("scan_input_axes") or [0] * scanned
             )
-            inputs = [*(replace(one, content=None) if one else None for one in arguments[:states])]
+            inputs = [
+                *(
+                    replace(argument, content=None) if argument else None
+                    for argument in arguments[:states]
+                )
+            ]
             inputs += slices
         walk = self._body(bodies.get("body"), inputs, scope, step)
         if walk is None:
@@ -313,10 +334,10 @@ class Walker:
         carried = walk.outputs[first : first + states]
         parts = walk.outputs[first + states :]
         collected = [
-            stacked(one, count, axis)
-            for one, axis in zip(parts, output_axes or [0] * len(parts), strict=False)
+            stacked(part, count, axis)
+            for part, axis in zip(parts, output_axes or [0] * len(parts), strict=False)
         ]
-        return [one or Value(onnx.TypeProto()) for one in (*carried, *collected)]
+        return [value or Value(onnx.TypeProto()) for value in (*carried, *collected)]
 
     def _branches(
         self,
@@ -325,7 +346,7 @@ class Walker:
         scope: dict[str, Value],
         step: Step,
     ) -> list[Value]:
-        """The dearer branch, or the one that a known condition takes."""
+        """The more expensive branch, or the one that a constant condition selects."""
         condition = inputs[0].content if inputs and inputs[0] is not None else None
         names = ["then_branch", "else_branch"]
         if condition is not None:
@@ -336,9 +357,9 @@ class Walker:
         step.inner_peak = greatest(greatest(walk.live()) for walk in walks)
         outputs = []
         for values in zip(*(walk.outputs for walk in walks), strict=False):
-            types = {one.type.SerializeToString() if one else b"" for one in values}
+            types = {value.type.SerializeToString() if value else b"" for value in values}
             outputs.append(values[0] if len(types) == 1 and values[0] else Value(onnx.TypeProto()))
-        return [replace(one, content=None) for one in outputs]
+        return [replace(output, content=None) for output in outputs]
 
     def _body(
         self,
@@ -351,8 +372,8 @@ class Walker:
             step.macs = step.bytes = step.inner_peak = None
             return None
         named_inputs = {
-            one.name: value or Value(onnx.TypeProto())
-            for one, value in zip(body.input, inputs, strict=True)
+            port.name: value or Value(onnx.TypeProto())
+            for port, value in zip(body.input, inputs, strict=True)
         }
         walk = self._graph(body, scope, named_inputs)
         step.inner_peak = greatest(walk.live())
@@ -366,8 +387,8 @@ def operator_of(node: onnx.NodeProto) -> str:
 
 def _uses(node: onnx.NodeProto) -> Iterable[str]:
     yield from (name for name in node.input if name)
-    for one in node.attribute:
-        for graph in ([one.g] if one.HasField("g") else []) + list(one.graphs):
+    for attribute in node.attribute:
+        for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
             for inner in graph.node:
                 yield from _uses(inner)
             yield from (output.name for output in graph.output)

@@ -1,4 +1,4 @@
-"""Values of a graph for given sizes: types with numbers for shapes, and small contents."""
+"""Values of a graph for given sizes: types with concrete shapes, and small contents."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from runners.engine.costs.operators import Shape
 
-# A larger value decides no shape.
+# Larger values determine no shapes.
 MOST_FOLDED = 1024
-# What exporters write for a dimension that they know nothing of.
+# Names that exporters write for unknown dimensions.
 _NAMELESS = re.compile(r"|\?|None|unk__\d+|-1")
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is known of a value: its type as ONNX writes it, and a small constant's content."""
+    """A value: its type as ONNX writes it, and the content of a small constant."""
 
     type: onnx.TypeProto
     content: np.ndarray[Any, Any] | None = None
@@ -34,7 +34,7 @@ class Value:
 
     @property
     def shape(self) -> Shape | None:
-        """Sizes of a tensor; None where one is unknown, and for what is no tensor."""
+        """Sizes of a tensor; None if one is unknown, and for other types."""
         tensor = self.type.tensor_type
         if not self.type.HasField("tensor_type") or not tensor.HasField("shape"):
             return None
@@ -55,7 +55,7 @@ class Value:
         return -(-self.elements * bits // 8)
 
     def at(self, sizes: Mapping[str, int]) -> Value:
-        """The same with numbers for free dimensions, by the names of `free_dimensions`."""
+        """The same value with numbers for free dimensions, by the names of `free_dimensions`."""
         if not self.type.HasField("tensor_type") or not self.type.tensor_type.HasField("shape"):
             return self
         sized = onnx.TypeProto()
@@ -67,7 +67,7 @@ class Value:
 
 
 def named(value: onnx.ValueInfoProto) -> onnx.TypeProto:
-    """The type of an input with a name for each free dimension: its own, `batch`, or its place."""
+    """The type of an input with a name for each free dimension: its own, `batch`, or its index."""
     kind = onnx.TypeProto()
     kind.CopyFrom(value.type)
     if not kind.HasField("tensor_type"):
@@ -84,7 +84,7 @@ def named(value: onnx.ValueInfoProto) -> onnx.TypeProto:
 
 
 def stored_value(tensor: onnx.TensorProto) -> Value:
-    """A weight; its content too where it is small and stored."""
+    """A weight, with its content if it is small and stored."""
     kind = onnx.helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
     content = None
     if math.prod(tensor.dims) <= MOST_FOLDED and tensor.data_type != onnx.TensorProto.STRING:
@@ -96,7 +96,7 @@ def stored_value(tensor: onnx.TensorProto) -> Value:
 
 
 def content_value(content: np.ndarray[Any, Any]) -> Value:
-    """A value whose content is known, as long as it is small."""
+    """A value with known content, if that is small."""
     kind = onnx.helper.make_tensor_type_proto(
         onnx.helper.np_dtype_to_tensor_dtype(content.dtype), list(content.shape)
     )
@@ -104,12 +104,12 @@ def content_value(content: np.ndarray[Any, Any]) -> Value:
 
 
 def shape_content(node: onnx.NodeProto, value: Value | None) -> list[Value] | None:
-    """What Shape or Size gives; None where the shape is unknown."""
+    """The output of Shape or Size; None if the shape is unknown."""
     if value is None or value.shape is None:
         return None
     if node.op_type == "Size":
         return [content_value(np.array(value.elements, np.int64))]
-    options = {one.name: one.i for one in node.attribute}
+    options = {attribute.name: attribute.i for attribute in node.attribute}
     shape = value.shape[options.get("start", 0) : options.get("end")]
     return [content_value(np.array(shape, np.int64))]
 
@@ -120,18 +120,18 @@ def range_length(contents: Sequence[np.ndarray[Any, Any]]) -> float:
 
 
 def constant(node: onnx.NodeProto) -> list[Value] | None:
-    for one in node.attribute:
-        if one.name == "value":
-            return [stored_value(one.t)]
-        if one.name in ("value_int", "value_ints"):
-            return [content_value(np.array(onnx.helper.get_attribute_value(one), np.int64))]
-        if one.name in ("value_float", "value_floats"):
-            return [content_value(np.array(onnx.helper.get_attribute_value(one), np.float32))]
+    for attribute in node.attribute:
+        if attribute.name == "value":
+            return [stored_value(attribute.t)]
+        if attribute.name in ("value_int", "value_ints"):
+            return [content_value(np.array(onnx.helper.get_attribute_value(attribute), np.int64))]
+        if attribute.name in ("value_float", "value_floats"):
+            return [content_value(np.array(onnx.helper.get_attribute_value(attribute), np.float32))]
     return None
 
 
 def scan_slices(values: Sequence[Value | None], axes: Any) -> tuple[list[Value | None], int | None]:
-    """What one step of a scan sees of its inputs, and how many steps there are."""
+    """The inputs of one step of a scan, and the number of steps."""
     slices: list[Value | None] = []
     count = None
     for value, axis in zip(values, axes, strict=False):

@@ -1,4 +1,4 @@
-"""What a walk over a graph found: its steps with their figures, and what is alive at each."""
+"""Result of a walk over a graph: steps with their figures, and the live bytes at each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Step:
-    """One node with its figures; None is unknown. `parameters` counts weights used here first."""
+    """A node with its figures; None is unknown. `parameters` counts weights at their first use."""
 
     operator: str
     name: str
@@ -28,7 +28,7 @@ class Step:
 
 @dataclass(slots=True)
 class Walk:
-    """What a graph costs for some sizes: its steps in order, and what its outputs are."""
+    """The costs of a graph for some sizes: its steps in order, and its outputs."""
 
     steps: list[Step]
     inputs: dict[str, int | None]
@@ -44,10 +44,10 @@ class Walk:
         return known_sum(step.bytes for step in self.steps)
 
     def live(self) -> list[int | None]:
-        """Bytes of activations that are needed while each step runs.
+        """Bytes of activations that are live while each step runs.
 
-        A value is alive from the step that makes it to the last that uses it, in the order of the
-        file; views share the bytes of what they look at; nothing is overwritten in place.
+        A value is live from the step that makes it to the last one that uses it, in the order of
+        the file. Views share the bytes of their input; nothing is overwritten in place.
         """
         sizes = dict(self.inputs)
         root = {name: name for name in sizes}
@@ -83,7 +83,7 @@ class Walk:
 
 
 def known_sum(figures: Iterable[int | None]) -> int | None:
-    """The sum; None where one of the figures is unknown."""
+    """The sum; None if one of the figures is unknown."""
     total = 0
     for figure in figures:
         if figure is None:
@@ -93,7 +93,7 @@ def known_sum(figures: Iterable[int | None]) -> int | None:
 
 
 def greatest(figures: Iterable[int | None]) -> int | None:
-    """The greatest, 0 of none; None where one of the figures is unknown."""
+    """The maximum, 0 of no figures; None if one of the figures is unknown."""
     most = 0
     for figure in figures:
         if figure is None:

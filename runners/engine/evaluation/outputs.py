@@ -72,22 +72,28 @@ def choose(
     for each row counts where the split has a positive class.
     """
     outputs = [_output(name, value, rows) for name, value in zip(names, values, strict=True)]
-    numbers = [at for at, one in enumerate(outputs) if one.kind == "floats" and one.width == 1]
+    numbers = [
+        at for at, output in enumerate(outputs) if output.kind == "floats" and output.width == 1
+    ]
     if task == "regression":
         return Choice(_only(numbers, outputs, "one number for each row"), _NONE)
     if task == splits.MULTI_LABEL:
         several = [
-            at for at, one in enumerate(outputs) if (one.kind, one.width) == ("floats", count)
+            at
+            for at, output in enumerate(outputs)
+            if (output.kind, output.width) == ("floats", count)
         ]
         return Choice(_only(several, outputs, f"{count:,} scores for each row"), _NONE)
     scores = [
         at
-        for at, one in enumerate(outputs)
-        if one.kind in ("floats", "maps")
-        and one.width > 1
-        and (one.width == count if exact else one.width >= count)
+        for at, output in enumerate(outputs)
+        if output.kind in ("floats", "maps")
+        and output.width > 1
+        and (output.width == count if exact else output.width >= count)
     ]
-    labels = [at for at, one in enumerate(outputs) if one.kind == "labels" and one.width == 1]
+    labels = [
+        at for at, output in enumerate(outputs) if output.kind == "labels" and output.width == 1
+    ]
     if not scores and count == 2 and numbers:
         # One score for each row is that of the positive class, which the split has to name.
         if has_positive:
@@ -110,7 +116,7 @@ def floats(value: Any, rows: int, keys: Sequence[str] = ()) -> Array:
     """Scores or values as ``[rows, width]`` in float64; of maps in the order of ``keys``."""
     if not keys:
         return np.asarray(value).reshape(rows, -1).astype(np.float64)
-    by_name = [{str(key): one for key, one in row.items()} for row in value]
+    by_name = [{str(key): score for key, score in row.items()} for row in value]
     if any(row.keys() != set(keys) for row in by_name):
         raise UnfitOutputError("The model's maps of scores do not always have the same classes.")
     return np.asarray([[float(row[key]) for key in keys] for row in by_name], dtype=np.float64)
@@ -118,7 +124,7 @@ def floats(value: Any, rows: int, keys: Sequence[str] = ()) -> Array:
 
 def labels(value: Any, rows: int) -> list[str]:
     """The labels of some rows as text."""
-    return [str(one) for one in np.asarray(value).reshape(rows).tolist()]
+    return [str(label) for label in np.asarray(value).reshape(rows).tolist()]
 
 
 def _output(name: str, value: Any, rows: int) -> _Output:

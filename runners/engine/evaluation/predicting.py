@@ -64,7 +64,7 @@ class Source:
 
 
 class OverBudgetError(Exception):
-    """The time is over before all rows are run; the message says how many were."""
+    """The time limit was reached before all rows ran; the message says how many did."""
 
 
 class UnfitPicturesError(ValueError):
@@ -140,7 +140,7 @@ def over_budget(done: int, rows: int, seconds: float) -> str:
 
 
 def done(work: Path) -> dict[str, int]:
-    """Tell how many rows were run, whoever ended the child."""
+    """Count the rows that have run, also after the child was ended."""
     file = work / DONE
     return {"done": int(file.read_bytes() or b"0") if file.is_file() else 0}
 
@@ -170,7 +170,11 @@ def picture(port: onnx.ValueInfoProto, declared: Any, polarity: Polarity | None)
     Nothing is assumed: every step must be declared, and where the card declares a polarity, the
     split must say with ``polarity`` which one its pictures have.
     """
-    own = [one for one in declarations.parse(declared) if one.name == port.name]
+    own = [
+        declared_input
+        for declared_input in declarations.parse(declared)
+        if declared_input.name == port.name
+    ]
     image = own[0].image if own else None
     if image is None:
         raise UnfitPicturesError(

@@ -96,8 +96,8 @@ def _table(
 ) -> tuple[list[Array | list[list[str]]], Array | list[str]]:
     targets = split.target.columns or (split.target.column,)
     schema = dict.fromkeys(targets, split.task == "classification")
-    for one, is_text in zip(split.inputs, texts, strict=True):
-        for column in one.columns:
+    for split_input, is_text in zip(split.inputs, texts, strict=True):
+        for column in split_input.columns:
             if schema.setdefault(column, is_text) != is_text:
                 raise UnreadableDataError(f"The column {column!r} is input and target.")
     read_file = {"csv": _csv, "parquet": _parquet}[split.reader]
@@ -118,8 +118,8 @@ def _table(
         for name, is_text in schema.items()
     }
     values: list[Array | list[list[str]]] = []
-    for one, is_text in zip(split.inputs, texts, strict=True):
-        own = [joined[column] for column in one.columns]
+    for split_input, is_text in zip(split.inputs, texts, strict=True):
+        own = [joined[column] for column in split_input.columns]
         if is_text:
             values.append([list(row) for row in zip(*own, strict=True)])
         else:
@@ -255,7 +255,9 @@ def _plain(cell: Any, column: str, row: int) -> float:
 
 def _npz(split: Split, path: Path) -> tuple[list[Array | list[list[str]]], Array | list[str]]:
     name = split.files[0]
-    values = _arrays(path, name, [*(one.columns[0] for one in split.inputs), split.target.column])
+    values = _arrays(
+        path, name, [*(split_input.columns[0] for split_input in split.inputs), split.target.column]
+    )
     counts = {array.shape[:1] for array in values.values()}
     if len(counts) != 1 or () in counts:
         raise UnreadableDataError(f"The arrays of {name} do not have one number of rows.")
@@ -264,7 +266,10 @@ def _npz(split: Split, path: Path) -> tuple[list[Array | list[list[str]]], Array
         raise UnreadableDataError("The split has no rows.")
     if rows > MOST_ROWS:
         raise _too_many(name)
-    read = [_array(values[one.columns[0]], one.columns[0], name) for one in split.inputs]
+    read = [
+        _array(values[split_input.columns[0]], split_input.columns[0], name)
+        for split_input in split.inputs
+    ]
     return read, _target_array(values[split.target.column], split, name)
 
 
@@ -308,7 +313,7 @@ def _target_array(target: Array, split: Split, name: str) -> Array | list[str]:
     if split.task == "regression":
         return target.tolist() if target.dtype.kind == "U" else target
     whole = target.astype(np.int64) if target.dtype.kind == "b" else target
-    return [str(one) for one in whole.tolist()]
+    return [str(value) for value in whole.tolist()]
 
 
 def _pictures(split: Split, path: Path, work: Path) -> Rows:
@@ -354,7 +359,7 @@ def _targets(split: Split, values: Array | list[str]) -> tuple[Array, int]:
             row = int(np.flatnonzero(~np.isfinite(numbers))[0]) + 1
             raise UnreadableDataError(f"Row {row:,} has no finite target.")
         return numbers, 0
-    cells = [str(one) for one in values]
+    cells = [str(value) for value in values]
     for row, cell in enumerate(cells, start=1):
         if cell.lower() in _MISSING and cell not in split.target.labels:
             raise UnreadableDataError(f"Row {row:,} has no target.")

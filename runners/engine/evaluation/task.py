@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import splits
 from hub.protocol.vocabularies import ONNXRUNTIME
+from runners.engine.confine.children import EndingKind
 from runners.engine.evaluation import answers, matching, predicting, readers, scoring
 from runners.engine.evaluation.answers import Ports, Predicted, Rows
 from runners.engine.evaluation.rules import FOLDER, METHOD, PERCENTILES, RESAMPLES
@@ -45,7 +46,7 @@ def run(job: Job) -> Report:
     job.tell(20, "read")
     ports = read(Ports, _answer(job, "inputs", partial(predicting.ports, job.model))).inputs
     try:
-        names = [one.name for one in split.inputs]
+        names = [split_input.name for split_input in split.inputs]
         places = matching.ports_of(names, ports)
         texts = [ports[place].dtype == "text" for place in places]
         rows = _read(job, split, folder, texts)
@@ -78,11 +79,11 @@ def _predict(job: Job, split: Split, plan: Plan, rows: Rows, file: Path) -> Pred
     source = predicting.Source(split, file, declared, rows.rows, rows.classes, _SHARE * whole)
     run_all = partial(predicting.run, job.model, job.work, plan, source)
     ending = job.stage("run", run_all)
-    if ending.kind == "timed-out":
+    if ending.kind == EndingKind.TIMED_OUT:
         done = read(Done, _answer(job, "count", partial(predicting.done, job.work))).done
         words = predicting.over_budget(done, rows.rows, whole)
         raise RefusedError((Finding("over-budget", "error", words),))
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         raise _refusal(job, ending, Finding("run-failed", "error", "The model did not run"))
     return read(Predicted, ending.answer)
 
@@ -90,7 +91,7 @@ def _predict(job: Job, split: Split, plan: Plan, rows: Rows, file: Path) -> Pred
 def _answer(job: Job, name: str, task: Callable[[], Any], *, writes: bool = True) -> Any:
     """Run a stage and give its answer; raises RefusedError with the reason where it has none."""
     ending = job.stage(name, task, writes=writes)
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         failure = Finding("evaluation-failed", "error", f"The stage {name!r} failed")
         raise _refusal(job, ending, failure)
     return ending.answer
@@ -98,7 +99,7 @@ def _answer(job: Job, name: str, task: Callable[[], Any], *, writes: bool = True
 
 def _refusal(job: Job, ending: Ending, failure: Finding) -> RefusedError:
     """What refuses an evaluation: the reason that a child gave, or ``failure`` with the cause."""
-    name = ending.answer[0] if ending.kind == "raised" else ""
+    name = ending.answer[0] if ending.kind == EndingKind.RAISED else ""
     words = job.cause(ending).removeprefix(f"{name}: ")
     match name:
         case "UnreadableDataError" | "UnfitPictureError":

@@ -1,7 +1,18 @@
-"""The aggregate of a round: clip, weigh, combine, step, add to the base, write.
+"""Aggregation of a round: clip, weigh, combine, step of the optimiser, add to the base, write.
 
-The same contributions give the same bytes, whatever order they came in and however often it is
-done: they are taken by participant, all sums are float64, and noise comes from the round's seed.
+An update is the difference between a participant's weights and the base of the round:
+
+1. Clip: an update of trained tensors longer than the limit is scaled to it.
+2. Weigh: by number of examples (FedAvg, McMahan et al. 2017), or by the robust rule; updates from
+   older weights count less.
+3. Combine: a weighted mean, or a median or trimmed mean of each value; with differential privacy,
+   Gaussian noise is added to the mean.
+4. Step: the optimiser of the server treats the result as a gradient (Reddi et al. 2021).
+5. Add the step to the base, as float32.
+
+Statistics of batch normalisations are combined directly, by weights of their own. The same
+contributions give the same bytes in any order: they are sorted by participant, all sums are
+float64, and noise comes from the round's seed.
 """
 
 from __future__ import annotations
@@ -27,7 +38,7 @@ if TYPE_CHECKING:
     from hub.protocol.training_rules import Rules
 
 OPTIMISER = "optimiser.safetensors"
-# The running median of norms looks back over so many rounds.
+# Number of earlier rounds in the running median of norms.
 _HISTORY = 5
 _ROLES = (federated.TRAINABLE, federated.STATISTIC)
 
@@ -36,9 +47,10 @@ Norms = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One accepted contribution: who, what, how much it counts, how far it goes.
+    """One accepted contribution, with its weight and scale.
 
-    ``scale`` shortens what it changed of trained tensors; statistics have bounds of their own.
+    ``norms`` are L2 norms by role of tensors; ``staleness`` counts the rounds since its base;
+    ``scale`` (at most 1) clips its trained tensors. Statistics have bounds of their own.
     """
 
     id: str
@@ -53,7 +65,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one aggregate is made of."""
+    """The input of one aggregation."""
 
     parts: Sequence[Part]
     rules: Rules
@@ -69,10 +81,10 @@ class UnfitError(ValueError):
 
 
 def aggregate(job: Round, folder: Path) -> dict[str, Any]:
-    """Write the next weights, and the optimiser's memory if there is one; answers the figures."""
+    """Write the next weights, and the optimiser's state if it has one; returns the figures."""
     if not job.members:
         raise UnfitError("There are no contributions to aggregate.")
-    if job.rules.noise_multiplier and any(one.role == federated.STATISTIC for one in job.parts):
+    if job.rules.noise_multiplier and any(part.role == federated.STATISTIC for part in job.parts):
         raise UnfitError("Noise would break the statistics of batch normalisations.")
     job = replace(job, members=sorted(job.members, key=lambda member: member.id))
     medians = _medians(job.members)
@@ -99,15 +111,16 @@ def _medians(members: Sequence[Member]) -> Norms:
 
 
 def _limit(job: Round, medians: Norms) -> float | None:
-    """The longest update of trained tensors: a fixed norm, or a multiple of the running median.
+    """The largest norm of an update of trained tensors; None for no limit.
 
-    None is no limit.
+    Either a fixed norm, or a multiple of the median over the last rounds of the median norm, so
+    that a few large updates cannot raise it.
     """
     fixed, multiple = job.rules.clip_norm, job.rules.clip_multiple
     if fixed is not None or multiple is None:
         return fixed
     history = [*list(job.history)[-_HISTORY:], medians]
-    return multiple * statistics.median(one[federated.TRAINABLE] for one in history)
+    return multiple * statistics.median(norms[federated.TRAINABLE] for norms in history)
 
 
 def _clipped(job: Round, limit: float | None) -> list[Member]:
@@ -120,22 +133,24 @@ def _clipped(job: Round, limit: float | None) -> list[Member]:
 
 
 def _weighed(job: Round) -> list[Member]:
-    """Give every member its weight by the rule: integers wherever sample counts decide."""
+    """Set the weight of every member by the rule; integers if numbers of examples decide."""
     rules, most = job.rules, _most_examples(job)
-    members = [replace(one, examples=max(1, min(one.examples, most))) for one in job.members]
+    members = [
+        replace(member, examples=max(1, min(member.examples, most))) for member in job.members
+    ]
     if rules.rule in training_rules.ROBUST or rules.noise_multiplier:
         weights = _robust_weights(job)
     else:
-        weights = [float(one.examples) for one in members]
+        weights = [float(member.examples) for member in members]
     statistic_weights = _statistic_weights(job, weights)
     return [
-        _discounted(replace(one, weight=weight, statistic_weight=other), rules)
-        for one, weight, other in zip(members, weights, statistic_weights, strict=True)
+        _discounted(replace(member, weight=weight, statistic_weight=other), rules)
+        for member, weight, other in zip(members, weights, statistic_weights, strict=True)
     ]
 
 
 def _discounted(member: Member, rules: Rules) -> Member:
-    """The member, counting less the older the weights are that it started from."""
+    """The member with its weight reduced by staleness: weight * (1 + staleness) ** -exponent."""
     if not member.staleness:
         return member
     share = (1.0 + member.staleness) ** -rules.staleness_exponent
@@ -145,11 +160,11 @@ def _discounted(member: Member, rules: Rules) -> Member:
 
 
 def _most_examples(job: Round) -> int:
-    """How many examples of one member count: a claim that nobody can check must not decide."""
+    """How many examples of one member count: a claim that cannot be checked must not decide."""
     cap, multiple = job.rules.examples_cap, job.rules.examples_multiple
     if multiple is None:
         return cap
-    # The lower one of two in the middle: with two devices, a lie of one decides nothing.
+    # The lower median: with two devices, a false claim of one does not raise the limit.
     middle = statistics.median_low(min(member.examples, cap) for member in job.members)
     return min(cap, math.ceil(multiple * middle))
 
@@ -162,14 +177,14 @@ def _robust_weights(job: Round) -> list[float]:
         )
     if rules.rule not in _BY_PRODUCTS:
         return [1.0] * count
-    scales = np.array([one.scale for one in job.members])
+    scales = np.array([member.scale for member in job.members])
     return _BY_PRODUCTS[rules.rule](rules, kernels.gram(job.parts, _changes(job), scales))
 
 
 def _statistic_weights(job: Round, weights: list[float]) -> list[float]:
-    """How much each member counts for statistics, by the same rule applied to them.
+    """Weights of the members for statistics, by the same rule applied to the statistics.
 
-    Multi-Krum counts those alone that it kept for their trained tensors and keeps for these too.
+    Multi-Krum uses only members that it selects for both trained tensors and statistics.
     """
     rules = job.rules
     has_statistics = any(part.role == federated.STATISTIC for part in job.parts)
@@ -179,27 +194,28 @@ def _statistic_weights(job: Round, weights: list[float]) -> list[float]:
     factors = _BY_PRODUCTS[rules.rule](rules, products)
     if rules.rule == training_rules.GEOMETRIC:
         return factors
-    return [weight * float(one) for weight, one in zip(weights, factors, strict=True)]
+    return [weight * float(factor) for weight, factor in zip(weights, factors, strict=True)]
 
 
-# Weights from the inner products of all updates.
+# Rules that compute weights from the Gram matrix: the inner products of all pairs of updates.
 _BY_PRODUCTS: dict[str, Callable[[Rules, Array], list[float]]] = {
     training_rules.MULTI_KRUM: lambda rules, products: [
-        float(one) for one in robust.multi_krum(products, rules.parameters["attackers"])
+        float(weight) for weight in robust.multi_krum(products, rules.parameters["attackers"])
     ],
     training_rules.GEOMETRIC: lambda rules, products: [
-        float(one) for one in robust.geometric_median(products, int(rules.parameters["iterations"]))
+        float(weight)
+        for weight in robust.geometric_median(products, int(rules.parameters["iterations"]))
     ],
 }
 
 
 def _changes(job: Round) -> list[Update]:
-    return [one.update for one in job.members]
+    return [member.update for member in job.members]
 
 
 @dataclass(slots=True)
 class _Figures:
-    """Sums over all trainable parts, for those who review a round."""
+    """Sums over all trainable parts, for reviewers of a round."""
 
     along: list[float]
     mean: float = 0.0
@@ -223,7 +239,7 @@ def _row(member: Member, figures: _Figures, at: int) -> dict[str, Any]:
 
 
 def _write(job: Round, folder: Path, figures: _Figures) -> str:
-    """Write all files; gives the digest of the weights."""
+    """Write all files; returns the digest of the weights."""
     view = memoryview(job.base.buffer).cast("B")
     digest = hashlib.sha256(view[: job.base.header.data_start])
     by_name = {part.name: part for part in job.parts}
@@ -242,7 +258,7 @@ def _write(job: Round, folder: Path, figures: _Figures) -> str:
 
 
 def _next_values(job: Round, part: Part, memory: _Memory, figures: _Figures) -> Iterator[bytes]:
-    """Give the next values of a part, run by run, as float32."""
+    """The next values of a part, run by run, as float32."""
     if part.role == federated.STATISTIC:
         for _, _, values in _statistics(job, part):
             yield _float32(values, part)
@@ -262,7 +278,7 @@ def _next_values(job: Round, part: Part, memory: _Memory, figures: _Figures) -> 
 
 
 def _statistics(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
-    """Give the next values of a statistic, run by run: bounded, then joined by the rule."""
+    """The next values of a statistic, run by run: bounded, then combined by the rule."""
     weights = [member.statistic_weight for member in job.members]
     whole = math.fsum(weights)
     combine = _BY_VALUE.get(job.rules.rule)
@@ -278,7 +294,7 @@ def _statistics(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
 
 
 def _float32(values: Array, part: Part) -> bytes:
-    """What is written of a part; raises UnfitError where a value is beyond float32."""
+    """The bytes of a part; raises UnfitError if a value exceeds the range of float32."""
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = values.astype("<f4")
     if not np.isfinite(narrow).all():
@@ -290,10 +306,14 @@ def _float32(values: Array, part: Part) -> bytes:
 
 
 def _means(job: Round, part: Part) -> Iterator[tuple[int, int, Array]]:
-    """Give the combined change of a trained part, run by run: a weighted mean, or by value."""
+    """The combined change of a trained part, run by run.
+
+    The standard deviation of the noise is noise_multiplier * clip_norm / sum of the weights, as in
+    DP-FedAvg (McMahan et al. 2018): one update changes the mean by at most clip_norm / sum.
+    """
     if job.rules.rule in _BY_VALUE:
         combine = _BY_VALUE[job.rules.rule]
-        scales = np.array([one.scale for one in job.members])
+        scales = np.array([member.scale for member in job.members])
         for first, end, rows in kernels.matrices(part, _changes(job), scales):
             yield first, end, combine(job.rules, rows)
         return
@@ -317,7 +337,7 @@ _BY_VALUE: dict[str, Callable[[Rules, Array], Array]] = {
 
 
 class _Review:
-    """Adds a part to the figures of the mean, and to every member's inner product with it."""
+    """Adds a part to the norm of the mean, and to each member's inner product with the mean."""
 
     def __init__(self, job: Round, part: Part, figures: _Figures) -> None:
         self._differences = [member.update.difference(part) for member in job.members]
@@ -333,7 +353,7 @@ class _Review:
 
 
 class _Memory:
-    """The optimiser's memory of the rounds before, read from one file and written to the next."""
+    """The state of the optimiser, such as moments, read from one file and written to the next."""
 
     def __init__(self, job: Round, folder: Path) -> None:
         self._job = job
@@ -351,7 +371,9 @@ class _Memory:
                 if part.role == federated.TRAINABLE
             ]
             first, header = safetensors.make_header(rows)
-            self._places = {one.name: header.data_start + one.start for one in header.tensors}
+            self._places = {
+                tensor.name: header.data_start + tensor.start for tensor in header.tensors
+            }
             self._file = self._path.open("xb")
             self._file.write(first)
         return self
@@ -361,7 +383,7 @@ class _Memory:
             self._file.close()
 
     def open(self, part: Part) -> dict[str, Array]:
-        """Give what is remembered of a part, as float64 to work on."""
+        """The state of a part as float64."""
         values = {}
         for slot in self._slots:
             if self._job.memory is not None:
@@ -372,7 +394,7 @@ class _Memory:
         return values
 
     def close(self, part: Part, tensors: dict[str, Array]) -> None:
-        """Write what is to be remembered of a part."""
+        """Write the state of a part."""
         for slot, values in tensors.items():
             if self._file is not None:
                 self._file.seek(self._places[slot + part.name])

@@ -17,7 +17,7 @@ _UNIT = 2.0**-53
 
 
 def normal(seed: bytes, place: str, count: int) -> Array:
-    """Give so many independent standard normal values for one place of a round."""
+    """``count`` independent standard normal values for one position of a round."""
     half = -(-count // 2)
     stream = hashlib.shake_256(seed + place.encode()).digest(16 * half)
     bits = np.frombuffer(stream, "<u8") >> np.uint64(11)

@@ -1,6 +1,8 @@
-"""Rules that bear attackers: two choose weights from the Gram matrix, two go value by value.
+"""Robust aggregation rules, which tolerate false updates of some participants.
 
-Sample counts take no part in them: whoever lies about his own would win.
+Multi-Krum and the geometric median compute weights from the Gram matrix of the updates; the median
+and the trimmed mean (Yin et al. 2018) combine each value on its own. Numbers of examples do not
+count, since participants could claim any.
 """
 
 from __future__ import annotations
@@ -17,12 +19,14 @@ _SMALLEST = 1e-12
 
 
 def multi_krum(products: Array, attackers: float) -> Array:
-    """Choose the updates that lie closest to their neighbours (Blanchard et al., 2017).
+    """Select the updates that are closest to their neighbours (Blanchard et al., 2017).
 
-    Each is scored by the squared distances to its K - f - 2 nearest; the K - f best are kept.
-    Answers 1 for those and 0 for the others; f is made smaller until K >= 2f + 3 holds.
+    `products` is the Gram matrix (K, K). The score of an update is the sum of the squared distances
+    to its K - f - 2 nearest; the K - f updates of lowest score are selected. Returns weights (K,):
+    1 for selected updates, else 0. f is reduced until K >= 2f + 3 holds.
     """
     count = len(products)
+    # ||a - b||^2 = a.a + b.b - 2 a.b, so the Gram matrix has all distances.
     wrong = max(0, min(int(attackers * count), (count - 3) // 2))
     squares = np.diag(products)
     distances = np.maximum(squares[:, np.newaxis] + squares - 2 * products, 0.0)
@@ -35,9 +39,10 @@ def multi_krum(products: Array, attackers: float) -> Array:
 
 
 def geometric_median(products: Array, iterations: int) -> Array:
-    """Weights of the point with the least sum of distances (Weiszfeld; Pillutla et al., 2022).
+    """Weights (K,) of the point with the least sum of distances (Weiszfeld; Pillutla et al., 2022).
 
-    The point is a mean of the updates, so all distances follow from the Gram matrix.
+    Weiszfeld's iteration weights each update by the inverse of its distance to the current point.
+    The point is a weighted mean of the updates, so all distances follow from the Gram matrix.
     """
     count = len(products)
     weights = np.full(count, 1.0 / count)
@@ -53,10 +58,10 @@ def geometric_median(products: Array, iterations: int) -> Array:
 
 @functools.cache
 def comparators(count: int, low: int, high: int) -> tuple[tuple[int, int, bool, bool], ...]:
-    """Give a merging network (Batcher) that puts the values of ranks [low, high) in place.
+    """A sorting network (Batcher) that puts the values of ranks [low, high) in place.
 
-    Each comparator is (a, b, whether the smaller is wanted, whether the larger is); those that no
-    wanted rank depends on are left out.
+    Each comparator is (a, b, whether the smaller value is needed, whether the larger one is).
+    Comparators that no needed rank depends on are left out, found from the last to the first.
     """
     ranks_needed = set(range(low, high))
     network = []
@@ -69,7 +74,7 @@ def comparators(count: int, low: int, high: int) -> tuple[tuple[int, int, bool, 
 
 
 def _network(count: int) -> list[tuple[int, int]]:
-    """Batcher's odd-even merge sort for any number of values."""
+    """Comparators of Batcher's odd-even merge sort (1968) for any number of values."""
     pairs = []
     width = 1
     while width < count:
@@ -87,19 +92,22 @@ def _network(count: int) -> list[tuple[int, int]]:
 
 
 def ranks(rows: Array, low: int, high: int) -> list[Array]:
-    """Sort the columns of a matrix in place as far as needed; give its rows of these ranks."""
+    """Sort the columns of a matrix in place as far as needed; returns its rows of these ranks.
+
+    A comparator works on whole rows, so all columns are sorted at once.
+    """
     wires = list(rows)
     spare = np.empty(rows.shape[1])
     for first, second, needs_less, needs_more in comparators(len(wires), low, high):
-        one, other = wires[first], wires[second]
+        left, other = wires[first], wires[second]
         if needs_less and needs_more:
-            np.minimum(one, other, out=spare)
-            np.maximum(one, other, out=other)
-            wires[first], spare = spare, one
+            np.minimum(left, other, out=spare)
+            np.maximum(left, other, out=other)
+            wires[first], spare = spare, left
         elif needs_less:
-            np.minimum(one, other, out=one)
+            np.minimum(left, other, out=left)
         else:
-            np.maximum(one, other, out=other)
+            np.maximum(left, other, out=other)
     return wires[low:high]
 
 

@@ -147,7 +147,9 @@ def _folded(model: onnx.ModelProto) -> Iterator[Finding]:
 
 def _odd_statistics(model: onnx.ModelProto, uses: Uses) -> Iterator[Finding]:
     own = {tensor.name for tensor in model.graph.initializer}
-    copied = {one.output[0]: one.input[0] for one in model.graph.node if one.op_type == "Identity"}
+    copied = {
+        node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "Identity"
+    }
     for node in bodies.nodes_of(model.graph):
         if node.op_type != _NORMALISING:
             continue

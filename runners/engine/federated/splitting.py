@@ -141,7 +141,7 @@ def _not_exchangeable(model: onnx.ModelProto) -> tuple[str, ...]:
     names = [
         *_constants_of(model.graph.node),
         *(name for node in model.graph.node for name in _inner(node)),
-        *(name for one in model.functions for name in _constants_of(one.node)),
+        *(name for function in model.functions for name in _constants_of(function.node)),
         *(sparse.values.name for sparse in model.graph.sparse_initializer),
     ]
     return tuple(dict.fromkeys(text.clip(name, 100) for name in names))
@@ -188,7 +188,7 @@ def write(divided: Split, folder: Path, target: Path) -> dict[str, Any]:
     """
     model, parts = divided.model, {part.name: part for part in divided.parts}
     first, header = safetensors.make_header(
-        (one.name, one.dtype, one.shape) for one in divided.parts
+        (part.name, part.dtype, part.shape) for part in divided.parts
     )
     tensors = {tensor.name: tensor for tensor in model.graph.initializer}
     digest = hashlib.sha256(first)

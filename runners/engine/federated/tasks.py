@@ -16,6 +16,7 @@ from hub.protocol import federated
 from hub.protocol.federated import Part
 from hub.protocol.problems import InvalidRequest
 from hub.protocol.training_rules import Rules
+from runners.engine.confine.children import EndingKind
 from runners.engine.federated import aggregation, judging, mapping, splitting
 from runners.engine.federated.aggregation import Member, Round
 from runners.engine.federated.judging import Contribution
@@ -93,8 +94,10 @@ def check(job: Job) -> Report:
         job.tell(5 + 90 * first // count, "contributions")
         some = contributions[first : first + _TOGETHER]
         task = functools.partial(_judge, entry, parts, some)
-        ending = _with_files(job, "contributions", [entry, *(one.path for one in some)], task)
-        if ending.kind != "answered" or len(ending.answer) != len(some):
+        ending = _with_files(
+            job, "contributions", [entry, *(contribution.path for contribution in some)], task
+        )
+        if ending.kind != EndingKind.ANSWERED or len(ending.answer) != len(some):
             raise JobError("engine-error", f"Contributions were not judged: {job.cause(ending)}")
         answers += ending.answer
     return job.report("passed", facts={"contributions": answers})
@@ -104,7 +107,10 @@ def _judge(
     entry: str, parts: list[Part], contributions: list[Contribution], buffers: Buffers
 ) -> list[dict[str, Any]]:
     base = Weights(buffers[entry])
-    return [judging.judge(one, buffers[one.path], base, parts).to_json() for one in contributions]
+    return [
+        judging.judge(contribution, buffers[contribution.path], base, parts).to_json()
+        for contribution in contributions
+    ]
 
 
 def aggregate(job: Job) -> Report:
@@ -120,7 +126,7 @@ def aggregate(job: Job) -> Report:
 
     def work(buffers: Buffers) -> dict[str, Any]:
         base = Weights(buffers[entry])
-        members = [_member(one, buffers, base, parts) for one in contributions]
+        members = [_member(contribution, buffers, base, parts) for contribution in contributions]
         history = job.request.options.get("norm_history", ())
         optimiser = Weights(buffers[aggregation.OPTIMISER]) if memory else None
         return aggregation.aggregate(
@@ -128,12 +134,12 @@ def aggregate(job: Job) -> Report:
         )
 
     job.tell(10, "aggregate")
-    paths = [entry, *memory, *(one.path for one in contributions)]
+    paths = [entry, *memory, *(contribution.path for contribution in contributions)]
     ending = _with_files(job, "aggregate", paths, work, file_copies=3)
-    if ending.kind == "raised" and ending.answer[0] == "UnfitError":
+    if ending.kind == EndingKind.RAISED and ending.answer[0] == "UnfitError":
         finding = Finding("training-round-unfit", "error", str(ending.answer[1]))
         return job.report("failed", (finding,))
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         raise JobError("engine-error", f"The round was not aggregated: {job.cause(ending)}")
     names = [federated.WEIGHTS, aggregation.OPTIMISER]
     outputs = [name for name in names if (out / name).exists()]
@@ -167,7 +173,7 @@ def _read_options(job: Job, *, is_counted: bool) -> tuple[list[Part], list[Contr
     """Read the layout and the contributions that the hub asks about."""
     options = job.request.options
     try:
-        parts = [Part.from_json(one) for one in options["tensors"]]
+        parts = [Part.from_json(row) for row in options["tensors"]]
         rows = options["contributions"]
         return parts, [Contribution.from_json(row, is_counted=is_counted) for row in rows]
     except (KeyError, TypeError, AttributeError):
@@ -179,7 +185,7 @@ def _read_options(job: Job, *, is_counted: bool) -> tuple[list[Part], list[Contr
 def _with_files(
     job: Job, name: str, paths: list[str], task: Callable[[Buffers], Any], *, file_copies: int = 0
 ) -> Ending:
-    """Run a stage on mapped files; it may write so many times the size of the first, if any."""
+    """Run a stage on mapped files; `file_copies` limits writes in multiples of the first file."""
     with mapping.mapped(job.request.files, paths) as buffers:
         limits = job.request.limits.grown_by(mapping.size_of(buffers))
         file_bytes = file_copies * len(buffers[paths[0]]) + _ROOM_BYTES

@@ -194,5 +194,5 @@ def rows(part: Part, changes: Sequence[Update], width: int) -> Iterator[tuple[in
 
 
 def buffers(count: int) -> list[Array]:
-    """Make so many arrays, each for one run."""
+    """``count`` arrays, each for one run."""
     return [np.empty(RUN) for _ in range(count)]

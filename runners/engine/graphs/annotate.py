@@ -1,8 +1,8 @@
-"""Task "annotate": the same model with the hub's words in its metadata_props.
+"""Task "annotate": the same model with metadata of the hub in its metadata_props.
 
-Only the outermost message is walked: every byte of graph, weights and functions is copied as it
-is, so the file may be of any size, and external data stay where they are. Entries of the same key
-are replaced, others kept. Source: ModelProto in onnx.proto, docs/MetadataProps.md.
+Only the outermost message is parsed: every byte of graph, weights and functions is copied as it is,
+so the file may be of any size, and external data stay where they are. Entries of the same key are
+replaced, others kept. Source: ModelProto in onnx.proto, docs/MetadataProps.md.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 _PROPS, _KEY, _VALUE = 14, 1, 2
 _GRAPH = 7
 _COPIED_AT_ONCE = 4 << 20
-# What the properties may add to a file, in bytes.
+# Maximum size of the properties in bytes.
 MOST_BYTES = 4 << 20
 _ENDING = "with-metadata"
 
 
 def run(job: Job) -> Report:
-    """Write the annotated file beside the original; its report tells both graphs' digests."""
+    """Write the annotated file beside the original; the report has both graphs' digests."""
     props = _props(job.request.options.get("props"))
     entry = job.request.entry
     job.scan()
@@ -47,7 +47,7 @@ def run(job: Job) -> Report:
 
 
 def write(origin: Path, target: Path, props: Mapping[str, str]) -> dict[str, Any]:
-    """Copy a model with these properties; answers which keys were replaced and the graph's SHA-256.
+    """Copy a model with these properties; returns the replaced keys and the graph's SHA-256.
 
     Raises wire.MalformedError for what is no message, and ValueError where there is no graph.
     """
@@ -76,7 +76,7 @@ def write(origin: Path, target: Path, props: Mapping[str, str]) -> dict[str, Any
 
 
 def _parts(buffer: wire.Buffer) -> Iterator[tuple[int, int, int, int]]:
-    """Each outermost field: where it starts with its tag and ends, its number, its content."""
+    """Each outermost field: its start with its tag, its end, its number, its content."""
     before = 0
     for number, kind, first, second in wire.fields(buffer, 0, len(buffer)):
         yield before, second, number, first if kind == wire.BYTES else second

@@ -1,4 +1,4 @@
-"""A change between two graphs, as their difference lists it and as a stranger may read it."""
+"""A change between two graphs, in full and for readers without access to the files."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hub.protocol import stored
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# Attributes of these types, and all of constants, may be weights in disguise.
+# Attributes of these types, and all attributes of constants, may contain weights.
 _WEIGHTY = frozenset({"float", "floats", "strings", "tensor", "tensors"})
 _HOLDERS = frozenset({"Constant", "ConstantOfShape"})
 
 
 def is_weighty(operator: str, kind: str) -> bool:
-    """Whether the value of an attribute may be weights, which are for who may have the files."""
+    """Whether the value of an attribute may be weights, which only readers of the files may see."""
     return operator in _HOLDERS or kind in _WEIGHTY
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What changed (an operator, attribute, input, weight, shape …), with both values in words.
+    """What changed (an operator, attribute, input, weight, shape …), with both values as text.
 
     ``kinds`` are the types of an attribute's values; empty in reports of before types were listed.
     ``norm`` is that of a tensor's change over that of its values, None where it is unknown;
@@ -58,7 +58,7 @@ class Change:
         return row | kinds | ({"norm": self.norm} if self.has_norm else {})
 
     def without_weights(self, operators: Iterable[str]) -> Change:
-        """The change of an attribute by types alone where a value on either side may be weights.
+        """The change of an attribute by types alone if a value on either side may be weights.
 
         ``operators`` are those of the node, before and after. Without types all values are hidden.
         """

@@ -1,4 +1,4 @@
-"""Task "difference": two graphs compared node by node: added, removed, changed, and by how much.
+"""Task "difference": two graphs compared node by node: added, removed, changed, and distances.
 
 The later model is the job's entry; the earlier one lies under `options["against"]`, beside its
 external data. Both are read as skeletons; of the weights only one pair is in memory at a time.
@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from runners.engine.confine.children import EndingKind
 from runners.engine.graphs import matching, sides
 from runners.engine.graphs.changes import Change
 from runners.engine.jobs import Job, JobError, mapping_of
@@ -34,7 +35,7 @@ CHANGED, ALONE = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A node that both graphs have, how it was recognised, and what changed about it."""
+    """A node of both graphs, how it was matched, and what changed."""
 
     earlier: Placed
     later: Placed
@@ -43,18 +44,18 @@ class Recognised:
 
 
 def run(job: Job) -> Report:
-    """Compare the entry with the model that it is held against."""
+    """Compare the entry with the earlier model."""
     before = str(job.request.options.get("against", ""))
     if before not in job.request.files:
         raise JobError("engine-error", "A comparison needs a second model.")
     after = job.request.entry
     folder = job.lay_out([after, *job.scan(), before, *job.on(before).scan()])
     job.tell(30, "difference")
-    # Inference is native code over what strangers wrote: where it dies, shapes are not compared.
+    # Shape inference is native code on untrusted data: if it crashes, shapes are not compared.
     for infer in (True, False):
         task = functools.partial(compare, folder, before, after, infer=infer)
         ending = job.stage("difference", task, writes=False)
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             return job.report("passed", (), mapping_of(ending.answer))
         job.tell(60, "difference")
     words = f"The graphs cannot be compared: {job.cause(ending)}"
@@ -62,7 +63,7 @@ def run(job: Job) -> Report:
 
 
 def compare(folder: Path, before: str, after: str, *, infer: bool = True) -> dict[str, Any]:
-    """The difference between two models under ``folder``, as facts: see `_facts`."""
+    """The difference between two models under ``folder``, as facts (see `_facts`)."""
     with (
         sides.opened(folder, before, infer=infer) as old,
         sides.opened(folder, after, infer=infer) as new,
@@ -79,15 +80,15 @@ def compare(folder: Path, before: str, after: str, *, infer: bool = True) -> dic
 
 
 def _facts(old: Side, new: Side, rows: list[Recognised], weights: sides.Weights) -> dict[str, Any]:
-    """Counts are of all nodes; lists hold at most `LISTED_NODES` and say by counts what is cut."""
+    """Counts are of all nodes; lists have at most `LISTED_NODES` entries."""
     earlier, later = {row.earlier.index for row in rows}, {row.later.index for row in rows}
-    removed = [one for one in old.nodes if one.index not in earlier]
-    added = [one for one in new.nodes if one.index not in later]
+    removed = [node for node in old.nodes if node.index not in earlier]
+    added = [node for node in new.nodes if node.index not in later]
     changed = [row for row in rows if row.changes]
     marks = dict.fromkeys((row.earlier.index for row in changed), CHANGED)
-    marks |= dict.fromkeys((one.index for one in removed), ALONE)
+    marks |= dict.fromkeys((node.index for node in removed), ALONE)
     later_marks = dict.fromkeys((row.later.index for row in changed), CHANGED)
-    later_marks |= dict.fromkeys((one.index for one in added), ALONE)
+    later_marks |= dict.fromkeys((node.index for node in added), ALONE)
     return {
         "format": FORMAT,
         "counts": {
@@ -100,8 +101,8 @@ def _facts(old: Side, new: Side, rows: list[Recognised], weights: sides.Weights)
             **{f"by_{how}": n for how, n in Counter(row.how for row in rows).items()},
         },
         "inferred": old.inferred and new.inferred,
-        "added": [_row(one) for one in added[:LISTED_NODES]],
-        "removed": [_row(one) for one in removed[:LISTED_NODES]],
+        "added": [_row(node) for node in added[:LISTED_NODES]],
+        "removed": [_row(node) for node in removed[:LISTED_NODES]],
         "changed": [
             _row(row.later)
             | ({"was": _name(row.earlier)} if _name(row.earlier) != _name(row.later) else {})
@@ -118,9 +119,9 @@ def _facts(old: Side, new: Side, rows: list[Recognised], weights: sides.Weights)
 
 
 def _outputs(rows: list[Recognised]) -> list[tuple[str, str]]:
-    """First outputs of recognised nodes that are called otherwise: what tells them in a drawing.
+    """First outputs of matched nodes that were renamed, which identify nodes in a drawing.
 
-    Those of changed nodes come first; of the graphs themselves alone, since names of functions and
+    Those of changed nodes come first; only of the main graphs, since names in functions and
     branches may repeat.
     """
     ordered = sorted(rows, key=lambda row: not row.changes)
@@ -133,27 +134,27 @@ def _outputs(rows: list[Recognised]) -> list[tuple[str, str]]:
     return [(was, now) for was, now in named if was != now][:LISTED_OUTPUTS]
 
 
-def _row(one: Placed) -> dict[str, Any]:
-    outputs = [[name, kind] for name, kind in one.outputs[:1]]
-    return {"name": _name(one), "op": text.clip(one.proto.op_type, nodes.NAME_CHARACTERS)} | {
+def _row(node: Placed) -> dict[str, Any]:
+    outputs = [[name, kind] for name, kind in node.outputs[:1]]
+    return {"name": _name(node), "op": text.clip(node.proto.op_type, nodes.NAME_CHARACTERS)} | {
         key: value
-        for key, value in (("path", one.path), ("domain", one.domain), ("out", outputs))
+        for key, value in (("path", node.path), ("domain", node.domain), ("out", outputs))
         if value
     }
 
 
-def _name(one: Placed) -> str:
-    return text.clip(one.proto.name, nodes.NAME_CHARACTERS)
+def _name(node: Placed) -> str:
+    return text.clip(node.proto.name, nodes.NAME_CHARACTERS)
 
 
 def _barcode(side: Side, marks: dict[int, int]) -> dict[str, Any]:
-    """The band of a graph, without functions, and for each cell the strongest mark inside it."""
-    sequence = [one for one in side.nodes if not one.path.startswith("function ")]
-    band = describe.barcode(bytes(nodes.category(one.proto) for one in sequence))
+    """The barcode of a graph, without functions, and the strongest mark inside each cell."""
+    sequence = [node for node in side.nodes if not node.path.startswith("function ")]
+    band = describe.barcode(bytes(nodes.category(node.proto) for node in sequence))
     cells = len(band["cells"])
     edges = [cell * len(sequence) // cells for cell in range(cells + 1)] if cells else [0]
     strongest = [
-        max(marks.get(one.index, 0) for one in sequence[edges[cell] : edges[cell + 1]])
+        max(marks.get(node.index, 0) for node in sequence[edges[cell] : edges[cell + 1]])
         for cell in range(cells)
     ]
     return band | {"marks": strongest}
@@ -162,7 +163,7 @@ def _barcode(side: Side, marks: dict[int, int]) -> dict[str, Any]:
 def _changes(
     earlier: Placed, later: Placed, pairs: dict[int, matching.Pair], weights: sides.Weights
 ) -> list[Change]:
-    """What is other about a node: its operator, attributes, inputs, weights, shapes."""
+    """The changes of a node: its operator, attributes, inputs, weights, shapes."""
     changes: list[Change] = []
     if earlier.kind != later.kind:
         changes.append(Change("operator", "", earlier.kind, later.kind))
@@ -180,23 +181,23 @@ def _changes(
 
 
 def _attributes(earlier: Placed, later: Placed, weights: sides.Weights) -> list[Change]:
-    was = {one.name: one for one in earlier.proto.attribute}
-    now = {one.name: one for one in later.proto.attribute}
+    was = {attribute.name: attribute for attribute in earlier.proto.attribute}
+    now = {attribute.name: attribute for attribute in later.proto.attribute}
     changes = []
     for name in sorted(was.keys() | now.keys()):
-        one, other = was.get(name), now.get(name)
-        pairs = [nodes.words_of(side) if side is not None else ("", "") for side in (one, other)]
+        before, other = was.get(name), now.get(name)
+        pairs = [nodes.words_of(side) if side is not None else ("", "") for side in (before, other)]
         kinds, words = (tuple(pair[place] for pair in pairs) for place in (0, 1))
         label = text.clip(name, nodes.NAME_CHARACTERS)
-        # The types too: a reader without access to the weights is shown these alone.
+        # With the types, since readers without access to the weights see only these.
         change = Change("attribute", label, words[0], words[1], kinds)
-        if one is None or other is None:
+        if before is None or other is None:
             changes.append(change)
-        elif sides.stored_in(one) is not None or sides.stored_in(other) is not None:
-            distance = weights.distance(one, other)
+        elif sides.stored_in(before) is not None or sides.stored_in(other) is not None:
+            distance = weights.distance(before, other)
             if not distance.equal:
                 changes.append(replace(change, has_norm=True, norm=distance.norm))
-        elif words[0] != words[1] or sides.plain(one) != sides.plain(other):
+        elif words[0] != words[1] or sides.plain(before) != sides.plain(other):
             changes.append(change)
     return changes
 
@@ -225,14 +226,14 @@ def _same_source(was: sides.Input, now: sides.Input, pairs: dict[int, matching.P
         pair = pairs.get(now.maker)
         return pair is not None and pair.earlier == was.maker and was.output == now.output
     origins = (was.maker, now.maker, was.stored, now.stored)
-    return all(one is None for one in origins) and was.place == now.place
+    return all(origin is None for origin in origins) and was.place == now.place
 
 
 def _of_models(old: onnx.ModelProto, new: onnx.ModelProto) -> list[Change]:
-    """What is other about the models as wholes: operator sets, inputs and outputs."""
+    """The changes of the models as a whole: opsets, inputs and outputs."""
     changes = []
     sets = [
-        {one.domain or DEFAULT_DOMAIN: str(one.version) for one in model.opset_import}
+        {opset.domain or DEFAULT_DOMAIN: str(opset.version) for opset in model.opset_import}
         for model in (old, new)
     ]
     ports = [
@@ -254,4 +255,4 @@ def _of_models(old: onnx.ModelProto, new: onnx.ModelProto) -> list[Change]:
 
 
 def _json(changes: list[Change]) -> list[dict[str, Any]]:
-    return [one.to_json() for one in changes[:LISTED_CHANGES]]
+    return [change.to_json() for change in changes[:LISTED_CHANGES]]

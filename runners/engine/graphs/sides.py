@@ -1,4 +1,4 @@
-"""The two models of a difference: their nodes with what they read, and their weights by pairs."""
+"""The two models of a difference: nodes with their inputs, and weights in pairs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What a node reads at one place: a node's output, a stored tensor, or an input of the graph.
+    """An input of a node: a node's output, a stored tensor, or an input of the graph.
 
-    ``place`` tells the last apart: where it stands among the graph's inputs, or its name.
+    ``place`` distinguishes inputs of the graph: by index or by name.
     """
 
     name: str = ""
@@ -50,7 +50,7 @@ NOTHING = Input()
 
 @dataclass(slots=True)
 class Placed:
-    """One node where it stands."""
+    """A node with its place in the graph."""
 
     index: int
     path: str
@@ -70,7 +70,7 @@ class Placed:
 
 @dataclass(slots=True)
 class Side:
-    """One model: its marked skeleton, its nodes, and where its data lie."""
+    """One model: its marked skeleton, its nodes, and the places of its data."""
 
     model: onnx.ModelProto
     inferred: bool
@@ -82,7 +82,7 @@ class Side:
 
 @contextlib.contextmanager
 def opened(folder: Path, entry: str, *, infer: bool) -> Iterator[Side]:
-    """A model under a folder, as one side; raises what `skeleton.cut_out` and protobuf raise."""
+    """A model under a folder as one side; raises what `skeleton.cut_out` and protobuf raise."""
     place = folder.joinpath(*entry.split("/"))
     with wire.mapped(place) as buffer:
         content, _ = skeleton.cut_out(buffer, marking=True)
@@ -124,14 +124,14 @@ def _input(name: str, scope: nodes.Scope, places: dict[str, str]) -> Input:
 
 
 def stored_in(attribute: onnx.AttributeProto) -> Stored | None:
-    """What of an attribute is weights: its tensor, or itself where its many values were cut."""
+    """The weights of an attribute: its tensor, or the attribute itself if its values were cut."""
     if attribute.type == onnx.AttributeProto.TENSOR:
         return attribute.t
     return attribute if _MARK.fullmatch(attribute.doc_string) else None
 
 
 def plain(attribute: onnx.AttributeProto) -> bytes:
-    """An attribute's value as bytes; graphs are left out, since their nodes are compared."""
+    """An attribute's value as bytes; without graphs, since their nodes are compared."""
     copy = onnx.AttributeProto()
     copy.CopyFrom(attribute)
     for name in ("g", "graphs", "doc_string"):
@@ -141,10 +141,10 @@ def plain(attribute: onnx.AttributeProto) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """How far stored values moved: ||after - before|| / ||before||; None where no number says it.
+    """Relative distance of stored values: ||after - before|| / ||before||; None if undefined.
 
-    ``squares`` are the sums of both squares; nothing where values are sizes and places, which
-    would outweigh all weights.
+    ``squares`` are the sums of both squares; empty for sizes and indices, which would outweigh all
+    weights.
     """
 
     equal: bool
@@ -153,12 +153,12 @@ class Distance:
 
 
 class Weights:
-    """Stored values of two sides, compared pair by pair; each pair once."""
+    """Stored values of two sides, each pair compared once."""
 
     def __init__(self, old: Side, new: Side) -> None:
         self._old, self._new = old, new
         self._distances: dict[tuple[int, int], Distance] = {}
-        # What is compared stays alive, so that no id stands for two things.
+        # Compared objects stay alive, so that no id is reused.
         self._alive: list[Any] = []
 
     def distance(self, was: Stored, now: Stored) -> Distance:
@@ -170,13 +170,13 @@ class Weights:
         return self._distances[key]
 
     def summary(self) -> dict[str, Any]:
-        """How many pairs there were, and the norm of all changes together against all weights."""
+        """The number of pairs, and the norm of all changes relative to that of all weights."""
         distances = list(self._distances.values())
-        change = sum(one.squares[0] for one in distances)
-        whole = sum(one.squares[1] for one in distances)
+        change = sum(distance.squares[0] for distance in distances)
+        whole = sum(distance.squares[1] for distance in distances)
         return {
             "compared": len(distances),
-            "equal": sum(one.equal for one in distances),
+            "equal": sum(distance.equal for distance in distances),
             "norm": float(np.sqrt(change / whole)) if whole > 0 and np.isfinite(change) else None,
         }
 
@@ -192,13 +192,13 @@ def _distance(old: Side, was: Stored, new: Side, now: Stored) -> Distance:
     change = whole = 0.0
     equal = True
     for start in range(0, a.size, _AT_ONCE):
-        one, other = a[start : start + _AT_ONCE], b[start : start + _AT_ONCE]
-        equal = equal and bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
-        wide = np.complex128 if one.dtype.kind == "c" else np.float64
+        left, other = a[start : start + _AT_ONCE], b[start : start + _AT_ONCE]
+        equal = equal and bool(np.array_equal(left, other, equal_nan=left.dtype.kind in "fc"))
+        wide = np.complex128 if left.dtype.kind == "c" else np.float64
         with np.errstate(all="ignore"):
-            moved = np.abs(other.astype(wide) - one.astype(wide))
+            moved = np.abs(other.astype(wide) - left.astype(wide))
             change += float(np.dot(moved, moved))
-            size = np.abs(one.astype(wide))
+            size = np.abs(left.astype(wide))
             whole += float(np.dot(size, size))
     if first.dtype.kind == "b" or (first.dtype.kind in "iu" and first.dtype.itemsize > 2):
         return Distance(equal, 0.0 if equal else _ratio(change, whole))  # sizes and places
@@ -209,14 +209,14 @@ def _distance(old: Side, was: Stored, new: Side, now: Stored) -> Distance:
 
 
 def _ratio(change: float, whole: float) -> float | None:
-    """The relative norm from two sums of squares; None where it is no finite number."""
+    """The relative norm from two sums of squares; None if it is not finite."""
     if not (np.isfinite(change) and np.isfinite(whole)) or whole <= 0:
         return None
     return float(np.sqrt(change / whole))
 
 
 def _values(side: Side, stored: Stored) -> NDArray[Any] | None:
-    """The values of what was stored, floats of any width as such; None where they are no array."""
+    """Stored values as an array, floats of any width as such; None if they are no array."""
     raw = _message(side, stored)
     if isinstance(stored, onnx.AttributeProto):
         whole = onnx.AttributeProto.FromString(raw)
@@ -233,7 +233,7 @@ def _values(side: Side, stored: Stored) -> NDArray[Any] | None:
         values: NDArray[Any] = onnx.numpy_helper.to_array(tensor)
     except (ValueError, TypeError, KeyError):
         return None
-    # Widths that numpy does not know come as types of another library.
+    # Types of other libraries, for widths that numpy does not support.
     return values if values.dtype.kind in "biufcO" else values.astype(np.float32)
 
 
@@ -245,7 +245,7 @@ def _message(side: Side, stored: Stored) -> bytes:
 
 
 def _fetch(side: Side, tensor: onnx.TensorProto) -> bool:
-    """Put a tensor's external bytes into it; the scan has judged where they lie."""
+    """Load a tensor's external bytes; the scan has checked their location."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = external.resolve(side.entry, entries.get("location", ""))
     if path is None:

@@ -1,7 +1,7 @@
-"""Task "skeleton": the graph of a model without its weights, its nodes, and what they cost.
+"""Task "skeleton": the graph of a model without its weights, its nodes, and their costs.
 
 The file is cut out of the original's bytes message by message, so a model of any size costs only
-the memory of its structure: data of tensors over 4 kB and what points to other files are left out,
+the memory of its structure: data of tensors over 4 kB and references to other files are left out,
 shapes and types stay. Source: onnx.proto (IR 14).
 """
 
@@ -13,17 +13,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from runners.engine.confine.children import EndingKind
 from runners.engine.costs import functions
 from runners.engine.jobs import Job, mapping_of
 from runners.engine.onnx_files import nodes, wire
 from runners.engine.reports import Finding, Report
 
-# What one tensor or one attribute may keep of its data, and all of them together, in bytes.
+# Maximum size of the data of one tensor or attribute, and of all of them, in bytes.
 MOST_DATA = 4096
 MOST_DATA_TOGETHER = 1 << 20
-# What is enough for shapes and axes, and is kept however many there are.
+# Suffices for shapes and axes, and is always kept.
 ALWAYS_KEPT = 128
-# A longer text is somebody's stack trace.
+# Longer texts are usually stack traces of an exporter.
 MOST_TEXT = 1024
 SKELETON, NODES, COSTS = "skeleton.onnx", "nodes.json", "costs.json"
 
@@ -44,7 +45,7 @@ _INSIDE: dict[str, dict[int, str]] = {
     "sparse": {1: "tensor", 2: "tensor"},
     "function": {7: "node", 11: "attribute"},
 }  # fmt: skip
-# Fields that nobody draws: a model's training information.
+# Fields that are not drawn: a model's training information.
 _LEFT_OUT = {"model": frozenset({20})}
 _TEXTS = {
     "graph": frozenset({10, 16}),
@@ -56,10 +57,10 @@ _TEXTS = {
 
 @dataclass(slots=True)
 class Cut:
-    """What was left out of a skeleton, and what its tensors may still keep.
+    """What was left out of a skeleton, and the remaining data budget of its tensors.
 
-    With ``marking``, each tensor and each emptied attribute says in its doc_string where its whole
-    message stands in the original, as `@first:end`, for whoever has both.
+    With ``marking``, each tensor and each emptied attribute has in its doc_string where its whole
+    message stands in the original, as `@first:end`.
     """
 
     tensors: int = 0
@@ -71,7 +72,7 @@ class Cut:
     marking: bool = False
 
     def keeps(self, size: int) -> bool:
-        """Whether so many bytes of data stay."""
+        """Whether data of this size in bytes is kept."""
         if size > MOST_DATA or (size > ALWAYS_KEPT and size > self.left):
             return False
         self.left -= size if size > ALWAYS_KEPT else 0
@@ -85,7 +86,7 @@ class Cut:
 
 
 def run(job: Job) -> Report:
-    """Write the skeleton of a model, the table of its nodes, and what they cost."""
+    """Write the skeleton of a model, the table of its nodes, and their costs."""
     entry = job.request.entry
     job.scan()
     job.lay_out([entry])
@@ -97,7 +98,7 @@ def run(job: Job) -> Report:
         Finding("skeleton-failed", "error", "The graph cannot be extracted from the model"),
         file_bytes=job.size(entry) + (1 << 20),
     )
-    # Inference is native code over what a stranger wrote: where it dies, the nodes go without.
+    # Shape inference is native code on untrusted data: if it crashes, the nodes have no shapes.
     findings: list[Finding] = []
     for inferring in (True, False):
         job.tell(60 if inferring else 80, "nodes")
@@ -106,7 +107,7 @@ def run(job: Job) -> Report:
             functools.partial(nodes.write, skeleton, table, infer=inferring),
             file_bytes=nodes.MOST_BYTES + (1 << 20),
         )
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             facts |= mapping_of(ending.answer)
             break
         words = f"The shapes of the graph could not be inferred: {job.cause(ending)}"
@@ -121,7 +122,7 @@ def run(job: Job) -> Report:
         lambda: functions.write(skeleton, job.out / COSTS),
         file_bytes=2 * functions.MOST_BYTES,
     )
-    if ending.kind == "answered":
+    if ending.kind == EndingKind.ANSWERED:
         facts |= mapping_of(ending.answer)
         outputs.append(COSTS)
     else:
@@ -131,7 +132,7 @@ def run(job: Job) -> Report:
 
 
 def write(origin: Path, target: Path) -> dict[str, Any]:
-    """Write the skeleton of a model file; answers its size and what was left out.
+    """Write the skeleton of a model file; returns its size and what was left out.
 
     Raises wire.MalformedError for what is no message, and ValueError where there is no graph.
     """
@@ -153,7 +154,7 @@ def cut_out(buffer: wire.Buffer, *, marking: bool = False) -> tuple[bytes, Cut]:
 
 
 def _rebuilt(buffer: wire.Buffer, start: int, end: int, kind: str, cut: Cut) -> bytes:
-    """One message without what a skeleton does not have."""
+    """A message without the fields that a skeleton leaves out."""
     if kind == "tensor":
         return _tensor(buffer, start, end, cut)
     content = bytearray()
@@ -181,7 +182,7 @@ def _mark(number: int, start: int, end: int) -> bytes:
 
 
 def _tensor(buffer: wire.Buffer, start: int, end: int, cut: Cut) -> bytes:
-    """A tensor with its name, type and shape; with its data where they are few."""
+    """A tensor with its name, type and shape; with its data if they are small."""
     pieces: list[tuple[bytes, bool]] = []
     size, outside, before = 0, False, start
     for number, how, first, second in wire.fields(buffer, start, end, _TENSOR_RUNS):
@@ -203,7 +204,7 @@ def _tensor(buffer: wire.Buffer, start: int, end: int, cut: Cut) -> bytes:
 
 
 def _long_values(buffer: wire.Buffer, start: int, end: int, cut: Cut) -> frozenset[int]:
-    """The fields of an attribute whose values are too many to stay, such as those of trees."""
+    """The fields of an attribute whose values are too many to keep, such as those of trees."""
     sizes: dict[int, int] = {}
     before = start
     for number, _, _, second in wire.fields(buffer, start, end, _ATTRIBUTE_RUNS):
@@ -217,5 +218,5 @@ def _long_values(buffer: wire.Buffer, start: int, end: int, cut: Cut) -> frozens
 
 
 def name_of(entry: str) -> str:
-    """The name under which a skeleton is taken away: `net.skeleton.onnx`."""
+    """File name of a downloaded skeleton: `net.skeleton.onnx`."""
     return f"{PurePosixPath(entry).stem}.{SKELETON}"

@@ -1,8 +1,8 @@
-"""Task "tensors": shape, type and figures of the tensors that one file holds, never their values.
+"""Task "tensors": shape, type and statistics of the tensors in a file, never their values.
 
 A file is a model (its initialisers), a TensorProto or SequenceProto as the ONNX backend tests have
-them, or arrays of NumPy, read without pickle. Of a tensor are told its smallest, largest and mean
-finite value, the share of zeros, and how many values lie in each of some equal ranges.
+them, or arrays of NumPy, read without pickle. The statistics are the smallest, largest and mean
+finite value, the share of zeros, and a histogram with ranges of equal width.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ if TYPE_CHECKING:
     Tensors = Iterator[tuple[str, Any]]
 
 NAME = "tensors.json"
-# Of a file with more tensors the largest are looked at.
+# Of a file with more tensors, the largest are listed.
 MOST_LISTED = 200
-# Elements of one tensor that are looked at, and of all of them together.
+# Maximum number of elements of one tensor, and of all of them, that are read.
 MOST_ELEMENTS = 1 << 27
 MOST_TOGETHER = 1 << 28
 BINS = 24
 _AT_ONCE = 1 << 20
 _FILE_BYTES = 4 << 20
 _DIMENSIONS = 64
-# An archive may be small and hold much: what it says of itself is asked before it is unpacked.
+# A small archive may contain much data: its declared sizes are checked before it is unpacked.
 _UNPACKED_BYTES = 1 << 30
 
 
 class UnreadableTensorError(ValueError):
-    """The file is not what its name says, or not for us to read."""
+    """The file is not what its name says, or it is too large."""
 
 
 def run(job: Job) -> Report:
-    """Look at the tensors of the job's file; its output is a list of them as JSON."""
+    """Compute the statistics of the tensors in the job's file; the output is a list as JSON."""
     entry = job.request.entry
     read = READERS.get(PurePosixPath(entry).suffix.lower())
     if read is None:
@@ -74,7 +74,10 @@ def write(
     sizes: dict[str, int],
     target: Path,
 ) -> dict[str, int]:
-    """Write what is told of each tensor; answers how many there are, and how many are told of."""
+    """Write the statistics of each tensor.
+
+    Returns the number of tensors, and of those with some.
+    """
     count, tensors = read(folder, entry, sizes)
     rows, left = [], MOST_TOGETHER
     for name, value in tensors:
@@ -89,7 +92,7 @@ def write(
 
 
 def _row(name: str, value: Any, left: int) -> dict[str, Any]:
-    """One tensor: an array, or a dict that says why there is none."""
+    """The row of a tensor: an array, or a dict that says why there are no statistics."""
     row: dict[str, Any] = {"name": text.clip(name, text.NAME_LIMIT)}
     if isinstance(value, dict):
         return row | value
@@ -101,7 +104,7 @@ def _row(name: str, value: Any, left: int) -> dict[str, Any]:
 
 
 def figures(array: Array) -> dict[str, Any]:
-    """What is told of an array's values; empty for text, and for types without an order."""
+    """Statistics of an array's values; empty for text, and for types without an order."""
     flat = array.ravel(order="K")
     if flat.dtype.kind in "OSUVMm" and not _is_small_float(flat.dtype):
         return {"why": "its values are not numbers"}
@@ -144,9 +147,9 @@ def _ordered(parts: list[Array], size: int) -> dict[str, Any]:
 
 
 def _bins(parts: list[Array], least: float, most: float, *, whole: bool) -> list[int]:
-    """How many finite values lie in each of equal ranges from the smallest to the largest.
+    """Histogram of the finite values, with ranges of equal width from the smallest to the largest.
 
-    Whole numbers that lie close have a range each; where all are equal there is one.
+    Integers that lie close have a range each; if all are equal there is a single range.
     """
     if not math.isfinite(most - least):
         return []
@@ -174,7 +177,7 @@ def _is_whole(kind: Any) -> bool:
 
 
 def _type(array: Array) -> str:
-    """The name of an array's type as ONNX has it, where it has it."""
+    """The name of an array's type in ONNX, if it has one."""
     name = str(array.dtype)
     if array.dtype.kind in "OSU":
         return "string"
@@ -185,7 +188,7 @@ def _type(array: Array) -> str:
 
 
 def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int, Tensors]:
-    """The initialisers of a model's main graph, in its order; of many the largest."""
+    """The initialisers of a model's main graph, in order; only the largest if there are many."""
     place = folder.joinpath(*entry.split("/"))
     with place.open("rb") as file:
         buffer = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
@@ -204,7 +207,7 @@ def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int,
         for tensor, first, second, sparse in ordered:
             name = text.decode(tensor.name, text.NAME_LIMIT)
             if sparse or tensor.elements > MOST_ELEMENTS:
-                yield name, _untold(tensor, sparse=sparse)
+                yield name, _without_statistics(tensor, sparse=sparse)
             else:
                 proto = onnx.TensorProto.FromString(buffer[first:second])
                 yield name, numpy_helper.to_array(proto, str(place.parent))
@@ -212,7 +215,7 @@ def _initialisers(folder: Path, entry: str, sizes: dict[str, int]) -> tuple[int,
     return len(rows), each()
 
 
-def _untold(tensor: Any, *, sparse: bool) -> dict[str, Any]:
+def _without_statistics(tensor: Any, *, sparse: bool) -> dict[str, Any]:
     why = (
         "sparse: its stored values are not the tensor's" if sparse else "too large to be looked at"
     )
@@ -222,14 +225,14 @@ def _untold(tensor: Any, *, sparse: bool) -> dict[str, Any]:
 
 
 def _protocol_buffer(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Tensors]:
-    """A TensorProto, or a SequenceProto of some; nothing says which, so the fields decide."""
+    """A TensorProto or SequenceProto; the file does not say which, so its fields decide."""
     raw = folder.joinpath(*entry.split("/")).read_bytes()
     try:
-        one = onnx.TensorProto.FromString(raw)
+        tensor = onnx.TensorProto.FromString(raw)
     except DecodeError:
-        one = None
-    if one is not None and one.data_type in DATA_TYPES and not one.HasField("segment"):
-        tensors = [one]
+        tensor = None
+    if tensor is not None and tensor.data_type in DATA_TYPES and not tensor.HasField("segment"):
+        tensors = [tensor]
     else:
         try:
             tensors = list(onnx.SequenceProto.FromString(raw).tensor_values)
@@ -253,10 +256,10 @@ def _numpy_array(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int,
 
 def _numpy_archive(folder: Path, entry: str, _sizes: dict[str, int]) -> tuple[int, Tensors]:
     archive = zipfile.ZipFile(folder.joinpath(*entry.split("/")))
-    members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
+    members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
     if not members:
         raise UnreadableTensorError("the archive holds no arrays.")
-    if sum(one.file_size for one in members) > _UNPACKED_BYTES:
+    if sum(member.file_size for member in members) > _UNPACKED_BYTES:
         raise UnreadableTensorError("the archive expands to more than 1 GiB.")
 
     def each() -> Tensors:

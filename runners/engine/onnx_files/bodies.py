@@ -37,7 +37,7 @@ def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
 
 def running(model: onnx.ModelProto) -> list[onnx.NodeProto]:
     """List the nodes that a run may reach: those of local functions only where one is called."""
-    functions = {(one.domain, one.name): one for one in model.functions}
+    functions = {(function.domain, function.name): function for function in model.functions}
     reachable = list(nodes_of(model.graph))
     for node in reachable:
         called = functions.pop((node.domain, node.op_type), None)
@@ -78,8 +78,8 @@ def reads(node: onnx.NodeProto) -> list[str]:
 
 def captured(body: onnx.GraphProto) -> list[str]:
     """Name the values of the graphs around a body that it uses, at any depth."""
-    own = {port.name for port in body.input} | {one.name for one in body.initializer}
-    own |= {one.values.name for one in body.sparse_initializer}
+    own = {port.name for port in body.input} | {tensor.name for tensor in body.initializer}
+    own |= {sparse.values.name for sparse in body.sparse_initializer}
     own |= {name for node in body.node for name in node.output}
     used = [name for node in body.node for name in node.input if name]
     used += [name for node in body.node for inner in bodies(node) for name in captured(inner)]
@@ -89,7 +89,7 @@ def captured(body: onnx.GraphProto) -> list[str]:
 
 def opset(model: onnx.ModelProto) -> int | None:
     """Give the version of the default operator set, if the model names one."""
-    versions = (one.version for one in model.opset_import if one.domain in DEFAULT_DOMAINS)
+    versions = (opset.version for opset in model.opset_import if opset.domain in DEFAULT_DOMAINS)
     return next(versions, None)
 
 

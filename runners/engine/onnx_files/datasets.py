@@ -65,7 +65,11 @@ def paths(files: Iterable[str], entry: str) -> list[str]:
 
 def examples(declared: Any, files: Iterable[str]) -> list[str]:
     """List the version paths of the arrays that a card's key `inputs` names as examples."""
-    named = {one.example for one in declarations.parse(declared) if one.example}
+    named = {
+        declared_input.example
+        for declared_input in declarations.parse(declared)
+        if declared_input.example
+    }
     return sorted(path for path in files if path in named and path.lower().endswith(_ARRAYS))
 
 

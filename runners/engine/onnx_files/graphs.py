@@ -156,7 +156,7 @@ def read_node(state: Walk, start: int, end: int, scope: Scope) -> None:
 
 
 def _look_at_words(state: Walk, start: int, end: int, *, metadata: bool) -> None:
-    """Look for somebody's folders in a metadata entry or a doc_string."""
+    """Look for paths of the author's machine in a metadata entry or a doc_string."""
     if metadata:
         tensors.look_at_metadata(state, start, end)
     else:
@@ -204,7 +204,9 @@ def _count_weights(
     place = domain.decode("ascii", "replace") or DEFAULT_DOMAIN
     if place not in STANDARD_DOMAINS:
         longest = None if place in TEXT_DOMAINS else _MAX_SETTING_BYTES
-        if name == _ENGINE or any(_may_hold_weights(one, longest) for one in attributes):
+        if name == _ENGINE or any(
+            _may_hold_weights(attribute, longest) for attribute in attributes
+        ):
             state.uncounted[domain, operator] += 1
         return
     weight_names = WEIGHT_ATTRIBUTES.get((place, name), frozenset())

@@ -45,9 +45,9 @@ TYPES = {
 
 @dataclass(slots=True)
 class Scope:
-    """What the nodes of one graph see: types of values in words, stored tensors, and who made what.
+    """What the nodes of one graph see: types of values as text, stored tensors, and producers.
 
-    ``producers`` is for whoever walks: it is handed on to inner graphs as it is when they begin.
+    ``producers`` belongs to the walk: it is handed on to inner graphs as it is when they begin.
     """
 
     types: dict[str, str] = field(default_factory=dict)
@@ -112,8 +112,8 @@ def row_of(path: str, node: onnx.NodeProto, types: dict[str, str]) -> dict[str, 
         "in": _ports(node.input, types),
         "out": _ports(node.output, types),
         "attrs": [
-            [text.clip(one.name, NAME_CHARACTERS), *words_of(one)]
-            for one in node.attribute[:LISTED_ATTRIBUTES]
+            [text.clip(attribute.name, NAME_CHARACTERS), *words_of(attribute)]
+            for attribute in node.attribute[:LISTED_ATTRIBUTES]
         ],
         "more_in": max(0, len(node.input) - LISTED_PORTS),
         "more_out": max(0, len(node.output) - LISTED_PORTS),
@@ -174,7 +174,7 @@ def _ports(names: Iterable[str], types: dict[str, str]) -> list[list[str]]:
 
 
 def typed(value_type: onnx.TypeProto) -> str:
-    """A type in words: `float32[N, 3]`, `sequence of float32[?]`; empty where nothing is known."""
+    """A type as text: `float32[N, 3]`, `sequence of float32[?]`; empty where nothing is known."""
     which = value_type.WhichOneof("value")
     if which in ("tensor_type", "sparse_tensor_type"):
         tensor = getattr(value_type, which)
@@ -192,13 +192,13 @@ def typed(value_type: onnx.TypeProto) -> str:
 
 
 def of_tensor(tensor: onnx.TensorProto) -> str:
-    """The type of a stored tensor in words."""
+    """The type of a stored tensor as text."""
     kind = DATA_TYPES.get(tensor.data_type, ("unknown", 0))[0]
     return f"{kind}[{_joined(tensor.dims)}]"
 
 
 def words_of(attribute: onnx.AttributeProto) -> tuple[str, str]:
-    """An attribute's type, and its value in words; of many numbers only how many they are."""
+    """An attribute's type, and its value as text; of many numbers only their count."""
     kind = TYPES.get(attribute.type, "")
     if attribute.ref_attr_name:
         return kind, text.clip(f"of the function: {attribute.ref_attr_name}", VALUE_CHARACTERS)
@@ -206,16 +206,16 @@ def words_of(attribute: onnx.AttributeProto) -> tuple[str, str]:
 
 
 _WORDS: dict[str, Callable[[Any], str]] = {
-    "float": lambda one: f"{one.f:.6g}",
-    "int": lambda one: str(one.i),
-    "string": lambda one: text.decode(one.s, VALUE_CHARACTERS),
-    "tensor": lambda one: of_tensor(one.t),
-    "floats": lambda one: _list("floats", list(one.floats)),
-    "ints": lambda one: _list("ints", list(one.ints)),
-    "strings": lambda one: _list("strings", list(one.strings)),
-    "graph": lambda one: counting.plural(len(one.g.node), "node"),
-    "graphs": lambda one: counting.plural(len(one.graphs), "graph"),
-    "tensors": lambda one: counting.plural(len(one.tensors), "tensor"),
+    "float": lambda attribute: f"{attribute.f:.6g}",
+    "int": lambda attribute: str(attribute.i),
+    "string": lambda attribute: text.decode(attribute.s, VALUE_CHARACTERS),
+    "tensor": lambda attribute: of_tensor(attribute.t),
+    "floats": lambda attribute: _list("floats", list(attribute.floats)),
+    "ints": lambda attribute: _list("ints", list(attribute.ints)),
+    "strings": lambda attribute: _list("strings", list(attribute.strings)),
+    "graph": lambda attribute: counting.plural(len(attribute.g.node), "node"),
+    "graphs": lambda attribute: counting.plural(len(attribute.graphs), "graph"),
+    "tensors": lambda attribute: counting.plural(len(attribute.tensors), "tensor"),
 }
 
 
@@ -231,12 +231,12 @@ def _list(kind: str, values: list[Any]) -> str:
     return text.clip(f"[{', '.join(words)}]", VALUE_CHARACTERS)
 
 
-def _dimension(one: Any) -> str:
-    if one.HasField("dim_value"):
-        return str(one.dim_value)
+def _dimension(dimension: Any) -> str:
+    if dimension.HasField("dim_value"):
+        return str(dimension.dim_value)
     # What inference calls unk__7 has no name.
-    named = one.dim_param and not one.dim_param.startswith("unk__")
-    return text.clip(one.dim_param, 40) if named else "?"
+    named = dimension.dim_param and not dimension.dim_param.startswith("unk__")
+    return text.clip(dimension.dim_param, 40) if named else "?"
 
 
 def _joined(parts: Iterable[Any]) -> str:

@@ -1,4 +1,4 @@
-"""In which number format a model keeps its weights, and by which scheme it is quantised.
+"""The number format of a model's weights, and the scheme of its quantisation.
 
 One word for lists, and the profile behind it: every format with its bytes, every form with how its
 scales are laid out. Packed weights count by the values they stand for, not by the bytes they fill.

@@ -62,7 +62,7 @@ def _explain_cut(state: Walk, error: wire.TruncatedError) -> None:
 
 
 def _folders(state: Walk) -> str:
-    """What of a file tells folders of somebody's machine, without one of them, and the cure."""
+    """Finding about paths of the author's machine in a file, which it does not quote."""
     keys = ", ".join(
         f"{key} ({count:,})" if count > 1 else key
         for key, count in sorted(state.local_path_keys.items())
@@ -148,9 +148,9 @@ class _Model:
         state = self._walk
         self._training += 1
         state.trail.append("training")
-        for number, kind, one, two in wire.fields(state.buffer, first, second):
+        for number, kind, inner_first, inner_end in wire.fields(state.buffer, first, second):
             if number in {1, 2} and kind == wire.BYTES:
-                graphs.read_graph(state, one, two, Scope("training"))
+                graphs.read_graph(state, inner_first, inner_end, Scope("training"))
         state.trail.pop()
 
     def _judge(self) -> None:

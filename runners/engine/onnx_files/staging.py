@@ -23,7 +23,7 @@ class UnusableInputError(Exception):
 
 
 class StoppedError(Exception):
-    """The job was called off while its input was being laid out."""
+    """The job was cancelled while its input was being copied."""
 
 
 def open_plain(path: str) -> int:
@@ -56,7 +56,7 @@ def sizes(files: dict[str, str]) -> dict[str, int]:
 def lay_out(
     folder: Path, files: dict[str, str], paths: Iterable[str], stopped: Callable[[], bool]
 ) -> None:
-    """Copy these version paths into the folder, read-only; raises StoppedError if called off."""
+    """Copy these version paths into the folder, read-only; raises StoppedError on cancellation."""
     for path in paths:
         target = folder.joinpath(*path.split("/"))
         target.parent.mkdir(parents=True, exist_ok=True)

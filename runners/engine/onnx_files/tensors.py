@@ -194,7 +194,7 @@ def read_pair(state: Walk, start: int, end: int) -> tuple[str, str]:
 
 
 def look_at_metadata(state: Walk, start: int, end: int) -> None:
-    """Note a metadata entry whose value tells somebody's own folders, by its key alone."""
+    """Note a metadata entry whose value has paths of the author's machine, by its key alone."""
     key = ""
     is_local = False
     for number, kind, first, second in wire.fields(state.buffer, start, end):

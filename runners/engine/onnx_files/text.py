@@ -22,18 +22,18 @@ _LOCAL_PATH = re.compile(
 
 
 def clip(words: str, limit: int) -> str:
-    """Cut to so many characters, marking the cut, without NUL or lone surrogates."""
+    """Cut to ``limit`` characters, marking the cut, without NUL or lone surrogates."""
     cut = words if len(words) <= limit else words[: limit - 1] + "…"
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", cut)
 
 
 def decode(raw: bytes, limit: int) -> str:
-    """Read UTF-8, replacing what is not, cut to so many characters."""
+    """Decode UTF-8 with replacement of invalid bytes, cut to ``limit`` characters."""
     return clip(raw[: limit * 4 + 4].decode("utf-8", "replace"), limit)
 
 
 def names_local_path(raw: bytes) -> bool:
-    """Tell whether words hold an absolute path of somebody's own machine."""
+    """Whether a text has an absolute path of the author's machine."""
     return _LOCAL_PATH.search(raw) is not None
 
 

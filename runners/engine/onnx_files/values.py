@@ -94,11 +94,11 @@ def _read_shape(state: Walk, start: int, end: int) -> list[int | str | None]:
     for first, second in wire.messages(state.buffer, start, end, 1):
         state.spend("dimensions on one value", len(shape) + 1, walk.MAX_DIMENSIONS)
         size: int | str | None = None
-        for inner, inner_kind, one, two in wire.fields(state.buffer, first, second):
+        for inner, inner_kind, inner_first, inner_end in wire.fields(state.buffer, first, second):
             if inner == 1 and inner_kind == wire.VARINT:
-                size = wire.signed(one)
+                size = wire.signed(inner_first)
             elif inner == 2 and inner_kind == wire.BYTES:
-                size = state.words(one, two, text.NAME_LIMIT) or None
+                size = state.words(inner_first, inner_end, text.NAME_LIMIT) or None
         shape.append(size)
     return shape
 

@@ -40,7 +40,7 @@ class OverBudgetError(MalformedError):
 
 
 class Notes:
-    """What a scan has to say. Further findings of one code are counted and told in one line."""
+    """Findings of a scan. Further findings of one code are counted and reported in one line."""
 
     def __init__(self) -> None:
         self._findings: list[Finding] = []
@@ -53,7 +53,7 @@ class Notes:
             self._findings.append(Finding(code, severity, message, text.clip(where, _WHERE_LIMIT)))
 
     def refuse(self, code: str, message: str, where: str = "") -> None:
-        """Note what makes the model unacceptable; the scan goes on to tell the rest."""
+        """Note what makes the model unacceptable; the scan continues to report the rest."""
         self.add(code, "error", message, where)
 
     @property
@@ -64,7 +64,7 @@ class Notes:
         findings = list(self._findings)
         for code, count in self._counts.items():
             if count > _FINDINGS_PER_CODE:
-                severity = next(one.severity for one in findings if one.code == code)
+                severity = next(finding.severity for finding in findings if finding.code == code)
                 more = count - _FINDINGS_PER_CODE
                 findings.append(Finding(code, severity, f"And {more} more of the same kind."))
         return tuple(findings)
@@ -219,19 +219,19 @@ class Walk:
         return self.buffer[start:end]
 
     def words(self, start: int, end: int, limit: int) -> str:
-        """Read text for a fact, cut to so many characters."""
+        """Read text for a fact, cut to ``limit`` characters."""
         if end - start > MAX_TEXT_BYTES:
             raise OverBudgetError("A text is longer than 16 MiB; the hub accepts no longer text.")
         return text.decode(self.buffer[start : min(end, start + limit * 4 + 4)], limit)
 
     def document(self, start: int, end: int, limit: int, key: str) -> str:
-        """Read documentation for a fact; empty when it tells somebody's own folders."""
+        """Read documentation for a fact; empty if it has paths of the author's machine."""
         before = self.local_paths
         self.look_for_local_paths(start, end, key)
         return "" if self.local_paths > before else self.words(start, end, limit)
 
     def look_for_local_paths(self, start: int, end: int, key: str) -> bool:
-        """Note that documentation tells about somebody's own folders."""
+        """Note documentation that has paths of the author's machine."""
         if not text.names_local_path(self.buffer[start : min(end, start + 65536)]):
             return False
         self.note_local_path(key)

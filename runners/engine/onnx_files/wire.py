@@ -169,7 +169,7 @@ def field(number: int, content: bytes) -> bytes:
 
 
 def head(number: int, size: int) -> bytes:
-    """Write what comes before the content of a field of so many bytes."""
+    """Write what precedes the content of a field of this size in bytes."""
     return _written(number << 3 | BYTES) + _written(size)
 
 

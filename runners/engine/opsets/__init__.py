@@ -1,7 +1,7 @@
-"""Converts models between versions of the default operator set without losing anything on the way.
+"""Conversion of models between versions of the default operator set (opset).
 
-Only nodes whose operator changed are touched: a small rule rewrites them, or the C++ converter gets
-them alone. Nothing is run here, and no weight is needed; a caller proves parity afterwards.
+Only nodes whose operator changed are converted: by a small rule, or alone by the C++ converter of
+onnx. The model is not run and weights are not read; the caller proves that both models are equal.
 """
 
 from __future__ import annotations

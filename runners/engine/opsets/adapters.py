@@ -1,7 +1,7 @@
-"""Lets the C++ converter change loose nodes: their types around them, nothing else of the model.
+"""Conversion of single nodes by the C++ converter of onnx, together with the types around them.
 
-What that converter loses (metadata, functions, annotations, graphs inside nodes) it never sees, and
-an error of it belongs to one node.
+The converter loses metadata, functions, annotations and graphs inside nodes, so it never sees them,
+and each of its errors belongs to one node.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 _HIDDEN = "hub.hidden"
 _TOGETHER = 500
-# After so many of one operator failed alone, the others are not tried one by one.
+# After this many failures of one operator, its other nodes are not tried one by one.
 _ENOUGH = 32
-# IR 10 asks for no initializer among the inputs, and every converter of today reads it.
+# IR 10 does not require initializers among the inputs, and every current converter reads it.
 _IR_VERSION = 10
 
 
 @dataclass(slots=True)
-class Loose:
-    """One node, what is known about its values, and after conversion what stands in its place."""
+class LooseNode:
+    """A node with its scope, and the nodes that replace it after conversion."""
 
     node: onnx.NodeProto
     scope: Scope
@@ -37,11 +37,11 @@ class Loose:
     error: str = ""
 
 
-def adapt(loose: Sequence[Loose], source: int, target: int, names: Names) -> None:
-    """Convert each node from one version to the other; what cannot be converted gets its error."""
-    kinds: dict[str, list[Loose]] = defaultdict(list)
-    for one in loose:
-        kinds[one.node.op_type].append(one)
+def adapt(loose_nodes: Sequence[LooseNode], source: int, target: int, names: Names) -> None:
+    """Convert each node between two opsets; a node that cannot be converted gets its error."""
+    kinds: dict[str, list[LooseNode]] = defaultdict(list)
+    for loose_node in loose_nodes:
+        kinds[loose_node.node.op_type].append(loose_node)
     for same in kinds.values():
         failures: list[str] = []
         for first in range(0, len(same), _TOGETHER):
@@ -49,64 +49,64 @@ def adapt(loose: Sequence[Loose], source: int, target: int, names: Names) -> Non
 
 
 def _adapt_together(
-    loose: Sequence[Loose], source: int, target: int, names: Names, failures: list[str]
+    loose_nodes: Sequence[LooseNode], source: int, target: int, names: Names, failures: list[str]
 ) -> None:
     if len(failures) >= _ENOUGH:
-        for one in loose:
-            one.error = failures[-1]
+        for loose_node in loose_nodes:
+            loose_node.error = failures[-1]
         return
-    bag = _Bag(loose, source)
+    bag = _Bag(loose_nodes, source)
     try:
         converted = version_converter.convert_version(bag.model(), target)
         bag.take_out(converted, names)
     except Exception as error:  # noqa: BLE001 - any complaint of the library is about these nodes
-        if len(loose) == 1:
-            loose[0].error = _reason(str(error))
-            failures.append(loose[0].error)
+        if len(loose_nodes) == 1:
+            loose_nodes[0].error = _reason(str(error))
+            failures.append(loose_nodes[0].error)
             return
-        half = len(loose) // 2
-        _adapt_together(loose[:half], source, target, names, failures)
-        _adapt_together(loose[half:], source, target, names, failures)
+        half = len(loose_nodes) // 2
+        _adapt_together(loose_nodes[:half], source, target, names, failures)
+        _adapt_together(loose_nodes[half:], source, target, names, failures)
 
 
 def _reason(message: str) -> str:
     if "No Adapter" in message:
         return "no adapter"
-    # The library's own file and line say nothing to a reader.
+    # File and line of the library are useless to readers.
     _, mark, rest = message.partition("Assertion ")
     words = (mark + rest if mark else message).strip().splitlines()
     return (words[0] if words else "no reason given")[:300]
 
 
 class _Bag:
-    """A model of unconnected nodes, each with inputs and outputs of its own."""
+    """A model of unconnected nodes, each with its own inputs and outputs."""
 
-    def __init__(self, loose: Sequence[Loose], source: int) -> None:
-        self._loose = loose
+    def __init__(self, loose_nodes: Sequence[LooseNode], source: int) -> None:
+        self._loose = loose_nodes
         self._source = source
         self._names: list[dict[str, str]] = []
 
     def model(self) -> onnx.ModelProto:
         graph = onnx.GraphProto(name="bag")
-        for place, one in enumerate(self._loose):
-            self._put(graph, place, one)
+        for place, loose_node in enumerate(self._loose):
+            self._put(graph, place, loose_node)
         imports = [onnx.helper.make_opsetid("", self._source), onnx.helper.make_opsetid(_HIDDEN, 1)]
         return onnx.helper.make_model(graph, ir_version=_IR_VERSION, opset_imports=imports)
 
-    def _put(self, graph: onnx.GraphProto, place: int, one: Loose) -> None:
+    def _put(self, graph: onnx.GraphProto, place: int, loose_node: LooseNode) -> None:
         node = onnx.NodeProto()
-        node.CopyFrom(one.node)
+        node.CopyFrom(loose_node.node)
         inner_names: dict[str, str] = {}
-        for index, name in enumerate(one.node.input):
+        for index, name in enumerate(loose_node.node.input):
             if name and name not in inner_names:
                 inner_names[name] = f"b{place}_i{index}"
-                _provide(graph, inner_names[name], name, one.scope)
+                _provide(graph, inner_names[name], name, loose_node.scope)
             node.input[index] = inner_names.get(name, "")
-        for index, name in enumerate(one.node.output):
+        for index, name in enumerate(loose_node.node.output):
             if name:
                 inner = f"b{place}_o{index}"
                 inner_names[name] = node.output[index] = inner
-                graph.output.append(_value(inner, one.scope.type(name)))
+                graph.output.append(_value(inner, loose_node.scope.type(name)))
         graph.node.append(node)
         self._names.append({inner: outer for outer, inner in inner_names.items()})
 
@@ -116,14 +116,18 @@ class _Bag:
         tensors = {tensor.name: tensor for tensor in graph.initializer}
         order = {id(node): place for place, node in enumerate(graph.node)}
         nodes_of = []
-        for place, one in enumerate(self._loose):
-            ends = [f"b{place}_o{index}" for index, name in enumerate(one.node.output) if name]
+        for place, loose_node in enumerate(self._loose):
+            ends = [
+                f"b{place}_o{index}" for index, name in enumerate(loose_node.node.output) if name
+            ]
             if any(end not in maker for end in ends):
                 raise ValueError("the converter lost an output of the node")
             behind = _behind(ends, maker)
             nodes_of.append(sorted(behind, key=lambda node: order[id(node)]))
-        for place, one in enumerate(self._loose):
-            one.nodes = _renamed(nodes_of[place], self._names[place], tensors, one.node, names)
+        for place, loose_node in enumerate(self._loose):
+            loose_node.nodes = _renamed(
+                nodes_of[place], self._names[place], tensors, loose_node.node, names
+            )
 
 
 def _provide(graph: onnx.GraphProto, inner: str, name: str, scope: Scope) -> None:
@@ -137,7 +141,7 @@ def _provide(graph: onnx.GraphProto, inner: str, name: str, scope: Scope) -> Non
     elif _is_tensor(kind):
         graph.input.append(_value(inner, kind))
     else:
-        # The converter reads tensor types only; a value nobody explains may be anything.
+        # The converter reads tensor types only; a value of unknown type gets a custom source node.
         source = onnx.helper.make_node("Source", [], [inner], domain=_HIDDEN)
         graph.node.append(source)
 

@@ -1,4 +1,4 @@
-"""Carries a whole model from one operator set to another, graph by graph."""
+"""Conversion of a whole model between opsets, graph by graph."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import onnx
 from runners.engine.onnx_files.bodies import bodies
 from runners.engine.opsets import functions, names, normal, schemas, weights
 from runners.engine.opsets.names import Names
+from runners.engine.opsets.node_conversion import NodeConversion, NodeConverter
 from runners.engine.opsets.outcome import Blocking, Conversion, InvalidModelError
-from runners.engine.opsets.pieces import Conveyor, Piece
 from runners.engine.opsets.scopes import Scope, of_graph
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ _FIRST_WITH_INFERENCE = 7
 
 
 def convert(model: onnx.ModelProto, target: int) -> Conversion:
-    """Convert to `target`, up or down; the model given stays as it is.
+    """Convert to the opset `target`, newer or older; the given model stays unchanged.
 
-    Never runs the model, and reads no external data. For children only: the libraries it calls
-    have ended processes.
+    Does not run the model and reads no external data. For children only, since the libraries may
+    crash.
     """
     if not 1 <= target <= schemas.NEWEST:
         return _refused(target, f"the installed onnx knows operator sets 1 to {schemas.NEWEST}")
@@ -38,14 +38,14 @@ def convert(model: onnx.ModelProto, target: int) -> Conversion:
     except InvalidModelError as error:
         return _refused(target, str(error))
     if source not in {0, target}:
-        conveyor = Conveyor(source, target, Names(converted), used)
+        converter = NodeConverter(source, target, Names(converted), used)
         used.update(inlined)
-        _convert_graphs(converted, conveyor)
-        untouched = conveyor.untouched and functions.untouched(converted, source, target)
+        _convert_graphs(converted, converter)
+        untouched = converter.untouched and functions.untouched(converted, source, target)
         untouched &= not used
-        if conveyor.blocking:
+        if converter.blocking:
             rules = tuple(sorted(used))
-            return Conversion(None, source, target, rules, tuple(conveyor.blocking))
+            return Conversion(None, source, target, rules, tuple(converter.blocking))
         normal.stamp(converted, target, up=target > source)
     weights.attach(converted, model)
     return Conversion(converted, source, target, tuple(sorted(used)), untouched=untouched)
@@ -55,16 +55,16 @@ def _refused(target: int, reason: str) -> Conversion:
     return Conversion(None, 0, target, (), (Blocking("", "", 0, target, reason),))
 
 
-def _convert_graphs(model: onnx.ModelProto, conveyor: Conveyor) -> None:
-    """Convert the innermost graphs first, so that a rule finds the graphs of its node converted."""
+def _convert_graphs(model: onnx.ModelProto, converter: NodeConverter) -> None:
+    """Convert the innermost graphs first, so that rules see converted graphs inside their nodes."""
     fixed = model.ir_version < normal.FREE_INITIALIZERS
-    levels: list[list[tuple[onnx.GraphProto, list[Piece]]]] = []
+    levels: list[list[tuple[onnx.GraphProto, list[NodeConversion]]]] = []
 
     def gather(
         graph: onnx.GraphProto, inferred_graph: onnx.GraphProto, around: Scope | None, depth: int
     ) -> None:
         scope = of_graph(inferred_graph, around, fixed_inputs=fixed)
-        mine = [Piece(node, conveyor.source, scope, node) for node in graph.node]
+        mine = [NodeConversion(node, converter.source, scope, node) for node in graph.node]
         while len(levels) <= depth:
             levels.append([])
         levels[depth].append((graph, mine))
@@ -72,21 +72,21 @@ def _convert_graphs(model: onnx.ModelProto, conveyor: Conveyor) -> None:
             for inner, known_inner in zip(bodies(node), bodies(inferred), strict=True):
                 gather(inner, known_inner, scope, depth + 1)
 
-    gather(model.graph, _inferred(model, conveyor.source), None, 0)
+    gather(model.graph, _inferred(model, converter.source), None, 0)
     for training in _training_graphs(model):
         gather(training, training, None, 0)
     for level in reversed(levels):
-        conveyor.convert(piece for _, mine in level for piece in mine)
+        converter.convert(conversion for _, mine in level for conversion in mine)
         for graph, mine in level:
             _put_together(graph, mine)
 
 
-def _put_together(graph: onnx.GraphProto, pieces: list[Piece]) -> None:
-    if all(piece.parts is None for piece in pieces):
+def _put_together(graph: onnx.GraphProto, conversions: list[NodeConversion]) -> None:
+    if all(conversion.parts is None for conversion in conversions):
         return
     before = _read(graph)
-    nodes = [node for piece in pieces for node in piece.nodes()]
-    # Written out before the old ones go: some of them are the old ones.
+    nodes = [node for conversion in conversions for node in conversion.nodes()]
+    # Copied before the old nodes are deleted, since some of them are kept.
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
     graph.node.extend(copies)
@@ -97,9 +97,10 @@ def _inferred(model: onnx.ModelProto, source: int) -> onnx.GraphProto:
     try:
         inferred = onnx.shape_inference.infer_shapes(model)
         if source < _FIRST_WITH_INFERENCE:
-            # Many operators could not infer before; what they gave has the same type and shape.
-            for one in inferred.opset_import:
-                one.version = _FIRST_WITH_INFERENCE if one.domain == "" else one.version
+            # Many operators have no inference before opset 7; their outputs have the same type and
+            # shape.
+            for opset in inferred.opset_import:
+                opset.version = _FIRST_WITH_INFERENCE if opset.domain == "" else opset.version
             inferred = onnx.shape_inference.infer_shapes(inferred)
     except Exception:  # noqa: BLE001 - what the file itself declares may be enough
         return model.graph
@@ -113,17 +114,17 @@ def _training_graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
 
 
 def _read(graph: onnx.GraphProto) -> set[str]:
-    """Collect the names that a graph reads, those of graphs inside included."""
+    """Names that a graph reads, including those of graphs inside."""
     return {
         name
-        for one in names.within(graph)
-        for node in one.node
-        for name in (*node.input, *(value.name for value in one.output))
+        for inner in names.within(graph)
+        for node in inner.node
+        for name in (*node.input, *(value.name for value in inner.output))
     }
 
 
 def _drop_orphans(graph: onnx.GraphProto, orphans: set[str]) -> None:
-    """Remove what only a replaced node read: constants that are attributes now."""
+    """Remove constants that only a replaced node read, since they are attributes now."""
     ports = {value.name for value in (*graph.input, *graph.output)}
     orphans -= ports
     tensors = [tensor for tensor in graph.initializer if tensor.name not in orphans]

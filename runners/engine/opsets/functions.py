@@ -1,4 +1,4 @@
-"""Functions: local ones, kept or inlined before converting, and those that define operators."""
+"""Functions: local ones, which are kept or inlined, and those that define operators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IR_VERSION = 10
 def settle(
     model: onnx.ModelProto, source: int, target: int
 ) -> tuple[onnx.ModelProto, tuple[str, ...]]:
-    """Make the functions valid at the target; gives the model and the names of rules used."""
+    """Make local functions valid at the target; returns the model and the names of rules used."""
     if not model.functions:
         return model, ()
     if all(_unchanged(function, source, target) for function in model.functions):
@@ -30,8 +30,8 @@ def settle(
     for function in model.functions:
         version = _version(function)
         if version not in {None, source} and _unchanged(function, source, source):
-            for one in function.opset_import:
-                one.version = source if one.domain == "" else one.version
+            for opset in function.opset_import:
+                opset.version = source if opset.domain == "" else opset.version
     other = any(_version(function) not in {None, source} for function in model.functions)
     try:
         inlined = inliner.inline_local_functions(model, convert_version=other)
@@ -42,7 +42,7 @@ def settle(
 
 
 def untouched(model: onnx.ModelProto, source: int, target: int) -> bool:
-    """Prove from the registry that no operator inside the functions changed at all."""
+    """Whether no operator inside the functions changed, according to the operator schemas."""
     return all(
         node.domain != "" or schemas.same(node.op_type, _version(function) or source, target)
         for function in model.functions
@@ -51,7 +51,7 @@ def untouched(model: onnx.ModelProto, source: int, target: int) -> bool:
 
 
 def _version(function: onnx.FunctionProto) -> int | None:
-    return next((one.version for one in function.opset_import if one.domain == ""), None)
+    return next((opset.version for opset in function.opset_import if opset.domain == ""), None)
 
 
 def _unchanged(function: onnx.FunctionProto, source: int, target: int) -> bool:
@@ -65,7 +65,7 @@ def _unchanged(function: onnx.FunctionProto, source: int, target: int) -> bool:
 
 
 def expand(node: onnx.NodeProto, version: int, scope: Scope, names: Names) -> list[onnx.NodeProto]:
-    """Give the function's nodes at the same version; none when the operator is no function."""
+    """The nodes of the function that defines an operator; none if it has no function."""
     schema = schemas.schema(node.op_type, version)
     if schema is None or not (schema.has_function or schema.has_context_dependent_function):
         return []
@@ -85,19 +85,19 @@ def expand(node: onnx.NodeProto, version: int, scope: Scope, names: Names) -> li
     except RuntimeError:  # some definitions cannot be built from what is known of the node
         return []
     nodes = list(inlined.graph.node)
-    if [one.op_type for one in nodes] == [node.op_type]:
+    if [new.op_type for new in nodes] == [node.op_type]:
         return []
     _rename(nodes, node, names)
     return nodes
 
 
 def _rename(nodes: list[onnx.NodeProto], node: onnx.NodeProto, names: Names) -> None:
-    """Give the values between the new nodes names that nothing else in the model has."""
+    """Rename the values between the new nodes to names that are unused in the model."""
     new_names = {name: name for name in ("", *node.input, *node.output)}
     base = next((name for name in node.output if name), node.op_type)
-    for one in nodes:
-        for side in (one.input, one.output):
+    for new in nodes:
+        for side in (new.input, new.output):
             for place, name in enumerate(side):
                 if name not in new_names:
-                    new_names[name] = names.fresh(f"{base}_{one.op_type.lower()}")
+                    new_names[name] = names.fresh(f"{base}_{new.op_type.lower()}")
                 side[place] = new_names[name]

@@ -1,4 +1,4 @@
-"""Names that nothing in a model has yet."""
+"""Unused names of a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """Every value and node name of a model, so that new ones cannot collide."""
+    """All names of values and nodes of a model, so that new names do not collide."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._names: set[str] = set()
@@ -25,7 +25,7 @@ class Names:
                 self._names.update((node.name, *node.input, *node.output))
 
     def fresh(self, base: str) -> str:
-        """Give a name like `base` that is not taken, and take it."""
+        """A new unused name similar to `base`."""
         name, count = base, 1
         while name in self._names:
             count += 1
@@ -35,7 +35,7 @@ class Names:
 
 
 def every_graph(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
-    """Give the main graph, those of training, and all graphs inside nodes."""
+    """The main graph, graphs of training, and all graphs inside nodes."""
     yield from within(model.graph)
     for training in model.training_info:
         yield from within(training.initialization)
@@ -43,7 +43,7 @@ def every_graph(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
 
 
 def within(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    """Give a graph and all graphs inside its nodes."""
+    """A graph and all graphs inside its nodes."""
     yield graph
     for node in graph.node:
         for inner in bodies(node):

@@ -1,4 +1,4 @@
-"""Brings the ways of writing the same model to one: domains, operator sets, IR version."""
+"""Normalisation of equivalent notations: domains, opset imports, IR version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runners.engine.opsets.outcome import InvalidModelError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# The first IR version in which an initializer need not stand among the inputs.
+# The first IR version in which initializers need not be among the inputs.
 FREE_INITIALIZERS = 4
 _FIRST_WITH_OPSETS = 3
 _FLOORS = {
@@ -25,9 +25,9 @@ _FLOORS = {
 
 
 def normalise(model: onnx.ModelProto) -> int:
-    """Spell domains one way and import each once; gives the default operator set's version.
+    """Use one name for each domain and import it once; returns the default opset.
 
-    0 when the model uses nothing of the default domain. Raises InvalidModelError.
+    Returns 0 if the model uses no operator of the default domain. Raises InvalidModelError.
     """
     for node in every_node(model):
         if node.domain == "ai.onnx":
@@ -54,19 +54,19 @@ def _unwritten(model: onnx.ModelProto) -> int:
             "The model uses operators of the default domain but imports no version of it. "
             "Export it again, or write the import."
         )
-    # Before IR 3 there were no imports, and the first operator set was meant.
+    # Before IR 3 there were no imports, which means opset 1.
     model.ir_version = _FIRST_WITH_OPSETS
     return 1
 
 
 def _merge(imports: list[onnx.OperatorSetIdProto]) -> int | None:
     versions: dict[str, int] = {}
-    for one in imports:
-        domain = "" if one.domain in bodies.DEFAULT_DOMAINS else one.domain
-        if versions.setdefault(domain, one.version) != one.version:
+    for opset in imports:
+        domain = "" if opset.domain in bodies.DEFAULT_DOMAINS else opset.domain
+        if versions.setdefault(domain, opset.version) != opset.version:
             raise InvalidModelError(
                 f"Operator set {domain or 'ai.onnx'!r} is imported in versions "
-                f"{versions[domain]} and {one.version}; it is ambiguous which one applies. Keep "
+                f"{versions[domain]} and {opset.version}; it is ambiguous which one applies. Keep "
                 "one."
             )
     del imports[:]
@@ -77,7 +77,7 @@ def _merge(imports: list[onnx.OperatorSetIdProto]) -> int | None:
 
 
 def every_node(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
-    """Give all nodes: of the graph, of training, of functions, and inside nodes."""
+    """All nodes: of the graph, of training, of functions, and inside nodes."""
     for graph in names.every_graph(model):
         yield from graph.node
     for function in model.functions:
@@ -85,7 +85,7 @@ def every_node(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
 
 
 def nodes_of(function: onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
-    """Give all nodes of a function, inner ones included."""
+    """All nodes of a function, including those inside nodes."""
     for node in function.node:
         yield node
         for inner in bodies.bodies(node):
@@ -94,11 +94,11 @@ def nodes_of(function: onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
 
 
 def stamp(model: onnx.ModelProto, target: int, *, up: bool) -> None:
-    """Write the new version, and the IR version that belongs to it."""
+    """Set the new opset, and an IR version that it requires."""
     for holder in (model, *model.functions):
-        for one in holder.opset_import:
-            if one.domain == "":
-                one.version = target
+        for opset in holder.opset_import:
+            if opset.domain == "":
+                opset.version = target
     lowest = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", target)])
     if up:
         _raise_ir(model, max(model.ir_version, lowest))
@@ -108,7 +108,8 @@ def stamp(model: onnx.ModelProto, target: int, *, up: bool) -> None:
 
 def _raise_ir(model: onnx.ModelProto, version: int) -> None:
     if model.ir_version < FREE_INITIALIZERS <= version:
-        # There they were constants; from IR 4 on an input that is one could be overridden.
+        # Before IR 4 they were constants; from IR 4 on, a caller could override an initializer that
+        # is an input.
         for graph in names.every_graph(model):
             stored = {tensor.name for tensor in graph.initializer}
             inputs = [value for value in graph.input if value.name not in stored]
@@ -119,7 +120,7 @@ def _raise_ir(model: onnx.ModelProto, version: int) -> None:
 
 
 def _keep_types(graph: onnx.GraphProto, stored: Iterable[str]) -> None:
-    """An input's denotations and documentation stay, as those of the initializer's value."""
+    """Keep denotations and documentation of an input as those of the initializer's value."""
     described = {value.name for value in graph.value_info}
     graph.value_info.extend(
         value
@@ -138,7 +139,7 @@ def _says_more(value: onnx.ValueInfoProto) -> bool:
 
 
 def _floor(model: onnx.ModelProto) -> int:
-    """Give the lowest IR version that can say what the model says."""
+    """The lowest IR version that supports all features of the model."""
     floor = FREE_INITIALIZERS
     if model.functions:
         floor = 10 if any(function.overload for function in model.functions) else 8
@@ -151,7 +152,7 @@ def _floor(model: onnx.ModelProto) -> int:
 
 
 def lower_ir(model: onnx.ModelProto, highest: int) -> bool:
-    """Lower the IR version to one a runtime reads, where the model says nothing newer."""
+    """Lower the IR version to what a runtime reads, if the model uses no newer feature."""
     if model.ir_version <= highest or _floor(model) > highest:
         return False
     model.ir_version = highest

@@ -1,4 +1,4 @@
-"""What a conversion answers: a model, or the nodes that stand in its way."""
+"""Result of a conversion: a model, or the nodes that block it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Blocking:
-    """A node that cannot go from one operator set to the other, and why."""
+    """A node that cannot be converted between the opsets, and why."""
 
     node: str
     op: str
@@ -22,10 +22,10 @@ class Blocking:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A converted model, or None and what blocks it; `rules` names what was rewritten.
+    """A converted model, or None and what blocks it; `rules` are the names of rules used.
 
-    `source` is 0 for a model that uses nothing of the default domain: it comes back unchanged.
-    `untouched`: the registry knows no change of any operator in the model between the two.
+    `source` is 0 for a model without operators of the default domain, which is returned unchanged.
+    `untouched` tells that no operator of the model changed between the opsets.
     """
 
     model: onnx.ModelProto | None
@@ -37,8 +37,8 @@ class Conversion:
 
 
 class CannotConvertError(Exception):
-    """A rule knows its operator and knows that this node has no equal; the words say why."""
+    """A rule cannot convert this node, since it has no equivalent; the message says why."""
 
 
 class InvalidModelError(Exception):
-    """The model says nothing definite about its operator sets; the words say what is missing."""
+    """The opset imports of the model are missing or ambiguous; the message says what is missing."""

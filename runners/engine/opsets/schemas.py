@@ -1,4 +1,4 @@
-"""What the registry says about an operator at a version of the default operator set."""
+"""What the operator schemas of onnx say about an operator at an opset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEWEST = onnx.defs.onnx_opset_version()
 
 @lru_cache(maxsize=8192)
 def schema(op: str, version: int) -> Any:
-    """Give the schema that counts at this version, None when there is none."""
+    """The schema that is valid at this opset; None without one."""
     try:
         return onnx.defs.get_schema(op, version, "")
     except onnx.defs.SchemaError:
@@ -21,19 +21,22 @@ def schema(op: str, version: int) -> Any:
 
 
 def since(op: str, version: int) -> int | None:
-    """Give the version the operator last changed in, seen from `version`; None if unknown there."""
+    """The opset in which the operator last changed before `version`.
+
+    None if it is unknown there.
+    """
     definition = schema(op, version)
     return None if definition is None else int(definition.since_version)
 
 
 def usable(op: str, version: int) -> bool:
-    """Say whether the operator exists at this version and is not withdrawn."""
+    """Whether the operator exists at this opset and is not deprecated."""
     definition = schema(op, version)
     return definition is not None and not definition.deprecated
 
 
 def same(op: str, source: int, target: int) -> bool:
-    """Prove from the registry that nothing about the operator changed between two versions."""
+    """Whether nothing about the operator changed between two opsets."""
     if not (usable(op, source) and usable(op, target)):
         return False
     return since(op, source) == since(op, target)
@@ -41,9 +44,9 @@ def same(op: str, source: int, target: int) -> bool:
 
 @lru_cache(maxsize=8192)
 def widened(op: str, source: int, target: int) -> bool:
-    """Prove that every version in between differs in the types allowed at most, and only adds some.
+    """Whether versions in between differ by additional types only.
 
-    The direction does not matter: seen from the older version, whatever was allowed still is.
+    The direction does not matter: all types of the older version are still allowed.
     """
     low, high = sorted((source, target))
     steps = sorted({since(op, version) or 0 for version in range(low, high + 1)})
@@ -58,11 +61,12 @@ def widened(op: str, source: int, target: int) -> bool:
 
 def _signature(definition: Any) -> tuple[Any, ...]:
     attributes = {
-        name: (one.type, one.required, one.default_value.SerializeToString())
-        for name, one in definition.attributes.items()
+        name: (attribute.type, attribute.required, attribute.default_value.SerializeToString())
+        for name, attribute in definition.attributes.items()
     }
     sides = [
-        [(one.name, one.option) for one in side] for side in (definition.inputs, definition.outputs)
+        [(parameter.name, parameter.option) for parameter in side]
+        for side in (definition.inputs, definition.outputs)
     ]
     return (attributes, *sides, definition.min_input, definition.max_input)
 

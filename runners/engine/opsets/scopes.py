@@ -1,4 +1,4 @@
-"""What is known about the values a node may see: types and constants, through nested graphs."""
+"""Known types and constants of the values that a node may read, through nested graphs."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _TENSOR_FIELDS = ("raw_data", "float_data", "int32_data", "int64_data", "double_
 
 @dataclass(slots=True)
 class Scope:
-    """The values of one graph, and of those around it."""
+    """The values of a graph and of the graphs around it."""
 
     parent: Scope | None = None
     types: dict[str, onnx.TypeProto] = field(default_factory=dict)
     constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
 
     def type(self, name: str) -> onnx.TypeProto | None:
-        """Give a value's type, None when nobody knows it."""
+        """A value's type; None if it is unknown."""
         type_here = self.types.get(name)
         return type_here if type_here is not None or self.parent is None else self.parent.type(name)
 
     def constant(self, name: str) -> onnx.TensorProto | None:
-        """Give a small constant's tensor, None for everything else."""
+        """The tensor of a small constant; None for other values."""
         if name in self.constants:
             return self.constants[name]
-        # A value of the inner graph hides one of the outer.
+        # A value of the inner graph shadows one of the outer graph.
         return None if self.parent is None or name in self.types else self.parent.constant(name)
 
     def add(self, values: Iterable[onnx.ValueInfoProto]) -> None:
@@ -43,7 +43,7 @@ class Scope:
 
 
 def of_graph(graph: onnx.GraphProto, parent: Scope | None, *, fixed_inputs: bool) -> Scope:
-    """Collect what an inferred graph says; `fixed_inputs`: its initializers are all constant."""
+    """The scope of an inferred graph; with `fixed_inputs`, all its initializers are constant."""
     scope = Scope(parent)
     scope.add(graph.input)
     scope.add(graph.output)
@@ -69,7 +69,7 @@ def of_graph(graph: onnx.GraphProto, parent: Scope | None, *, fixed_inputs: bool
 
 
 def is_small(tensor: onnx.TensorProto) -> bool:
-    """Say whether a tensor's values are here and few."""
+    """Whether a tensor's values are stored in the model and few."""
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         return False
     entries = sum(len(getattr(tensor, name)) for name in _TENSOR_FIELDS)

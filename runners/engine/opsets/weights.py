@@ -1,7 +1,7 @@
-"""Model files read without their weights and written with them, in constant memory.
+"""Reading model files without their weights and writing them with them, in constant memory.
 
-A skeleton names the bytes it leaves out by where they lie in the file it was read from, so nothing
-is copied until the result is written. Weights in files of their own are never touched.
+A skeleton refers to the bytes that it leaves out by their position in the original file, so nothing
+is copied until the result is written. External data are never touched.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HELD_BYTES = 1024
-# No path of a version holds a NUL, so no upload can name this place.
+# Paths of versions contain no NUL, so no upload can use this location.
 _HERE = "\0inline"
 _DETACHED = "\0detached"
 _COPIED_AT_ONCE = 4 << 20
 _TENSOR = 1
 _MODEL, _GRAPH, _NODE, _ATTRIBUTE, _SPARSE, _TRAINING, _FUNCTION = range(2, 9)
-# Which fields of a message hold messages that may hold tensors.
+# Fields of a message whose submessages may contain tensors.
 _INSIDE = {
     _MODEL: {7: _GRAPH, 20: _TRAINING, 25: _FUNCTION},
     _GRAPH: {1: _NODE, 5: _TENSOR, 15: _SPARSE},
@@ -38,12 +38,12 @@ _INSIDE = {
 _VALUES = frozenset({4, 5, 7, 9, 10, 11})
 _RUNS = {_TENSOR: frozenset({4, 5, 7, 10, 11}), _ATTRIBUTE: frozenset({7, 8})}
 
-# Bytes themselves, or where they lie in the original file: (first, end).
+# Bytes, or their position in the original file: (first, end).
 Chunk = bytes | tuple[int, int]
 
 
 def read(path: Path) -> onnx.ModelProto:
-    """Read a model, leaving larger values where they are; only `write` may be given the result."""
+    """Read a model without its larger values; only `write` accepts the result."""
     with wire.mapped(path) as buffer:
         chunks = _cut(buffer, 0, len(buffer), _MODEL)
         model: onnx.ModelProto = onnx.ModelProto.FromString(b"".join(chunks))
@@ -51,7 +51,7 @@ def read(path: Path) -> onnx.ModelProto:
 
 
 def write(model: onnx.ModelProto, origin: Path, target: Path) -> None:
-    """Write a model read by `read`, its values taken from the original file."""
+    """Write a model read by `read`, copying its values from the original file."""
     skeleton = model.SerializeToString()
     with origin.open("rb") as source, target.open("xb") as file:
         for chunk in _filled(skeleton, 0, len(skeleton), _MODEL):
@@ -126,7 +126,7 @@ def _filled_tensor(buffer: bytes, start: int, end: int) -> list[Chunk]:
 
 
 def _joined(chunks: list[Chunk]) -> list[Chunk]:
-    """Put neighbouring bytes together, so that a large graph is not a list of crumbs."""
+    """Join neighbouring bytes, so that a large graph is not a list of many small chunks."""
     joined: list[Chunk] = []
     waiting: list[bytes] = []
     for chunk in chunks:
@@ -143,7 +143,7 @@ def _size(chunk: Chunk) -> int:
 
 
 def detach(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Copy a model, leaving out the values of all but small initializers of its graph."""
+    """Copy a model without the values of its initializers, except small ones."""
     skeleton = onnx.ModelProto()
     _copy(model, skeleton, "graph")
     _copy(model.graph, skeleton.graph, "initializer")
@@ -160,7 +160,7 @@ def detach(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def attach(skeleton: onnx.ModelProto, origin: onnx.ModelProto) -> None:
-    """Put the values that `detach` left out back where their tensors still are."""
+    """Restore the values that `detach` left out, for tensors that still exist."""
     values = {tensor.name: tensor for tensor in origin.graph.initializer}
     for tensor in skeleton.graph.initializer:
         if any(entry.value == _DETACHED for entry in tensor.external_data):

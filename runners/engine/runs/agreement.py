@@ -1,7 +1,7 @@
-"""How far two values lie apart, in figures, and whether a named profile of tolerance lets it pass.
+"""Comparison of two values: figures of the difference, and acceptance by a tolerance profile.
 
-A profile never changes with what it judges. Integers, booleans and text must be equal; a quantised
-model may miss an 8-bit value by one step.
+A profile is fixed and does not depend on the values. Integers, booleans and text must be equal; a
+quantised model may differ by one step of an 8-bit value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 WARN_RTOL = 1e-5
-# Below this, a relative error says more about zero than about the runtime.
+# Relative errors of smaller values say more about zero than about the runtime.
 _RELATIVE_FLOOR = 1e-6
 _ENOUGH_COSINE = 0.99
 _GRID_STEPS = 255
@@ -31,10 +31,10 @@ _ROWS_RANK = 3
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A tolerance by name: |difference| <= atol + rtol * |expected|, or a cosine, or equality.
+    """A named tolerance: |difference| <= atol + rtol * |expected|, or a cosine, or equality.
 
-    `scaled` counts atol in units of the output's root mean square where that is above 1: around
-    zero, a picture of 0 to 255 cannot be as exact as a probability.
+    With `scaled`, atol is in units of the output's root mean square if that is above 1, since a
+    picture with values from 0 to 255 cannot be as exact around zero as a probability.
     """
 
     name: str
@@ -53,7 +53,7 @@ EXACT = Profile("exact", exact=True)
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One value against another. A figure is None where it says nothing about such values.
+    """Figures of the comparison of two values; None if a figure does not apply.
 
     `max_rel` and `p999_rel` look only at |expected| > 1e-6; `top1` is the share of rows whose
     largest element is the same; `first_bad` is a flat index.
@@ -82,7 +82,7 @@ class Figures:
 
 
 def number(figure: Any) -> float | str | None:
-    """Write a figure as JSON can: "inf", "-inf" and "nan" as words, None as None."""
+    """A figure for JSON: "inf", "-inf" and "nan" as text, None as None."""
     if figure is None:
         return None
     value = float(figure)
@@ -90,7 +90,7 @@ def number(figure: Any) -> float | str | None:
 
 
 def profile_for(model: onnx.ModelProto) -> Profile:
-    """Choose the profile by what the model's own types and operators are."""
+    """Choose the profile by the types and operators of the model."""
     operators = bodies.operators(model)
     if any(_is_quantised(operator) for _, operator in operators):
         return QUANTISED
@@ -108,7 +108,7 @@ def _is_quantised(operator: str) -> bool:
 def compare(
     name: str, expected: Value, actual: Value, profile: Profile, *, brief: bool = False
 ) -> Figures:
-    """Compare two values of one output; a sequence or map gives its worst element's figures.
+    """Compare two values of an output; of a sequence or map, the figures of the worst element.
 
     With ``brief``, floats that agree have no figure but the largest absolute difference.
     """
@@ -133,7 +133,7 @@ def _kind_of(value: Value) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """The output that is compared, and the tolerance for it."""
+    """The output that is compared, and its tolerance."""
 
     name: str
     profile: Profile
@@ -146,7 +146,7 @@ class _Output:
         )
 
     def compare_parts(self, kind: str, expected: Any, actual: Any) -> Figures:
-        """Compare two sequences or maps; gives the figures of the worst element."""
+        """Compare two sequences or maps; returns the figures of the worst element."""
         if kind == "map" and set(actual) != set(expected):
             return self.different(kind, "has other keys than expected")
         if len(actual) != len(expected):
@@ -160,14 +160,16 @@ class _Output:
         ]
         if not each:
             return Figures(self.name, kind, [0], agrees=True, profile=self.profile.name)
-        worst = max(each, key=lambda one: (not one.agrees, one.outside, one.max_abs or 0.0))
+        worst = max(
+            each, key=lambda figures: (not figures.agrees, figures.outside, figures.max_abs or 0.0)
+        )
         return replace(
             worst,
             name=self.name,
             dtype=f"{kind} of {worst.dtype}",
             shape=[len(each)],
-            agrees=all(one.agrees for one in each),
-            outside=sum(one.outside for one in each),
+            agrees=all(figures.agrees for figures in each),
+            outside=sum(figures.outside for figures in each),
         )
 
     def compare_arrays(self, expected: Array, actual: Array) -> Figures:
@@ -195,11 +197,11 @@ class _Output:
 
     def _compare_integers(self, kind: str, expected: Array, actual: Array) -> Figures:
         profile, narrow = self.profile, expected.dtype.itemsize <= 2
-        # Wide ones in floats: the difference of two 64-bit integers may not fit one.
+        # Wide integers as floats: the difference of two 64-bit integers may overflow.
         wide = np.int64 if narrow else np.float64
         apart = np.abs(expected.astype(wide) - actual.astype(wide))
         step = 1 if profile.cosine is not None and narrow else 0
-        # Exact even where floats round: unequal integers are outside whatever their distance.
+        # Exact even where floats round: unequal integers are always outside.
         unlike: Array = np.asarray(expected != actual)
         outside = unlike & (apart > step) if step else unlike
         words = "are more than a step apart" if step else "differ"
@@ -264,10 +266,10 @@ def _is_text(array: Array) -> bool:
 
 
 def _bits(array: Array) -> Array:
-    """Give the elements as what equals only its own bits: NaN itself, 0 not -0."""
+    """The elements as bit patterns, so that NaN equals itself and 0 differs from -0."""
     flat = np.ascontiguousarray(array)
     size = flat.dtype.itemsize
-    # Numpy compares numbers some fifty times as fast as bytes without a type.
+    # Numpy compares integers about 50 times as fast as raw bytes.
     kind = np.dtype(f"u{size}") if size in {1, 2, 4, 8} else np.dtype((np.void, size))
     return flat.view(kind).reshape(array.shape)
 
@@ -278,7 +280,7 @@ def _is_plain(array: Array) -> bool:
 
 
 def _same_figures(array: Array) -> dict[str, Any]:
-    """The figures of floats that equal others bit for bit, without computing differences."""
+    """Figures of floats that are equal bit for bit, without computing differences."""
     size = np.abs(array.astype(np.float32) if array.dtype.itemsize < 4 else array)
     finite = size[np.isfinite(size)]
     largest = float(finite.max()) if finite.size else 0.0
@@ -299,7 +301,7 @@ def _scale(size: Array) -> float:
 
 
 def _alike(left: Array, figures: dict[str, Any], enough: float) -> str:
-    """Say why a quantised output still passes: one 8-bit step of its range, or direction."""
+    """Why a quantised output still passes: one 8-bit step of its range, or the cosine."""
     finite = left[np.isfinite(left)]
     step = float(finite.max() - finite.min()) / _GRID_STEPS if finite.size else 0.0
     if figures["max_abs"] is not None and figures["max_abs"] <= step:
@@ -311,7 +313,7 @@ def _alike(left: Array, figures: dict[str, Any], enough: float) -> str:
 
 
 def _largest(array: Array) -> float | None:
-    # NaN against a number is the worst there is, and max would keep it as NaN.
+    # NaN against a number is the worst error, and `max` would return NaN.
     return float(np.where(np.isnan(array), np.inf, array).max()) if array.size else None
 
 
@@ -359,7 +361,7 @@ def _ulp_max(expected: Array, actual: Array) -> float | None:
 
 
 def _places(bits: Array) -> Array:
-    """Number floats, given as signed integers, in their order: one step to the next float."""
+    """Ranks of floats, given as signed integers: neighbouring floats are 1 apart."""
     lowest = int(np.iinfo(bits.dtype).min)
     whole = bits.astype(np.int64)
     return np.where(whole < 0, lowest - whole, whole)

@@ -1,4 +1,4 @@
-"""What the children of jobs answer, and how the parent reads it.
+"""Answers of the children of jobs, and how the parent reads them.
 
 A child has held an upload, so its answer is read strictly (`hub.protocol.strict`): known keys of
 known types, names cut, and everything else dropped. Raises JobError where nothing fits.
@@ -17,7 +17,7 @@ from runners.engine.onnx_files import text
 from runners.engine.reports import Scan
 
 MOST_ROWS = 200
-# As deep as a model may nest its graphs.
+# Maximum depth of nested graphs.
 _MOST_STEPS = 24
 _MOST_MEMBERS = 512
 _NAME_CHARACTERS = 200
@@ -31,16 +31,16 @@ Name = NewType("Name", str)
 Names = list[Name]
 # A finite number of either sign.
 Number = NewType("Number", float)
-# One output compared, as the reports have it: `agreement.Figures` with its data set.
+# The comparison of one output in a report: `agreement.Figures` with the data set.
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What the checks need to know of a model.
+    """Description of a model for the checks.
 
-    `bundled` are the data sets that can be used, `unusable` says why others cannot, `random` are
-    operators that draw random numbers. `problem` says why the data, or the model, cannot be read.
+    `bundled` are the usable data sets, `unusable` says why others are not, `random` are operators
+    that draw random numbers. `problem` says why the data, or the model, cannot be read.
     """
 
     bundled: Names = field(default_factory=list)
@@ -58,7 +58,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """Whether an upgrade made a file, and of which operator set."""
+    """Whether an upgrade made a file, and its opset."""
 
     changed: bool
     opset: int
@@ -73,9 +73,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Where a model stands, and how far the runtime goes: operator set and IR version.
+    """Opset and IR version of a model, and the highest ones that the runtime loads.
 
-    `source` is 0 for a model that uses nothing of the default domain.
+    `source` is 0 for a model without operators of the default domain.
     """
 
     source: int
@@ -86,7 +86,7 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Blocking:
-    """A node that cannot go from one operator set to another, and why; `op` is empty for none."""
+    """A node that cannot be converted between two opsets, and why; `op` is empty for none."""
 
     node: Name
     op: Name
@@ -103,10 +103,10 @@ class Blocking:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What became of a conversion: the rules used, and whether anything changed.
+    """Result of a conversion: the rules used, and whether anything changed.
 
-    `operators_changed` are those whose meaning differs between the two operator sets, or that a
-    rule rewrites; `untouched` tells that the registry knows of none.
+    `operators_changed` are those whose meaning differs between the two opsets, or that a rule
+    rewrites; `untouched` tells that the operator schemas list no change.
     """
 
     rules: list[str]
@@ -130,10 +130,10 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """Which data sets of one origin a runtime refused and why, and how many were tried.
+    """The data sets of an origin on which a runtime failed, and how many were tried.
 
-    `seconds` of processor time are those of loading the model and running these sets. `left_out`
-    counts the sets that would have taken more time than was allowed.
+    `seconds` is the processor time of loading the model and running these sets. `left_out` counts
+    the sets that would have exceeded the time budget.
     """
 
     refused: dict[str, str]
@@ -144,14 +144,17 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What one session did for each origin, in the order asked for."""
+    """Results of one session for each origin, in the requested order."""
 
     origins: list[Ran]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sides' outputs compared; `worst` is the folder of the first set that disagrees."""
+    """Comparison of the outputs of two runs.
+
+    `worst` is the folder of the first set that disagrees.
+    """
 
     sets: Names
     agrees: bool
@@ -165,7 +168,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class OutputState:
-    """What runs show about an output, and the operators that lead to it."""
+    """The state of an output over all runs, and the operators that lead to it."""
 
     name: Name
     state: proofs.State
@@ -191,7 +194,7 @@ class Branch:
     reachable: bool
 
     def proof(self, changed: frozenset[str]) -> proofs.Branch:
-        """The evidence, where `changed` are the operators that a step changes."""
+        """The evidence, given the operators that a conversion changes."""
         return proofs.Branch(
             node=self.node,
             op=self.op,
@@ -206,7 +209,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How many nodes a model has, how many ran, and which of its inner graphs were entered."""
+    """Number of nodes, number of nodes that ran, and which inner graphs were entered."""
 
     nodes: int
     ran: int
@@ -215,7 +218,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A node whose body holds the one that is looked for; `iteration` is None outside of loops."""
+    """A node whose body contains the sought node; `iteration` is None outside of loops."""
 
     op: Name
     name: Name
@@ -228,7 +231,7 @@ class Step:
 class Node:
     """The first node that differs; `path` leads to its body from outside.
 
-    `alone` tells whether it differs on its own, too.
+    `alone` tells whether it also differs if it is run alone.
     """
 
     name: Name
@@ -241,7 +244,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first node of a new model that makes another value than the original."""
+    """The first node of a new model whose value differs from the original's."""
 
     name: Name
     op: Name
@@ -250,7 +253,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """How many values inside two models were compared, and the first node that differs."""
+    """Number of compared intermediate values, and the first node that differs."""
 
     compared: int
     node: proofs.HiddenDifference | None
@@ -258,7 +261,7 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Where two runtimes part, the file name of the evidence, and why something is missing."""
+    """The first node at which two runtimes differ, the evidence file, and what is missing."""
 
     node: Node | None
     evidence: str
@@ -267,7 +270,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class SetRun:
-    """A data set that the original ran on; of a conversion."""
+    """A data set that the original ran on; for conversions."""
 
     name: str
     origin: str
@@ -275,21 +278,21 @@ class SetRun:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The runs of the original: their data sets, why others are missing, and unsteady outputs.
+    """Runs of the original: data sets, why others are missing, nondeterministic outputs.
 
-    `held_out` tells whether none of the calibrating data is among the sets.
+    `held_out` tells whether no calibration data is among the sets.
     """
 
     sets: list[SetRun]
     reasons: list[str]
-    unsteady: list[str]
+    nondeterministic: list[str]
     held_out: bool
     calibration: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What was done before the tool: operator sets, the rules between them, and other steps."""
+    """The preparation of a model for a tool: opsets, rules between them, and other steps."""
 
     source: int | None
     target: int | None
@@ -299,14 +302,14 @@ class Preparation:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """How many nodes a conversion left alone."""
+    """Number of nodes that a conversion left in float32."""
 
     left_in_float32: int
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What scan, checker and loader say of a variant, and the processor it was loaded on."""
+    """Results of scan, checker and loader for a variant, and the processor that loaded it."""
 
     scan: Scan
     checker: str
@@ -315,7 +318,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """How far a variant is from the original: a row for each output, what broke, and the worst."""
+    """Distance of a variant from the original: a row for each output, failures, and the worst."""
 
     measures: list[Mapping[str, Any]]
     broken: list[str]
@@ -331,7 +334,7 @@ def read(kind: type[_T], answer: Any) -> _T:
 
 
 def session(answer: Any, count: int) -> list[Ran]:
-    """Read what one session did for each of so many origins, in the order asked for."""
+    """Read the results of a session for `count` origins, in the requested order."""
     origins = read(Session, answer).origins
     if len(origins) != count:
         raise JobError("engine-error", f"A session answered for {len(origins)} of {count} origins.")
@@ -339,7 +342,7 @@ def session(answer: Any, count: int) -> list[Ran]:
 
 
 def divergence(answer: Any) -> Divergence:
-    """Read which node was found, the name of its evidence, and what is to be said of it."""
+    """Read the first node that differs, its evidence file and its note."""
     divergence = read(Divergence, answer)
     evidence = divergence.evidence if _EVIDENCE.fullmatch(divergence.evidence) else ""
     return replace(divergence, evidence=evidence, note=text.message(divergence.note))
@@ -351,7 +354,7 @@ def name_of(words: str) -> Name:
 
 
 def number(figure: Any, default: float) -> float:
-    """A figure of a row as a number; the default for one that is none or not finite."""
+    """A figure of a row as a number; the default for text such as "inf", and for None."""
     return float(figure) if isinstance(figure, int | float) else default
 
 

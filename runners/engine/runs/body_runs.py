@@ -1,8 +1,7 @@
 """Runs of the bodies of If, Loop and Scan as models of their own, with the inputs that they have.
 
-A body becomes a main graph: what it captures from outside is an input with its value, or a stored
-tensor. Loops are followed with the outputs of one runtime, so that every iteration has the inputs
-that it would have there.
+A body becomes a main graph: each value that it captures becomes an input or a stored tensor. Loops
+follow the outputs of one runtime, so that every iteration has its actual inputs.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     ValueOf = Callable[[str], Value]
 
 MOST_ITERATIONS = 1000
-# What leads out of a body unchanged is copied, so that every output comes from a node.
+# Values that leave a body unchanged are copied, so that every output has a node.
 _COPY = "__copy"
 
 
 @dataclass(frozen=True, slots=True)
 class OneRun:
-    """One run of a body: its number in a loop (from 0, else None), its inputs and outputs."""
+    """One run of a body: its iteration (from 0, else None), its inputs and outputs."""
 
     iteration: int | None
     inputs: dict[str, Value]
@@ -40,9 +39,9 @@ class OneRun:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body as a model, its outputs in the body's order.
+    """A body as a model, with its outputs in the body's order.
 
-    `attribute` names it in its node; `captured` is what it takes from outside.
+    `attribute` is its name in the node; `captured` are the values it takes from outside.
     """
 
     model: onnx.ModelProto
@@ -52,7 +51,7 @@ class Body:
     value_of: ValueOf
 
     def runs(self, go: Run) -> Iterator[OneRun]:
-        """Give each run of the body; `go` runs it."""
+        """The runs of the body; `go` runs it once."""
         match self.node.op_type:
             case "Loop":
                 yield from self._loop(go)
@@ -80,12 +79,12 @@ class Body:
             goes_on, state = bool(_whole(goes_on_next)), rest[: len(state)]
 
     def _scalar(self, value: np.ndarray[Any, Any], place: int) -> Value:
-        """A scalar in the shape that the body's input declares: of no dimension, or of one."""
+        """A scalar in the shape that the body's input declares: rank 0 or 1."""
         port = _body(self.node, self.attribute).input[place]
         return value.reshape([1] * len(port.type.tensor_type.shape.dim))
 
     def _scan(self, go: Run) -> Iterator[OneRun]:
-        settings = {one.name: one for one in self.node.attribute}
+        settings = {attribute.name: attribute for attribute in self.node.attribute}
         count = int(settings["num_scan_inputs"].i)
         values = [self.value_of(name) for name in self.node.input]
         state, sequences = values[:-count], [np.asarray(value) for value in values[-count:]]
@@ -107,9 +106,9 @@ class Body:
 
 
 def of(model: onnx.ModelProto, node: onnx.NodeProto, value_of: ValueOf) -> Body | None:
-    """The body that a node ran, as a model; None where it is none of these or cannot be cut out.
+    """The body that a node ran, as a model; None if there is none or it cannot be cut out.
 
-    `value_of` gives the value of a name of the graph around it, or None.
+    `value_of` returns the value of a name of the graph around it, or None.
     """
     if node.domain not in bodies.DEFAULT_DOMAINS:
         return None
@@ -136,7 +135,7 @@ def _cut(
     graph.value_info.extend(body.value_info)
     graph.node.extend(body.node)
     values = supply(graph, model, bodies.captured(body), value_of)
-    # Shapes may change from one iteration to the next, and inside they need not be stated.
+    # Shapes may change between iterations, and need not be stated inside.
     kinds = {port.name: port.type.tensor_type.elem_type for port in body.input}
     if values is None or not all(kinds.values()):
         return None
@@ -157,7 +156,7 @@ def _cut(
 
 
 def model_like(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
-    """An empty graph of this name, with the operator sets and functions of a model."""
+    """An empty graph of this name, with the opsets and functions of a model."""
     cut = onnx.ModelProto(ir_version=model.ir_version, producer_name="onnx-hub")
     cut.opset_import.extend(model.opset_import)
     cut.functions.extend(model.functions)
@@ -173,12 +172,12 @@ def supply(
     *,
     with_shapes: bool = False,
 ) -> dict[str, Value] | None:
-    """Give a graph that was cut out what it reads: stored tensors, and inputs for other values.
+    """Supply a cut-out graph with what it reads: stored tensors, and inputs for other values.
 
-    Gives the values of the inputs; None where one is not known, or is no tensor.
+    Returns the values of the inputs; None if one is unknown or no tensor.
     """
-    stored = {one.name: one for one in model.graph.initializer}
-    sparse = {one.values.name: one for one in model.graph.sparse_initializer}
+    stored = {tensor.name: tensor for tensor in model.graph.initializer}
+    sparse = {tensor.values.name: tensor for tensor in model.graph.sparse_initializer}
     values: dict[str, Value] = {}
     for name in names:
         if name in sparse:
@@ -194,12 +193,14 @@ def supply(
 
 
 def _body(node: onnx.NodeProto, attribute: str) -> onnx.GraphProto:
-    graph: onnx.GraphProto = next(one.g for one in node.attribute if one.name == attribute)
+    graph: onnx.GraphProto = next(
+        candidate.g for candidate in node.attribute if candidate.name == attribute
+    )
     return graph
 
 
 def port_of(name: str, value: Value, *, with_shape: bool) -> onnx.ValueInfoProto | None:
-    """An input or output of a value's type; None where the value is no tensor."""
+    """An input or output of a value's type; None if the value is no tensor."""
     if value is None or isinstance(value, list | dict):
         return None
     kind = 8 if value.dtype.kind in "OUST" else helper.np_dtype_to_tensor_dtype(value.dtype)

@@ -1,6 +1,7 @@
-"""The runs that conformance compares: each function is the work of one child.
+"""Runs of a model, and comparisons of their outputs; each public function runs in one child.
 
-They hand values on as data sets in the job's work folder and answer with names, words and figures.
+Tensors pass between children as data sets in the job's work folder. The answers hold only names,
+messages and figures.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -48,13 +50,20 @@ _PREFIX = "test_data_set_"
 _SHAPE_SUFFIX = "__SHAPE"
 
 
+class FileKind(StrEnum):
+    """Which file of a model is run: the uploaded one, or one converted to another opset."""
+
+    ORIGINAL = "original"
+    UPGRADED = "upgraded"
+
+
 @dataclass(frozen=True, slots=True)
-class Form:
-    """One file to run: the model as uploaded or as upgraded, and where its external data lies."""
+class ModelFile:
+    """A model file to run, and the folder of its external data."""
 
     path: Path
     folder: Path
-    word: Literal["original", "upgraded"] = "upgraded"
+    kind: FileKind = FileKind.UPGRADED
 
     def load(self) -> onnx.ModelProto:
         return load(self.path)
@@ -62,7 +71,7 @@ class Form:
     def open(
         self, runtime: str, *, optimise: bool = True, outputs: Sequence[str] = ()
     ) -> runtimes.Run:
-        """Load it in a runtime; raises what `Runtime.open` raises."""
+        """Load the file in a runtime; raises what `Runtime.open` raises."""
         elsewhere = self.folder if self.folder != self.path.parent else None
         return runtimes.of(runtime).open(
             self.path, optimise=optimise, outputs=outputs, folder=elsewhere
@@ -74,7 +83,7 @@ def load(path: Path) -> onnx.ModelProto:
 
 
 def prepare(path: Path, sets: Path) -> Prepared:
-    """Read the bundled data into `sets`."""
+    """Copy the usable data sets beside the model into the folder `sets`, and describe the model."""
     model = load(path)
     problem, unusable, usable = "", [], []
     try:
@@ -104,24 +113,24 @@ def prepare(path: Path, sets: Path) -> Prepared:
 
 
 def _completed(dataset: DataSet, model: onnx.ModelProto) -> DataSet | str:
-    """Give the set with all its inputs, or why it cannot be used."""
+    """The data set with all inputs of the model, or why it cannot be used."""
     if not dataset.outputs:
         return f"{dataset.name} has no outputs"
     inputs = datasets.required_inputs(model)
-    lacking = [port.name for port in inputs if port.name not in dataset.inputs]
-    if not lacking:
+    missing = [port.name for port in inputs if port.name not in dataset.inputs]
+    if not missing:
         return dataset
     value = _known_input(model) if not dataset.inputs else None
     if value is None:
-        return f"{dataset.name} has no value for the input {text.clip(lacking[0], 100)!r}"
+        return f"{dataset.name} has no value for the input {text.clip(missing[0], 100)!r}"
     return replace(dataset, inputs=value)
 
 
 def _known_input(model: onnx.ModelProto) -> dict[str, Value] | None:
-    """Make the input of the onnx package's light models, whose data sets hold outputs only.
+    """The input of a light model of the onnx package, whose data sets have outputs only.
 
-    They are known by weights that are filled from initializers named `..__SHAPE`; the runner of
-    the ONNX tests gives their one input the values k / n.
+    Such a model fills its weights with ConstantOfShape from initializers named `…__SHAPE`. Like the
+    runner of the ONNX tests, element k of its only input, of n elements, is k / n (float32).
     """
     ports = datasets.required_inputs(model)
     light = any(
@@ -147,11 +156,10 @@ def make_inputs(
     origin: str = GENERATED,
     examples: Path | None = None,
 ) -> Generated:
-    """Generate data sets of these sizes into `sets`.
+    """Generate data sets, one for each size of free dimensions, into the folder `sets`.
 
-    `declared` is the card's key `inputs`.
-
-    `examples` is the folder of the version's files, for the examples that the card names.
+    `declared` is the card's key `inputs`; `examples` is the folder of the version's files, which
+    has the example arrays that the card names.
     """
     model = load(path)
     inputs = declarations.parse(declared)
@@ -173,8 +181,8 @@ def _example(
     seed: int,
     sizes: Sequence[int],
 ) -> DataSet | None:
-    """Make a set of the card's example arrays; an input without one gets generated values."""
-    files = {one.name: one.example or "" for one in declared}
+    """A data set of the card's example arrays; inputs without an example get generated values."""
+    files = {declared_input.name: declared_input.example or "" for declared_input in declared}
     values = generate.generate(model, seed=seed, size=sizes[0])
     read = {}
     for port in datasets.required_inputs(model):
@@ -192,9 +200,9 @@ def _example(
 
 
 def upgrade(path: Path, target: Path, runtime: str) -> Upgraded:
-    """Convert to the newest operator set that the runtime and the reference both run.
+    """Convert to the newest opset that both the runtime and the reference run.
 
-    The new file refers to external data as the original does.
+    The new file refers to the same external data as the original.
     """
     highest = min(probing.highest(name)[0] for name in {runtime, REFERENCE})
     conversion = opsets.convert(load(path), highest)
@@ -207,30 +215,34 @@ def upgrade(path: Path, target: Path, runtime: str) -> Upgraded:
 
 def run(
     runtime: str,
-    form: Form,
+    model_file: ModelFile,
     origins: Sequence[tuple[Path, Path]],
     *,
     optimise: bool = True,
     budget: float = math.inf,
 ) -> Session:
-    """Run every set of each origin in one session, which is loaded once.
+    """Run every data set of each origin in one session, which is loaded once.
 
-    An origin is the folder of its sets, and one for their outputs, which become sets of the same
-    names there. After the first set of an origin, those are left out that would bring the processor
-    time of all beyond the `budget`, in seconds. What loading raises is the child's own end.
+    An origin is a pair of folders: its data sets, and their outputs, which are written as data sets
+    of the same names. The first set of an origin always runs. A later one is left out if the
+    estimated processor time of all sets would exceed `budget` seconds. Errors of loading are
+    raised.
     """
     began = time.process_time()
-    model = form.load()
-    execute = form.open(runtime, optimise=optimise)
+    model = model_file.load()
+    execute = model_file.open(runtime, optimise=optimise)
     loading = time.process_time() - began
     return Session(
-        [_run(execute, form, model, sets, results, loading, budget) for sets, results in origins]
+        [
+            _run(execute, model_file, model, sets, results, loading, budget)
+            for sets, results in origins
+        ]
     )
 
 
 def _run(
     execute: runtimes.Run,
-    form: Form,
+    model_file: ModelFile,
     model: onnx.ModelProto,
     sets: Path,
     results: Path,
@@ -240,15 +252,17 @@ def _run(
     names = [port.name for port in model.graph.output]
     refused = {}
     seconds = loading
-    # Processor seconds for each element of the inputs, of the slowest set so far.
+    # Processor seconds per input element of the slowest data set so far. The time of the next set
+    # is estimated as its number of input elements times this.
     pace = 0.0
     left_out = 0
     inputs = datasets.read(sets, model)
-    if budget < math.inf:  # the extreme values, which are last, before larger sizes
+    if budget < math.inf:
+        # The last set has extreme values: run it second, before sets of larger sizes.
         inputs[1:] = inputs[-1:] + inputs[1:-1]
     for dataset in inputs:
         elements = _elements(dataset)
-        if pace and seconds + pace * elements > budget:  # the first one always runs
+        if pace and seconds + pace * elements > budget:
             left_out += 1
             continue
         began = time.process_time()
@@ -257,7 +271,9 @@ def _run(
         seconds, pace = seconds + spent, max(pace, spent / elements)
         if isinstance(values, Exception):
             words = f"{type(values).__name__}: {values}"
-            refused[dataset.name] = text.message(words, str(form.folder), str(form.path.parent))
+            refused[dataset.name] = text.message(
+                words, str(model_file.folder), str(model_file.path.parent)
+            )
             continue
         outputs = dict(zip(names, values, strict=True))
         datasets.write(results, replace(dataset, inputs={}, outputs=outputs), model)
@@ -265,18 +281,18 @@ def _run(
 
 
 def _elements(dataset: DataSet) -> int:
-    """The elements of all inputs, which the time of a graph grows with; at least 1."""
+    """Number of elements of all inputs, at least 1; running time is roughly proportional to it."""
     arrays = [value for value in dataset.inputs.values() if isinstance(value, np.ndarray)]
     return max(1, sum(int(array.size) for array in arrays))
 
 
 def count(results: Path) -> dict[str, int]:
-    """Tell how many sets have results, whoever ended the run that made them."""
+    """Count the data sets that have results, also after a run that was ended early."""
     return {"done": sum(1 for _ in results.iterdir()) if results.is_dir() else 0}
 
 
 def compare(path: Path, expected: Path, actual: Path, profile: str) -> Comparison:
-    """Compare the outputs of the sets that both sides have."""
+    """Compare outputs of the data sets that both folders have, by the tolerance of a profile."""
     model = load(path)
     tolerance = PROFILES[profile]
     right = {dataset.name: dataset for dataset in outputs_in(actual, model)}
@@ -296,19 +312,19 @@ def compare(path: Path, expected: Path, actual: Path, profile: str) -> Compariso
 
 
 def outputs_in(folder: Path, model: onnx.ModelProto) -> list[DataSet]:
-    """The results of a run; none where it made no folder for them."""
+    """The outputs of a run as data sets; empty if the run wrote no folder."""
     return datasets.read(folder, model) if folder.is_dir() else []
 
 
 def comparison(names: Names, rows: list[Row], worst: str) -> Comparison:
-    """A comparison to be answered: all rows that disagree come first."""
+    """A comparison of at most `MOST_ROWS` rows, those that disagree first."""
     ordered = sorted(rows, key=lambda row: bool(row["agrees"]))
     agrees = all(row["agrees"] for row in rows)
     return Comparison(names, agrees, ordered[:MOST_ROWS], worst)
 
 
 def title_of(name: str) -> str:
-    """Give a set's name as people see it: `generated-2`, or the folder's own name."""
+    """Display name of a data set: `generated-2` for generated ones, else the folder's name."""
     bare = name.removeprefix(_PREFIX)
     return bare if bare.startswith(GENERATED) else name
 

@@ -1,4 +1,4 @@
-"""Which inputs are made for a model: data sets of several sizes and kinds of values, seeded."""
+"""Generated inputs of a model: seeded data sets of several sizes and kinds of values."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["CannotGenerateError", "datasets", "generate", "thresholds"]
 
 GENERATED = "generated"
-# Of an upgrade: other kinds of values, and those of a search for branches that none has entered.
+# For upgrades: other kinds of values, and a search for inputs that enter untested branches.
 VARIED, SEARCHED = "varied", "searched"
 
 SIZES = (1, 2, 3)
 _COMPARISONS = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"})
-# Beside normal and extreme values: what pictures, counts, masks and ends of ranges look like.
+# Values that resemble pictures, counts, masks and range ends, besides normal and extreme ones.
 _OTHER_KINDS: tuple[Kind, ...] = ("uniform", "pixels", "sparse", "negative", "zeros", "large")
-# Of a search for branches that no input has entered.
+# Scales of inputs in the search for untested branches.
 _SCALES = (-1.0, 10.0, -10.0, 1e3, -1e3, 1e6, -1e6)
 _MOST_THRESHOLDS = 6
 _SEARCH_SEEDS = 4
@@ -43,9 +43,9 @@ _SEARCH_SEEDS = 4
 def generate(
     model: onnx.ModelProto, *, seed: int, size: int, limit_bytes: int = LIMIT_BYTES
 ) -> dict[str, Value]:
-    """Make one value for each required input, dynamic dimensions of about `size`.
+    """One value for each required input, with free dimensions of about `size`.
 
-    Raises CannotGenerateError, also when all together would take more than `limit_bytes`.
+    Raises CannotGenerateError, also if all values would exceed `limit_bytes`.
     """
     return InputMaker(model, Plan("", seed, size), limit_bytes=limit_bytes).make()
 
@@ -58,10 +58,10 @@ def datasets(
     declared: Sequence[DeclaredInput] = (),
     origin: str = GENERATED,
 ) -> list[DataSet]:
-    """Make the sets of an origin.
+    """The data sets of an origin.
 
-    A model that cannot work on small sizes can be given others. Inputs that the card declares get
-    values as declared, the extreme set their ends. Raises CannotGenerateError.
+    `sizes` can be raised for a model that does not run on small ones. Inputs that the card declares
+    get declared values; the extreme set gets the ends of their ranges. Raises CannotGenerateError.
     """
     plans = _PLANS[origin](model, seed, sizes)
     return [
@@ -83,7 +83,7 @@ def _varied(_model: onnx.ModelProto, seed: int, sizes: Sequence[int]) -> list[Pl
 
 
 def _searching(model: onnx.ModelProto, seed: int, sizes: Sequence[int]) -> list[Plan]:
-    """What may enter a branch that nothing else did: scaled, and around what graphs compare to."""
+    """Values that may enter untested branches: scaled ones, and those around constants compared."""
     size = sizes[len(sizes) // 2]
     fills = [
         fill
@@ -108,7 +108,7 @@ _PLANS = {GENERATED: _usual, VARIED: _varied, SEARCHED: _searching}
 
 
 def thresholds(model: onnx.ModelProto) -> list[float]:
-    """List the finite constants that comparisons in any graph of the model hold values against."""
+    """The finite constants with which comparisons in any graph of the model compare."""
     stored = {tensor.name: tensor for tensor in model.graph.initializer}
     compared: list[str] = []
     for node in bodies.nodes(model):

@@ -1,8 +1,8 @@
 """Values for the inputs of a model: fitting types, shapes and ranges, from one seeded generator.
 
-Shapes come from one assignment of sizes to symbols, shared by all inputs; values from what the card
-declares of an input, else from what the graph does with it, else from a named kind of values. What
-cannot be made within the budget is refused before it is allocated.
+All inputs share one assignment of sizes to symbolic dimensions. Values follow the card's
+declaration of an input, else its use in the graph, else a named kind of values. Inputs that exceed
+the budget are refused before they are allocated.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 LIMIT_BYTES = 256 << 20
 _IMAGE_SIDE = 32
-# A first dimension is most often a batch: long inputs are asked for, not many.
+# The first dimension is usually the batch, which stays small.
 _MOST_ROWS = 3
 _DEFAULT_BELOW = 10
 _WORDS = ("hello", "World", "the cat sat", "Monday", "3.14", "naïve café", "ONNX", "a")
 _CHANNELS = frozenset({1, 3, 4})
 _SUM = re.compile(r"\s*([\w.]+)\s*\+\s*([\w.]+)\s*")
 _KEYS = 5
-# In the extreme set: far, but not so far that sums of them lose what the tolerance asks for.
+# Values of the extreme set, limited so that sums stay within the tolerance.
 _LARGE, _DENORMAL = 16.0, 1e-40
 _FAR = 1e4
 _SPARSE_SHARE = 0.9
-# Kinds that take the ends of what is declared: the share of high ends.
+# Kinds that take ends of declared ranges: share of upper ends.
 _ENDS = {"zeros": 0.0, "large": 1.0, "extreme": 0.5, "filled": 0.5}
 Kind = Literal[
     "normal", "extreme", "uniform", "pixels", "sparse", "zeros", "negative", "large", "scaled",
@@ -50,7 +50,7 @@ Kind = Literal[
 
 
 class CannotGenerateError(Exception):
-    """No input can be made for this model; the message says for which input and why."""
+    """No input can be generated for this model; the message says for which input and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class _Port:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One set of inputs to be made; dynamic dimensions get about `size`.
+    """A set of inputs to generate; free dimensions get about `size`.
 
     `factor` is that of the kind "scaled", and the value of "filled".
     """
@@ -75,7 +75,7 @@ class Plan:
 
 
 class InputMaker:
-    """Makes the inputs of a plan, all together at most `limit_bytes` large."""
+    """Generates the inputs of a plan, of at most `limit_bytes` altogether."""
 
     def __init__(
         self,
@@ -92,10 +92,12 @@ class InputMaker:
             _Port(port.name, port.type, uses.of(port.name)) for port in required_inputs(model)
         ]
         self._symbols = _assign([port.kind for port in self._ports], plan.size)
-        self._declared: Mapping[str, DeclaredInput] = {one.name: one for one in declared}
+        self._declared: Mapping[str, DeclaredInput] = {
+            declared_input.name: declared_input for declared_input in declared
+        }
 
     def make(self) -> dict[str, Value]:
-        """Make a value for each required input; raises CannotGenerateError."""
+        """A value for each required input; raises CannotGenerateError."""
         return {port.name: self._value(port, port.kind) for port in self._ports}
 
     def _value(self, port: _Port, kind: onnx.TypeProto) -> Value:
@@ -125,7 +127,7 @@ class InputMaker:
                 raise CannotGenerateError(
                     f"Input {port.name!r} maps to something that is not a tensor."
                 )
-            # A map holds plain numbers or words, whatever shape its type claims.
+            # A map holds plain numbers or text, whatever shape its type declares.
             values[key] = value.reshape(-1)[0] if value.size else 0
         return values
 
@@ -220,7 +222,7 @@ class InputMaker:
         if use.compared:
             allowed = [value for value in use.compared if isinstance(value, int)] or [0]
             if self._kind not in {"normal", "extreme"}:
-                # The other side of the comparison too.
+                # Values on the other side of the comparison, too.
                 allowed = [other for value in allowed for other in (value // 2, value + 1)]
             return self._random.choice(np.array(allowed, np.int64), shape)
         if _is_mask(name):
@@ -257,7 +259,7 @@ class InputMaker:
         return None
 
     def _mask(self, shape: tuple[int, ...]) -> Array:
-        """Ones, then zeros: at least one 1 in each row, as padded text has."""
+        """Ones, then zeros: at least one 1 in each row, like the mask of padded text."""
         if not shape or not shape[-1]:
             return np.ones(shape, np.int64)
         lengths = self._random.integers(1, shape[-1] + 1, (*shape[:-1], 1))
@@ -267,7 +269,7 @@ class InputMaker:
 def _as_declared(
     declared: DeclaredInput, shape: tuple[int, ...], kind: Kind, random: Generator
 ) -> Array | None:
-    """Values as the card declares them; None where it says nothing that makes values."""
+    """Values as the card declares them; None if it declares none."""
     spread = declared.distribution
     bounds = declared.bounds()
     if spread is not None and spread.kind == "one-of":
@@ -292,13 +294,13 @@ def _as_declared(
 
 
 def _by_channel(
-    values: list[float], shape: tuple[int, ...], one: Callable[[list[float]], float]
+    values: list[float], shape: tuple[int, ...], draw: Callable[[list[float]], float]
 ) -> Array:
-    """One number, or one for each channel along the axis that has as many."""
+    """One number, or one for each channel along the axis of that length."""
     axes = [axis for axis in (1, len(shape) - 1, 0) if 0 <= axis < len(shape)]
     axis = next((axis for axis in axes if shape[axis] == len(values)), None)
     if len(values) == 1 or axis is None:
-        return np.asarray(one(values))
+        return np.asarray(draw(values))
     return np.asarray(values).reshape([-1 if k == axis else 1 for k in range(len(shape))])
 
 
@@ -307,7 +309,7 @@ def _is_mask(name: str) -> bool:
 
 
 def _assign(kinds: list[onnx.TypeProto], size: int) -> dict[str, int]:
-    """Give each symbol a size: equal ones, but sums such as total = past + sequence kept true."""
+    """Assign sizes to symbols: equal ones, but keep sums such as total = past + sequence."""
     symbols: dict[str, int] = {}
     for kind in kinds:
         _gather_symbols(kind, symbols, size)

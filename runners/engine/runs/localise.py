@@ -1,9 +1,8 @@
-"""Finds the first node at which two runtimes part, and cuts it out as a model of its own.
+"""Search for the first node at which two runtimes differ, which is cut out as a model.
 
-A node is only called guilty when it also differs alone, on the very inputs it had. Values that
-nothing uses are not compared. A node that holds bodies (If, Loop, Scan) is looked into: the branch
-that was taken, or the first iteration that differs on equal inputs, is searched as a graph of its
-own (runners.engine.runs.body_runs).
+A node is reported only if it also differs when it is run alone on the same inputs. Unused values
+are not compared. For a node with bodies (If, Loop, Scan), the branch that was taken, or the first
+iteration that differs on equal inputs, is searched as a graph of its own (`body_runs`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.runs.agreement import Figures
-    from runners.engine.runs.child_runs import Form
+    from runners.engine.runs.child_runs import ModelFile
 
 _CHUNK_BYTES = 512 << 20
 _MOST_VALUES = 50_000
@@ -37,18 +36,18 @@ _JUMP = 10.0
 _NOISE = {"fp32": 1e-6, "fp16": 1e-4, "quantised": 1e-4, "exact": 0.0}
 _MOST_SUSPECTS = 25
 _EVIDENCE_BYTES = 64 << 20
-# For the iterations of one loop: what holds the body is named where it takes longer.
+# Time for the iterations of one loop; if it runs out, the node with the body is reported.
 _INSIDE_SECONDS = 20.0
 _UNFIT = re.compile(r"[^A-Za-z0-9_]+")
-# A date of no meaning, so that equal evidence has equal bytes.
+# A constant date, so that equal evidence has equal bytes.
 _STAMP = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """Who is compared: the runtime on trial, the one it is held against, who is believed.
+    """The runtimes: the accused, the witness to compare with, and which of them is believed.
 
-    `optimised` is the one on trial with its optimisation on; the others always have it off.
+    With `optimised`, the accused runs with graph optimisation; others never do.
     """
 
     accused: str
@@ -60,25 +59,27 @@ class Parties:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The data sets to take the inputs from, a folder to work in, and one for the evidence."""
+    """Folders: data sets with the inputs, work, and evidence."""
 
     sets: Path
     work: Path
     out: Path
 
 
-def find(parties: Parties, forms: Sequence[Form], places: Places, name: str) -> Divergence:
-    """Compare value by value on one data set; for a child."""
+def find(
+    parties: Parties, model_files: Sequence[ModelFile], places: Places, name: str
+) -> Divergence:
+    """Compare values on one data set and find the first node that differs; for a child."""
     note = "no form of the model runs in both"
-    for form in forms:
-        model = form.load()
-        cases = [one for one in datasets.read(places.sets, model) if one.name == name]
+    for model_file in model_files:
+        model = model_file.load()
+        cases = [dataset for dataset in datasets.read(places.sets, model) if dataset.name == name]
         if not cases:
             continue
         try:
-            result = _Search(parties, form, model, cases[0].inputs, places).run()
+            result = _Search(parties, model_file, model, cases[0].inputs, places).run()
         except runtimes.LoadError as error:
-            note = text.message(str(error), str(form.folder), str(form.path.parent))
+            note = text.message(str(error), str(model_file.folder), str(model_file.path.parent))
             continue
         if result.node is not None:
             return result
@@ -90,14 +91,14 @@ class _Search:
     def __init__(
         self,
         parties: Parties,
-        form: Form,
+        model_file: ModelFile,
         model: onnx.ModelProto,
         inputs: dict[str, Value],
         places: Places,
     ) -> None:
         self._parties = parties
         self._profile = child_runs.PROFILES[parties.profile]
-        self._form = form
+        self._model_file = model_file
         self._model = model
         self._inputs = inputs
         self._places = places
@@ -109,10 +110,14 @@ class _Search:
         if not self._names or len(self._names) > _MOST_VALUES:
             return Divergence(None, "", "the graph has too many values, or none, to look at")
         parties = self._parties
-        values = self._form.open(parties.witness, optimise=False, outputs=self._names)(self._inputs)
+        values = self._model_file.open(parties.witness, optimise=False, outputs=self._names)(
+            self._inputs
+        )
         self._values |= dict(zip(self._names, values, strict=True))
         for names in self._chunks():
-            execute = self._form.open(parties.accused, optimise=parties.optimised, outputs=names)
+            execute = self._model_file.open(
+                parties.accused, optimise=parties.optimised, outputs=names
+            )
             for name, value in zip(names, execute(self._inputs), strict=True):
                 self._errors[name] = _distance(self._values[name], value)
         return self._first_suspect()
@@ -130,10 +135,10 @@ class _Search:
             yield chunk
 
     def _first_suspect(self) -> Divergence:
-        """Look at the suspects one by one for the first that also differs alone."""
+        """The first of the suspects that also differs when it is run alone."""
         first: Node | None = None
         for index, node in self._suspects():
-            cut = cut_out(self._model, node, self._values, self._form.folder)
+            cut = cut_out(self._model, node, self._values, self._model_file.folder)
             figures = self._alone(cut)
             if figures is None or figures.agrees:
                 figures = figures or self._unproven(node)
@@ -153,17 +158,17 @@ class _Search:
         return Divergence(first, "", note)
 
     def _inside(self, index: int, node: onnx.NodeProto) -> Divergence | None:
-        """Look for the node inside the body of one; None where none there differs alone."""
+        """Search the bodies of a node; None if no node there differs alone."""
         body = body_runs.of(self._model, node, self._value_of)
         if body is None:
             return None
         place = self._places.work / f"body-{len(list(self._places.work.glob('body-*')))}.onnx"
         onnx.save(body.model, str(place))
-        form = child_runs.Form(place, self._form.folder)
-        run = self._first_that_differs(body, form)
+        model_file = child_runs.ModelFile(place, self._model_file.folder)
+        run = self._first_that_differs(body, model_file)
         if run is None:
             return None
-        result = _Search(self._parties, form, body.model, run.inputs, self._places).run()
+        result = _Search(self._parties, model_file, body.model, run.inputs, self._places).run()
         if result.node is None or not result.node.alone:
             return None
         step = Step(
@@ -175,16 +180,18 @@ class _Search:
         )
         return replace(result, node=replace(result.node, path=[step, *result.node.path]))
 
-    def _first_that_differs(self, body: body_runs.Body, form: Form) -> body_runs.OneRun | None:
+    def _first_that_differs(
+        self, body: body_runs.Body, model_file: ModelFile
+    ) -> body_runs.OneRun | None:
         """The first run of a body in which both differ on equal inputs."""
         parties = self._parties
-        witness = form.open(parties.witness, optimise=False)
-        accused = form.open(parties.accused, optimise=parties.optimised)
+        witness = model_file.open(parties.witness, optimise=False)
+        accused = model_file.open(parties.accused, optimise=parties.optimised)
         noise = _NOISE[parties.profile]
         until = time.monotonic() + _INSIDE_SECONDS
         for run in body.runs(witness):
             pairs = zip(run.outputs, accused(run.inputs), strict=True)
-            if max((_distance(one, other) for one, other in pairs), default=0.0) > noise:
+            if max((_distance(first, other) for first, other in pairs), default=0.0) > noise:
                 return run
             if time.monotonic() > until:
                 return None
@@ -194,13 +201,15 @@ class _Search:
         """The value of a name of the graph: computed by the witness, an input, or stored."""
         if name in self._values:
             return self._values[name]
-        stored = next((one for one in self._model.graph.initializer if one.name == name), None)
+        stored = next(
+            (tensor for tensor in self._model.graph.initializer if tensor.name == name), None
+        )
         if stored is None:
             return None
-        return numpy_helper.to_array(stored, base_dir=str(self._form.folder))
+        return numpy_helper.to_array(stored, base_dir=str(self._model_file.folder))
 
     def _suspects(self) -> list[tuple[int, onnx.NodeProto]]:
-        """The nodes whose outputs are much further off than what they read, with their places."""
+        """Nodes whose outputs have much larger errors than their inputs, with their indices."""
         noise = _NOISE[self._parties.profile]
         suspects = []
         for index, node in enumerate(self._model.graph.node):
@@ -211,7 +220,7 @@ class _Search:
         return suspects[:_MOST_SUSPECTS]
 
     def _alone(self, cut: onnx.ModelProto | None) -> Figures | None:
-        """Run the cut-out in both; the worst output's figures, None where one does not run it."""
+        """Run the cut-out in both; the worst output's figures, None if one does not run it."""
         if cut is None:
             return None
         place = self._places.work / "alone.onnx"
@@ -229,11 +238,11 @@ class _Search:
             agreement.compare(port.name, left, right, self._profile)
             for port, left, right in zip(cut.graph.output, *sides, strict=True)
         ]
-        return max(each, key=lambda one: (not one.agrees, one.outside))
+        return max(each, key=lambda figures: (not figures.agrees, figures.outside))
 
     def _unproven(self, node: onnx.NodeProto) -> Figures:
-        """Say of a node that does not run alone how far its worst output was off in the graph."""
-        name = max((name for name in node.output if name), key=lambda one: self._errors[one])
+        """Note on a node that does not run alone: the error of its worst output in the graph."""
+        name = max((name for name in node.output if name), key=lambda output: self._errors[output])
         value = self._values[name]
         return agreement.Figures(
             name_of(name),
@@ -271,7 +280,7 @@ def _operator(node: onnx.NodeProto) -> str:
 
 
 def used_values(graph: onnx.GraphProto) -> list[str]:
-    """Name the values that nodes make and that an output of the graph depends on, in order."""
+    """Names of values that nodes make and that an output of the graph depends on, in order."""
     used = {port.name for port in graph.output}
     for node in reversed(graph.node):
         if used.intersection(node.output):
@@ -280,7 +289,7 @@ def used_values(graph: onnx.GraphProto) -> list[str]:
 
 
 def _distance(expected: Value, actual: Value) -> float:
-    """Give the largest error in units of the largest value; inf where the values are unlike."""
+    """The largest error relative to the largest value; inf if types or shapes differ."""
     figures = agreement.compare("", expected, actual, agreement.FP32)
     if not figures.max_abs:
         return 0.0 if figures.agrees else float("inf")
@@ -301,9 +310,9 @@ def _magnitude(value: Value) -> float:
 def cut_out(
     model: onnx.ModelProto, node: onnx.NodeProto, values: dict[str, Value], folder: Path
 ) -> onnx.ModelProto | None:
-    """Make a model of this node alone: weights stay weights, computed values become inputs.
+    """A model of this node alone: weights stay weights, computed values become inputs.
 
-    None where something it reads is not known, or is no tensor.
+    None if a value that it reads is unknown or no tensor.
     """
     cut = body_runs.model_like(model, "cut_out")
     cut.graph.node.append(node)
@@ -321,7 +330,7 @@ def cut_out(
 
 
 def pack(cut: onnx.ModelProto, dataset: DataSet, places: Places, name: str) -> bool:
-    """Write model.onnx and its data set as a zip; False where it would be too large."""
+    """Write model.onnx and its data set as a zip; False if it would be too large."""
     home = places.work / name.removesuffix(".zip")
     datasets.write(home, dataset, cut)
     raws = {"model.onnx": cut.SerializeToString()}

@@ -1,7 +1,7 @@
-"""Pictures -> tensors, as a card declares it or whoever tries a model chose it.
+"""Conversion of pictures to tensors, as the card declares or the user of a try-out chose.
 
-Only a child may decode what somebody sent. The same steps in a browser are those of
-frontend/static/frontend/try-picture.js; both give the same tensor, which tests hold them to.
+Only a child may decode an upload. The browser does the same steps in
+frontend/static/frontend/try-picture.js; tests compare both tensors.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
 MOST_PIXELS = 50_000_000
-# The edges of an output that is shown as a picture.
+# Edge lengths of outputs that are drawn as pictures, in pixels.
 LEAST_EDGE, MOST_EDGE = 16, 8192
 _WHITE = 255
 
 
 class UnfitPictureError(ValueError):
-    """The file is no picture that can be read; the message says why."""
+    """The file is no readable picture; the message says why."""
 
 
 def tensor(source: Path | BinaryIO, how: Picture, dtype: Any) -> Array:
     """The tensor of a picture file, of this NumPy type. Raises UnfitPictureError.
 
-    Its shape is as ``how.layout`` says, with a batch axis of 1 where that has one. Integers
-    are rounded half to even and clipped to the type; float16 is rounded from float32.
+    Its shape is as ``how.layout`` says, with a batch axis of 1 where that has one. Integers are
+    rounded half to even and clipped to the type; float16 is rounded from float32.
     """
     pixels = _resized(_opened(source, how), how)
     values = np.asarray(pixels, dtype=np.float64)
@@ -55,9 +55,9 @@ def tensor(source: Path | BinaryIO, how: Picture, dtype: Any) -> Array:
 
 
 def draw(array: Array, target: Path) -> dict[str, Any] | None:
-    """Draw an output as a `.png` where it has a picture's shape; None where it has none.
+    """Draw an output as a `.png` if it has the shape of a picture; else None.
 
-    Answers the file's name, its ``width`` and ``height``, and ``how`` values became shades:
+    Returns the file's name, its ``width`` and ``height``, and ``how`` values became shades:
     ``bytes`` (8-bit values as they are), ``classes`` (whole numbers, a colour each) or ``linear``
     from ``low`` (black) to ``high`` (white), the finite extremes of the output.
     """
@@ -96,7 +96,7 @@ def draw(array: Array, target: Path) -> dict[str, Any] | None:
 
 
 def plane_of(shape: tuple[int, ...]) -> tuple[tuple[int, int, int], str] | None:
-    """Sizes and order (CHW or HWC) of the one picture that a shape may be; None where it is none.
+    """Sizes and order (CHW or HWC) of the only picture that a shape can be; None if it is none.
 
     A picture has 1 or 3 channels and edges of 16 to 8,192; axes of 1 before it are ignored.
     """
@@ -137,7 +137,7 @@ def _typed(values: Array, dtype: Any) -> Array:
 
 
 def _opened(source: Path | BinaryIO, how: Picture) -> Image.Image:
-    """A picture upright, in 8-bit RGB or grey, what is transparent on white."""
+    """A picture upright, in 8-bit RGB or grey, with transparent areas on white."""
     try:
         from PIL import Image, ImageOps, UnidentifiedImageError  # noqa: PLC0415 - as above
     except ModuleNotFoundError:

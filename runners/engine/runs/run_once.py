@@ -1,8 +1,8 @@
-"""Task "run": one inference on inputs that somebody gave, and what came out of it.
+"""Task "run": one inference on the inputs of a user.
 
-Inputs come as `.npy` files, as JSON or as pictures with their preprocessing, each under a path of
-its own; nothing is unpickled. Outputs are `.npy` files, and the first of their values stand in the
-report; an output of a model of pictures that has a picture's shape is drawn as a `.png`, too.
+Inputs are `.npy` files, JSON, or pictures with their preprocessing, each under its own path;
+nothing is unpickled. Outputs are `.npy` files, and the report contains their first values. An
+output with the shape of a picture is drawn as a `.png`, too, if the model takes pictures.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from onnx import helper
 from hub.protocol import inputs
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
+from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job, JobError, mapping_of
 from runners.engine.onnx_files import datasets, text
 from runners.engine.reports import Finding, Report
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 
-# Values of one output that the report itself holds, and those of all together.
+# Maximum number of values of one output in the report, and of all outputs.
 MOST_VALUES = 1000
 _MOST_TOGETHER = 20_000
 _MOST_OUTPUTS = 64
@@ -44,12 +45,12 @@ _TENSOR = "tensor_type"
 
 
 class UnfitInputError(ValueError):
-    """What was given is no value of the input it was given for; the message names it."""
+    """The value does not fit its input; the message names the input."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A value for one input: its file, and for a picture how it is preprocessed."""
+    """A value for one input: its file, and the preprocessing of a picture."""
 
     name: str
     path: str
@@ -59,21 +60,21 @@ class InputFile:
 
 
 def run(job: Job) -> Report:
-    """Run the model once; outputs are files named `output_k.npy`, told in the report's facts."""
+    """Run the model once; outputs are files named `output_k.npy`, listed in the facts."""
     options = job.request.options
     files = _inputs(job)
     runtime = str(options.get("runtime", ONNXRUNTIME))
-    folder = job.lay_out([job.request.entry, *job.scan(), *(one.path for one in files)])
+    folder = job.lay_out([job.request.entry, *job.scan(), *(file.path for file in files)])
     job.tell(30, "run")
     draw = options.get("draw") is True
     task = functools.partial(infer, runtime, job.model, folder, files, job.out, draw=draw)
     ending = job.stage(
         "run", task, wall_seconds=_WALL_SECONDS, cpu_seconds=_CPU_SECONDS, file_bytes=_FILE_BYTES
     )
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         words = job.cause(ending).removeprefix("UnfitInputError: ")
         finding = Finding("run-failed", "error", f"The model did not run: {words}")
-        if ending.kind == "raised" and ending.answer[0] == UnfitInputError.__name__:
+        if ending.kind == EndingKind.RAISED and ending.answer[0] == UnfitInputError.__name__:
             finding = Finding("input-unfit", "error", words)
         return job.report("failed", (finding,))
     facts = mapping_of(ending.answer)
@@ -109,10 +110,10 @@ def infer(
     *,
     draw: bool = False,
 ) -> dict[str, Any]:
-    """Load, run, write the outputs; answers what they are and how long loading and running took.
+    """Load, run, and write the outputs; returns them and the seconds of loading and running.
 
-    With ``draw``, outputs that have a picture's shape are drawn.
-    Raises UnfitInputError, and whatever the runtime raises.
+    With ``draw``, outputs that have a picture's shape are drawn. Raises UnfitInputError, and
+    whatever the runtime raises.
     """
     model = child_runs.load(path)
     values = read(model, folder, files)
@@ -143,7 +144,7 @@ def infer(
 
 
 def read(model: onnx.ModelProto, folder: Path, files: Sequence[InputFile]) -> dict[str, Any]:
-    """The values of the model's inputs by name. Raises UnfitInputError."""
+    """Values of the model's inputs by name. Raises UnfitInputError."""
     ports = {port.name: port for port in model.graph.input}
     values = {}
     for file in files:
@@ -181,7 +182,7 @@ def _value(port: onnx.ValueInfoProto, path: Path, file: InputFile) -> Any:
 
 
 def _picture(port: onnx.ValueInfoProto, file: InputFile) -> inputs.Picture:
-    """What is done to a picture for this input; raises UnfitInputError where a step is unknown."""
+    """The preprocessing of a picture for this input; raises UnfitInputError for an unknown step."""
     try:
         return inputs.resolve(file.image or inputs.Image(), _sizes(port), file.polarity)
     except inputs.UnknownStepError as error:
@@ -221,7 +222,7 @@ def _fitting(port: onnx.ValueInfoProto, value: Array, dtype: Any) -> Array:
 
 
 def _output(name: str, value: Any, target: Path, most: int) -> dict[str, Any]:
-    """Write an output where it is an array of numbers; answers it with the first of its values."""
+    """Write an output if it is a numeric array; returns its description with the first values."""
     row: dict[str, Any] = {"name": text.clip(name, text.NAME_LIMIT)}
     if not isinstance(value, np.ndarray | np.generic):
         return row | {"type": type(value).__name__, "values": _plain(value, most)}
@@ -231,7 +232,7 @@ def _output(name: str, value: Any, target: Path, most: int) -> dict[str, Any]:
         "dtype": "text" if array.dtype.kind == "O" else array.dtype.name,
         "shape": [int(size) for size in array.shape],
         "elements": int(array.size),
-        "values": [_number(one) for one in array.reshape(-1)[:most].tolist()],
+        "values": [_number(value) for value in array.reshape(-1)[:most].tolist()],
     }
     if array.dtype.kind in "OV":
         return row
@@ -246,9 +247,9 @@ def _plain(value: Any, most: int) -> Any:
     """The first rows of a sequence or map, as JSON."""
     if isinstance(value, dict):
         pairs = list(value.items())[:most]
-        return [{"key": _number(key), "value": _number(_scalar(one))} for key, one in pairs]
+        return [{"key": _number(key), "value": _number(_scalar(value))} for key, value in pairs]
     if isinstance(value, list | tuple):
-        return [_plain(one, most) for one in value[: min(most, 20)]]
+        return [_plain(element, most) for element in value[: min(most, 20)]]
     return _number(_scalar(value))
 
 
@@ -257,11 +258,11 @@ def _scalar(value: Any) -> Any:
     if item is not None and getattr(value, "size", 1) == 1:
         return item()
     flat = getattr(value, "reshape", None)
-    return [_number(one) for one in flat(-1)[:20].tolist()] if flat is not None else value
+    return [_number(element) for element in flat(-1)[:20].tolist()] if flat is not None else value
 
 
 def _number(value: Any) -> Any:
-    """A value as JSON can hold it: numbers that are none as words, text cut."""
+    """A value for JSON: non-finite numbers as text, long text cut."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, bool | int) or value is None or isinstance(value, list):

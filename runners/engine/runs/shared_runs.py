@@ -1,6 +1,7 @@
-"""What the checks of one conformance job share: runs made once, comparisons, and their deaths.
+"""Runs of one model that several checks of a job share, each made once, and their comparisons.
 
-Every run and every comparison is a child of its own; this side sees only what they answer.
+Every run and every comparison happens in a child process of its own; this process reads only the
+children's answers.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ import functools
 import math
 import shutil
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import REFERENCE
+from runners.engine.confine.children import EndingKind
 from runners.engine.runs import answers, child_runs, localise
 from runners.engine.runs.answers import (
     Comparison,
@@ -21,7 +24,7 @@ from runners.engine.runs.answers import (
     Ran,
     Upgraded,
 )
-from runners.engine.runs.child_runs import BUNDLED, Form
+from runners.engine.runs.child_runs import BUNDLED, FileKind, ModelFile
 from runners.engine.runs.generate import GENERATED
 
 if TYPE_CHECKING:
@@ -31,57 +34,82 @@ if TYPE_CHECKING:
     from runners.engine.confine.children import Ending
     from runners.engine.jobs import Job
 
-# For all sets of one origin; the reference is slow, and what it has not done by then is not judged.
+# Limits of one run of all data sets of an origin. Sets that the slow reference has not finished by
+# then are not judged.
 _RUN_CPU_SECONDS, _RUN_WALL_SECONDS = 60, 120.0
-# The reference takes some hundred times as long. Its generated sets after the first share this
-# budget; a single set has so long at most.
+# The reference is about 100 times slower than ONNX Runtime. Its generated sets after the first
+# share this budget; each set has at most the second limit.
 _REFERENCE_BUDGET_SECONDS, _REFERENCE_CPU_SECONDS = 10.0, 30
 _FILE_BYTES = 1 << 30
+# With less time left than this, a timeout is that of the job, not of the run.
 _LATE_SECONDS = 1.5
-# The sizes of generated inputs; the next are tried only where a model cannot run the first.
+# Sizes of generated inputs for free dimensions. The next group is tried if no input of the previous
+# group runs.
 SIZES = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
 SEED = 20_240_611
-# The tag of a second run in another session.
+# Tag of a repeated run in a new session.
 AGAIN = "again"
 _GENERATED_SET = "test_data_set_generated-"
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """How one run went.
+class RunStatus(StrEnum):
+    """How a run of a model ended.
 
-    "ran", "unsupported" by the runtime, "unprepared" machine, "refused" (not loaded), "died",
-    "late" (our time was over), or "none": there are no inputs to run on.
+    `UNSUPPORTED`: the runtime lacks an operator; `UNPREPARED`: the machine lacks something that the
+    runtime needs; `REFUSED`: the model was not loaded; `DIED`: the child crashed or exceeded a
+    limit; `LATE`: the job ran out of time; `NONE`: there are no inputs.
     """
 
-    word: str
+    RAN = "ran"
+    UNSUPPORTED = "unsupported"
+    UNPREPARED = "unprepared"
+    REFUSED = "refused"
+    DIED = "died"
+    LATE = "late"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Result of running a model on all data sets of one origin.
+
+    `results` is the folder of the outputs; `refused` maps names of data sets that failed to the
+    reason; `sets` counts all sets that were tried; `note` says why a run is incomplete; `signal`
+    tells whether a signal ended the child; `seconds` is processor time.
+    """
+
+    status: RunStatus
     results: Path
     reason: str = ""
     refused: dict[str, str] = field(default_factory=dict)
     sets: int = 0
-    form: str = ""
-    # What is to be said of a run that did not get to its end.
+    file_kind: FileKind | None = None
     note: str = ""
     signal: bool = False
     seconds: float = 0.0
 
     @property
     def ran(self) -> int:
-        """How many data sets were run to their end."""
+        """Number of data sets that have outputs."""
         return self.sets - len(self.refused)
 
+    @property
+    def has_outputs(self) -> bool:
+        """Whether the model ran on at least one data set."""
+        return self.status == RunStatus.RAN and self.ran > 0
 
-class Bench:
-    """One model and one runtime on trial."""
+
+class ModelUnderTest:
+    """One model on one runtime, with its data sets and the runs that were made."""
 
     def __init__(self, job: Job, runtime: str, *, declared: Any = None) -> None:
         self.job = job
         self.runtime = runtime
-        # The key `inputs` of the version's card, as it is written there.
+        # The key `inputs` of the version's card, not yet parsed.
         self.declared = declared
         self.sizes: Sequence[int] = SIZES[0]
-        self.original = Form(job.model, job.model.parent, "original")
-        self.upgraded: Form | None = None
+        self.original = ModelFile(job.model, job.model.parent, FileKind.ORIGINAL)
+        self.upgraded: ModelFile | None = None
         self.upgraded_opset = 0
         self._tried_upgrade = False
         self.sets = {origin: job.work / "sets" / origin for origin in (BUNDLED, GENERATED)}
@@ -94,12 +122,15 @@ class Bench:
         ending = self.job.stage(
             "prepare", lambda: child_runs.prepare(model, root), file_bytes=_FILE_BYTES
         )
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             return answers.read(Prepared, ending.answer)
         return Prepared(problem=self.job.cause(ending), is_readable=False)
 
     def upgrade(self) -> None:
-        """Convert the model for the reference, once; without success there is only the original."""
+        """Convert the model to the newest opset of the reference, once.
+
+        Without success only the original file remains.
+        """
         if self._tried_upgrade:
             return
         self._tried_upgrade = True
@@ -108,28 +139,28 @@ class Bench:
         ending = self.job.stage(
             "upgrade", lambda: child_runs.upgrade(model, target, runtime), file_bytes=_FILE_BYTES
         )
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             result = answers.read(Upgraded, ending.answer)
             if result.changed:
-                self.upgraded, self.upgraded_opset = Form(target, model.parent), result.opset
+                self.upgraded, self.upgraded_opset = ModelFile(target, model.parent), result.opset
 
-    def forms(self) -> list[Form]:
-        """The model's forms, best first for the reference."""
-        return [form for form in (self.upgraded, self.original) if form is not None]
+    def model_files(self) -> list[ModelFile]:
+        """The files of the model, the one that the reference runs best first."""
+        return [self.original] if self.upgraded is None else [self.upgraded, self.original]
 
     def generate(self) -> Attempt:
-        """Make inputs that the runtime can run, larger ones if small ones do not fit."""
+        """Generate inputs that the runtime accepts: small ones, or larger ones if those fail."""
         first: tuple[Attempt, Path] | None = None
         for k, sizes in enumerate(SIZES):
             attempt = self._generate(k, sizes)
-            if attempt.word != "ran" or attempt.ran:
+            if attempt.status != RunStatus.RAN or attempt.ran:
                 return attempt
             first = first or (attempt, self.sets[GENERATED])
         if first is None:
-            return Attempt("none", self.sets[GENERATED], "no inputs were generated")
-        # Refused in every size: whoever else is asked is asked on the smallest.
+            return Attempt(RunStatus.NONE, self.sets[GENERATED], "no inputs were generated")
+        # The runtime fails on every size. Other runtimes are tried on the smallest inputs.
         attempt, self.sets[GENERATED] = first
-        self._attempts[_key(self.runtime, GENERATED, "original", "")] = attempt
+        self._attempts[_key(self.runtime, GENERATED, FileKind.ORIGINAL, "")] = attempt
         return attempt
 
     def _generate(self, k: int, sizes: Sequence[int]) -> Attempt:
@@ -137,19 +168,17 @@ class Bench:
         failure = self._make_inputs(root, GENERATED, sizes)
         if failure:
             self.generation_problem = failure
-        else:
-            attempt = self._first_run(str(k))
-            unfit = set(attempt.refused)
-            fit = [size for size in sizes if f"{_GENERATED_SET}{size}" not in unfit]
-            self.sizes = fit or sizes
-            # From here on, whoever asks for this run means the one that worked.
-            self._attempts[_key(self.runtime, GENERATED, "original", "")] = attempt
-            return attempt
-        return Attempt("none", root, self.generation_problem)
+            return Attempt(RunStatus.NONE, root, failure)
+        attempt = self._first_run(str(k))
+        fit = [size for size in sizes if f"{_GENERATED_SET}{size}" not in attempt.refused]
+        self.sizes = fit or sizes
+        # Later requests for the run of generated inputs get this one.
+        self._attempts[_key(self.runtime, GENERATED, FileKind.ORIGINAL, "")] = attempt
+        return attempt
 
     def _first_run(self, tag: str) -> Attempt:
-        """Run the generated sets, and in the same session the bundled ones unless they ran."""
-        bundled = _key(self.runtime, BUNDLED, "original", "")
+        """Run the generated sets and, in the same session, bundled sets that have not run yet."""
+        bundled = _key(self.runtime, BUNDLED, FileKind.ORIGINAL, "")
         origins = [GENERATED]
         if self.prepared.bundled and bundled not in self._attempts:
             origins.append(BUNDLED)
@@ -159,14 +188,14 @@ class Bench:
         return attempts[GENERATED]
 
     def generate_more(self, origin: str) -> str:
-        """Generate sets of another origin, of sizes that ran; a string says why there are none.
+        """Generate sets of another origin, of the sizes that `generate` found to run.
 
-        `generate` comes first.
+        Returns why there are none; empty on success.
         """
         return self._make_inputs(self.job.work / "sets", origin, self.sizes)
 
     def _make_inputs(self, root: Path, origin: str, sizes: Sequence[int]) -> str:
-        """Generate sets of an origin; a string says why there are none."""
+        """Generate sets of an origin. Returns why there are none; empty on success."""
         task = functools.partial(
             child_runs.make_inputs,
             self.job.model,
@@ -178,7 +207,7 @@ class Bench:
             examples=self.job.input,
         )
         ending = self.job.stage("generate", task, file_bytes=_FILE_BYTES)
-        if ending.kind != "answered":
+        if ending.kind != EndingKind.ANSWERED:
             return f"generating inputs {self.job.cause(ending)}"
         failure = answers.read(Generated, ending.answer).failure
         if not failure:
@@ -190,15 +219,15 @@ class Bench:
         runtime: str,
         origin: str,
         *,
-        form: Form | None = None,
+        model_file: ModelFile | None = None,
         optimise: bool = True,
         tag: str = "",
     ) -> Attempt:
-        """Run all data sets of one origin, once for each way of running them."""
-        subject = form or self.original
-        key = _key(runtime, origin, subject.word, tag if optimise else f"{tag}unoptimised")
+        """Run all data sets of one origin; a repeated request gets the run that was made before."""
+        file = model_file or self.original
+        key = _key(runtime, origin, file.kind, tag if optimise else f"{tag}unoptimised")
         if key not in self._attempts:
-            self._attempts[key] = self._run(runtime, origin, subject, optimise=optimise, key=key)
+            self._attempts[key] = self._run(runtime, origin, file, optimise=optimise, key=key)
         return self._attempts[key]
 
     def attempts(
@@ -206,71 +235,78 @@ class Bench:
         runtime: str,
         origins: Sequence[str],
         *,
-        form: Form | None = None,
+        model_file: ModelFile | None = None,
         optimise: bool = True,
         tag: str = "",
     ) -> dict[str, Attempt]:
-        """Run the data sets of several origins, in one session where that gives the same.
+        """Run the data sets of several origins, in one session where the outputs are the same.
 
-        What draws random numbers may give others later in a session, and the reference is so slow
-        that its origins share no time. Where a session of all ends without an answer, each origin
-        runs alone, so that one is not judged by another.
+        A model that draws random numbers may draw others later in a session, and the reference is
+        so slow that its origins must not share one time limit. If the common session gives no
+        answer, each origin runs alone, so that a crash on one does not condemn the others.
         """
-        subject = form or self.original
-        words = tag if optimise else f"{tag}unoptimised"
-        keys = {origin: _key(runtime, origin, subject.word, words) for origin in origins}
-        lacking = {origin: key for origin, key in keys.items() if key not in self._attempts}
-        if len(lacking) > 1 and runtime != REFERENCE and not self.prepared.random:
-            self._run_together(runtime, lacking, subject, optimise=optimise)
+        file = model_file or self.original
+        full_tag = tag if optimise else f"{tag}unoptimised"
+        keys = {origin: _key(runtime, origin, file.kind, full_tag) for origin in origins}
+        missing = {origin: key for origin, key in keys.items() if key not in self._attempts}
+        if len(missing) > 1 and runtime != REFERENCE and not self.prepared.random:
+            self._run_together(runtime, missing, file, optimise=optimise)
         return {
-            origin: self.attempt(runtime, origin, form=form, optimise=optimise, tag=tag)
+            origin: self.attempt(runtime, origin, model_file=model_file, optimise=optimise, tag=tag)
             for origin in origins
         }
 
     def _run_together(
-        self, runtime: str, keys: dict[str, str], form: Form, *, optimise: bool
+        self, runtime: str, keys: dict[str, str], model_file: ModelFile, *, optimise: bool
     ) -> None:
         places = [self.job.work / "runs" / key for key in keys.values()]
         pairs = list(zip([self.sets[origin] for origin in keys], places, strict=True))
         ending = self.run_stage(
             f"run {' and '.join(keys.values())}",
-            lambda: child_runs.run(runtime, form, pairs, optimise=optimise),
+            lambda: child_runs.run(runtime, model_file, pairs, optimise=optimise),
         )
-        if ending.kind == "answered":
-            ran = answers.session(ending.answer, len(keys))
-            for key, place, one in zip(keys.values(), places, ran, strict=True):
-                self._attempts[key] = _ran(one, place, form)
+        if ending.kind == EndingKind.ANSWERED:
+            runs = answers.session(ending.answer, len(keys))
+            for key, place, run in zip(keys.values(), places, runs, strict=True):
+                self._attempts[key] = _attempt_of(run, place, model_file)
             return
         for place in places:
             shutil.rmtree(place, ignore_errors=True)
 
-    def _run(self, runtime: str, origin: str, form: Form, *, optimise: bool, key: str) -> Attempt:
+    def _run(
+        self, runtime: str, origin: str, model_file: ModelFile, *, optimise: bool, key: str
+    ) -> Attempt:
         results, sets = self.job.work / "runs" / key, self.sets[origin]
-        # Whether bundled data are right must not depend on which of them were tried.
+        # Bundled data are never bounded: whether they are right must not depend on time.
         is_bounded = runtime == REFERENCE and origin == GENERATED
-        # One set is enough to see whether the reference differs from itself.
+        # A repeated run needs one set only, to see whether the reference is deterministic.
         seconds = 0.0 if key.endswith(f"-{AGAIN}") else _REFERENCE_BUDGET_SECONDS
         budget = seconds if is_bounded else math.inf
         ending = self.run_stage(
             f"run {key}",
             lambda: child_runs.run(
-                runtime, form, [(sets, results)], optimise=optimise, budget=budget
+                runtime, model_file, [(sets, results)], optimise=optimise, budget=budget
             ),
             cpu_seconds=_REFERENCE_CPU_SECONDS if is_bounded else 0,
         )
-        if ending.kind == "answered":
-            [ran] = answers.session(ending.answer, 1)
-            return _ran(ran, results, form)
-        if ending.kind == "timed-out":
-            return self._out_of_time(results, form.word)
-        kind = "died"
-        if ending.kind == "raised":
-            kind = _RAISED.get(ending.answer[0], "refused")
-        reason = self.job.cause(ending)
-        return Attempt(kind, results, reason, form=form.word, signal=ending.kind == "signalled")
+        if ending.kind == EndingKind.ANSWERED:
+            [run] = answers.session(ending.answer, 1)
+            return _attempt_of(run, results, model_file)
+        if ending.kind == EndingKind.TIMED_OUT:
+            return self._out_of_time(results, model_file.kind)
+        status = RunStatus.DIED
+        if ending.kind == EndingKind.RAISED:
+            status = _RAISED.get(ending.answer[0], RunStatus.REFUSED)
+        return Attempt(
+            status,
+            results,
+            self.job.cause(ending),
+            file_kind=model_file.kind,
+            signal=ending.kind == EndingKind.SIGNALLED,
+        )
 
     def run_stage(self, name: str, task: Callable[[], Any], *, cpu_seconds: int = 0) -> Ending:
-        """Run a task in a child that has the time of a run, or so many processor seconds."""
+        """Run a task in a child with the time limits of a run, or with `cpu_seconds`."""
         usual = self.job.limits()
         return self.job.stage(
             name,
@@ -280,51 +316,68 @@ class Bench:
             file_bytes=_FILE_BYTES,
         )
 
-    def _out_of_time(self, results: Path, form: str) -> Attempt:
-        """Keep what a run had done when its time was over."""
-        whose = "the job" if self.job.seconds_left() <= _LATE_SECONDS else "the run"
-        note = f"{whose} ran out of time"
+    def _out_of_time(self, results: Path, file_kind: FileKind) -> Attempt:
+        """Keep the outputs that a run had written when it reached its time limit."""
+        is_job_late = self.job.seconds_left() <= _LATE_SECONDS
+        note = f"{'the job' if is_job_late else 'the run'} ran out of time"
         ending = self.job.stage("count", lambda: child_runs.count(results), writes=False)
-        done = answers.read(answers.Done, ending.answer).done if ending.kind == "answered" else 0
+        done = (
+            answers.read(answers.Done, ending.answer).done
+            if ending.kind == EndingKind.ANSWERED
+            else 0
+        )
         if done:
-            return Attempt("ran", results, sets=done, form=form, note=f"{note} after {done} sets")
-        word = "late" if whose == "the job" else "died"
-        return Attempt(word, results, note, form=form)
+            note = f"{note} after {done} sets"
+            return Attempt(RunStatus.RAN, results, sets=done, file_kind=file_kind, note=note)
+        status = RunStatus.LATE if is_job_late else RunStatus.DIED
+        return Attempt(status, results, note, file_kind=file_kind)
 
     def compare(self, expected: Path, actual: Path, profile: str = "") -> Comparison | str:
-        """Compare the outputs in two folders; a string says why it could not be done."""
+        """Compare the outputs in two folders; a string says why that failed."""
         model, profile = self.job.model, profile or self.prepared.profile
         ending = self.job.stage(
             "compare", lambda: child_runs.compare(model, expected, actual, profile), writes=False
         )
-        if ending.kind != "answered":
+        if ending.kind != EndingKind.ANSWERED:
             return f"comparing the outputs {self.job.cause(ending)}"
         return answers.read(Comparison, ending.answer)
 
     def localise(self, parties: localise.Parties, origin: str, name: str) -> Divergence:
-        """Look for the first node that diverges on one data set."""
-        # Against itself a runtime was only seen to differ on the original.
-        forms = [self.original] if parties.optimised else self.forms()
+        """Find the first node whose outputs differ between two runtimes on one data set."""
+        # Optimised and unoptimised runs of one runtime are compared on the original file only.
+        model_files = [self.original] if parties.optimised else self.model_files()
         places = localise.Places(self.sets[origin], self.job.work, self.job.out)
         ending = self.job.stage(
             "localise",
-            lambda: localise.find(parties, forms, places, name),
+            lambda: localise.find(parties, model_files, places, name),
             wall_seconds=_RUN_WALL_SECONDS,
             cpu_seconds=_RUN_CPU_SECONDS,
             file_bytes=_FILE_BYTES,
         )
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             return answers.divergence(ending.answer)
         return Divergence(None, "", f"looking for the node {self.job.cause(ending)}")
 
 
-def _ran(ran: Ran, results: Path, form: Form) -> Attempt:
-    note = f"{ran.left_out} larger inputs left out to save time" if ran.left_out else ""
-    return Attempt("ran", results, "", ran.refused, ran.sets, form.word, note, seconds=ran.seconds)
+def _attempt_of(run: Ran, results: Path, model_file: ModelFile) -> Attempt:
+    note = f"{run.left_out} larger inputs left out to save time" if run.left_out else ""
+    return Attempt(
+        RunStatus.RAN,
+        results,
+        refused=run.refused,
+        sets=run.sets,
+        file_kind=model_file.kind,
+        note=note,
+        seconds=run.seconds,
+    )
 
 
-def _key(runtime: str, origin: str, form: str, tag: str) -> str:
-    return "-".join(part for part in (runtime, origin, form, tag) if part)
+def _key(runtime: str, origin: str, file_kind: FileKind, tag: str) -> str:
+    return "-".join(part for part in (runtime, origin, file_kind, tag) if part)
 
 
-_RAISED = {"UnsupportedModelError": "unsupported", "UnpreparedError": "unprepared"}
+# Exception raised when loading a model -> status of the run.
+_RAISED = {
+    "UnsupportedModelError": RunStatus.UNSUPPORTED,
+    "UnpreparedError": RunStatus.UNPREPARED,
+}

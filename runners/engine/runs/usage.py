@@ -1,6 +1,6 @@
-"""What a graph's input is used for, as far as that bounds the values it may take.
+"""What an input of a graph is used for, as far as that bounds its values.
 
-Looks at the nodes that consume the input, through nodes that only reshape or cast it.
+Looks at the nodes that read the input, through nodes that only reshape or cast it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _PASSING = frozenset(
     }
 )
 _LOOKUPS = {"Gather": (0, 1), "GatherElements": (0, 1), "GatherND": (0, 1)}
-# EmbedLayerNormalization: which input looks up which table.
+# EmbedLayerNormalization: index of the input -> index of its lookup table.
 _EMBEDDINGS = {0: 2, 1: 4, 7: 3}
 _FAR = 1 << 31
 _DEPTH = 12
 
-# (operator, place of the input): the role that decides its value.
+# (operator, index of the input) -> role that determines its values.
 _ROLES = {
     ("Reshape", 1): "shape", ("Expand", 1): "ones", ("Tile", 1): "ones",
     ("ConstantOfShape", 0): "size", ("TopK", 1): "ones", ("Loop", 0): "size", ("Resize", 2): "ones",
@@ -42,10 +42,10 @@ _ROLES = {
 
 @dataclass(slots=True)
 class Use:
-    """Bounds found for one input; None means that nothing is known.
+    """Bounds of one input; None means unknown.
 
-    `below` is exclusive; `compared` are constants that the graph tests it for; `role` names what
-    the value is in the graph; `keys` are those of a map.
+    `below` is exclusive; `compared` are constants that the graph compares it with; `role` names
+    what the value is in the graph; `keys` are those of a map.
     """
 
     below: int | None = None
@@ -59,7 +59,7 @@ class Use:
 
 
 class Uses:
-    """The uses of every value of a model's main graph and of the bodies that read it."""
+    """Uses of all values of the main graph and of the bodies that read them."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._consumers: dict[str, list[tuple[onnx.NodeProto, int]]] = {}
@@ -77,7 +77,7 @@ class Uses:
         }
 
     def of(self, name: str) -> Use:
-        """Find what is known about the values that the input `name` may take."""
+        """Known bounds of the values of the input `name`."""
         use = Use()
         followed: set[str] = set()
         self._follow(name, use, followed, _DEPTH, direct=True)
@@ -90,13 +90,15 @@ class Uses:
         for node, place in self._consumers.get(name, ()):
             self._look(node, place, use, direct=direct)
             if node.op_type in _PASSING and place == 0:
-                # A cast to floats ends what indices mean.
+                # After a cast to float, values are no indices any more.
                 for output in node.output:
                     self._follow(output, use, followed, depth - 1, direct=False)
 
     def _look(self, node: onnx.NodeProto, place: int, use: Use, *, direct: bool) -> None:
         if node.op_type in _LOOKUPS and _LOOKUPS[node.op_type][1] == place:
-            axis = next((int(one.i) for one in node.attribute if one.name == "axis"), 0)
+            axis = next(
+                (int(attribute.i) for attribute in node.attribute if attribute.name == "axis"), 0
+            )
             use.bound(self._length(node.input[0], axis))
         elif node.op_type == "EmbedLayerNormalization" and place in _EMBEDDINGS:
             table = _EMBEDDINGS[place]

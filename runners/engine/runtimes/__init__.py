@@ -41,7 +41,7 @@ class UnsupportedModelError(LoadError):
 
 
 class UnpreparedError(LoadError):
-    """This machine lacks something that the runtime needs; nobody else is at fault."""
+    """This machine lacks something that the runtime needs; the model is not at fault."""
 
 
 class Runtime(Protocol):

@@ -45,8 +45,8 @@ class _Reference:
         model = expose(path, outputs)
         external_data_helper.load_external_data_for_model(model, str(folder or path.parent))
         # Of the default domain the evaluator knows the short name alone.
-        for one in (*model.opset_import, *bodies.nodes(model)):
-            one.domain = "" if one.domain in bodies.DEFAULT_DOMAINS else one.domain
+        for holder in (*model.opset_import, *bodies.nodes(model)):
+            holder.domain = "" if holder.domain in bodies.DEFAULT_DOMAINS else holder.domain
         _densify(model)
         try:
             evaluator = ReferenceEvaluator(model, new_ops=[_zip_map()])

@@ -153,7 +153,7 @@ def _tidy(value: Any, kind: str) -> Value:
     if isinstance(value, dict):
         # The binding makes Python's floats of a map's values, whatever they were.
         scalar = np.float32 if "tensor(float)" in kind else np.asarray
-        return {key: scalar(one) for key, one in value.items()}
+        return {key: scalar(element) for key, element in value.items()}
     if value is None:
         return value
     if isinstance(value, list | tuple):

@@ -101,7 +101,7 @@ def serve() -> NoReturn:
 
 
 def _end_with_worker(door: Door) -> None:
-    """Notice the worker's death even when somebody else still holds its end of the pipe."""
+    """Notice the worker's death even if another process still holds its end of the pipe."""
     worker = int(sys.argv[1])
 
     def look(_number: int, _frame: Any) -> None:

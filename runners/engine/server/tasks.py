@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from runners.engine.benchmark import pairing
 from runners.engine.benchmark import task as benchmark_task
 from runners.engine.checks import check
+from runners.engine.confine.children import EndingKind
 from runners.engine.conformance import suite
 from runners.engine.conformance import task as conformance_task
 from runners.engine.convert import flow as conversion
@@ -15,7 +16,7 @@ from runners.engine.federated import tasks as federated_tasks
 from runners.engine.graphs import annotate, comparison, skeleton, tensor_figures
 from runners.engine.jobs import Job, mapping_of, scan_of
 from runners.engine.onnx_files import describe
-from runners.engine.reports import Verdict
+from runners.engine.reports import StageStatus, Verdict
 from runners.engine.runs import run_once
 from runners.engine.upgrades import task as upgrade_task
 
@@ -31,7 +32,7 @@ def describe_model(job: Job) -> Report:
     """Read a model's facts from its bytes."""
     job.tell(_PROGRESS["describe"], "describe")
     ending, limits = job.scan_with(describe.describe)
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         return job.report("failed", (check.judge(check.SCAN, ending, limits).finding(check.SCAN),))
     scan = scan_of(ending.answer)
     return job.report("failed" if scan.is_refused else "passed", scan.findings, scan.facts)
@@ -41,16 +42,16 @@ def check_model(job: Job) -> Report:
     """Judge a model by the scan, the checker, strict inference and the runtime."""
     verdicts = {stage: Verdict() for stage in check.STAGES}
     job.tell(_PROGRESS[check.SCAN], check.SCAN)
-    ending, limits = job.scan_with(check.look)
-    if ending.kind != "answered":
+    ending, limits = job.scan_with(check.scan_model)
+    if ending.kind != EndingKind.ANSWERED:
         verdicts[check.SCAN] = check.judge(check.SCAN, ending, limits)
         return _verdict_report(job, verdicts, (), {})
     scan = scan_of(ending.answer)
     if scan.is_refused:
-        message = next(one.message for one in scan.findings if one.severity == "error")
-        verdicts[check.SCAN] = Verdict("refused", message, ending.seconds)
+        message = next(finding.message for finding in scan.findings if finding.severity == "error")
+        verdicts[check.SCAN] = Verdict(StageStatus.REFUSED, message, ending.seconds)
         return _verdict_report(job, verdicts, scan.findings, scan.facts)
-    verdicts[check.SCAN] = Verdict("ok", "", ending.seconds)
+    verdicts[check.SCAN] = Verdict(StageStatus.OK, "", ending.seconds)
     job.lay_out([job.request.entry, *job.external(scan)])
     facts = _judge_by_libraries(job, verdicts, scan.facts)
     return _verdict_report(job, verdicts, scan.findings, facts)
@@ -70,9 +71,9 @@ def _judge_by_libraries(
         ending = job.stage(stage, task, writes=False)
         verdict = check.judge(stage, ending, limits, str(model.parent), str(job.input))
         verdicts[stage] = verdict
-        if verdict.word in check.FATAL:
+        if verdict.status in check.FATAL:
             break
-        if stage == check.CHECKER and verdict.word == "ok":
+        if stage == check.CHECKER and verdict.status == StageStatus.OK:
             facts = {**facts, **mapping_of(ending.answer)}
     return facts
 
@@ -86,8 +87,10 @@ def _verdict_report(
     runtime = f"onnxruntime {job.versions.get('onnxruntime', '')}".strip()
     findings = check.findings(verdicts, facts, runtime)
     # The load verdict says the same with more weight.
-    if any(one.code == "needs-operator-set" for one in findings):
-        scan_findings = tuple(one for one in scan_findings if one.code != "needs-operator-set")
+    if any(finding.code == "needs-operator-set" for finding in findings):
+        scan_findings = tuple(
+            finding for finding in scan_findings if finding.code != "needs-operator-set"
+        )
     all_facts = {
         "verdicts": {stage: verdict.to_json() for stage, verdict in verdicts.items()},
         **facts,

@@ -1,7 +1,7 @@
-"""A model at another operator set: what children do to make it, check it and look into it.
+"""Steps of an upgrade that read a model: convert, check, describe, compare inner values.
 
-Each function is the work of one child. The weights are never all in memory
-while converting; the new file names the same external data as the original.
+Each public function runs in one child. Weights are never loaded all at once during conversion; the
+new file refers to the same external data as the original.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runners.engine.reports import Scan
     from runners.engine.runs.agreement import Figures, Profile
     from runners.engine.runs.answers import Name
-    from runners.engine.runs.child_runs import Form
+    from runners.engine.runs.child_runs import ModelFile
 
 IR_LOWERED = "ir-version-lowered"
 _MOST_BLOCKING = 50
@@ -38,9 +38,9 @@ _MOST_VALUES = 5_000
 
 
 def survey(path: Path) -> Survey:
-    """Tell where the model stands and how far the runtime goes.
+    """Opset and IR version of the model, and the highest ones that the runtime loads.
 
-    Raises InvalidModelError for a model whose operator sets are not definite.
+    Raises InvalidModelError if the opset imports of the model are ambiguous.
     """
     model = weights.read(path)
     opset, ir_version = probing.highest()
@@ -48,7 +48,10 @@ def survey(path: Path) -> Survey:
 
 
 def make(path: Path, target: int, highest_ir: int, candidate: Path) -> Converted:
-    """Convert the model and write it."""
+    """Convert the model to the opset `target` and write it to `candidate`.
+
+    The IR version is lowered to `highest_ir` where the model allows it.
+    """
     model = weights.read(path)
     before = model.SerializeToString(deterministic=True)
     conversion = opsets.convert(model, target)
@@ -65,49 +68,51 @@ def make(path: Path, target: int, highest_ir: int, candidate: Path) -> Converted
         rules_used,
         changed,
         conversion.untouched,
-        sorted(op for op in operators if not _is_carried(op, source, target)),
+        sorted(op for op in operators if not _is_unchanged(op, source, target)),
         [
             Blocking(
-                name_of(one.node),
-                name_of(one.op),
-                one.source,
-                one.target,
-                text.message(one.reason),
+                name_of(blocking.node),
+                name_of(blocking.op),
+                blocking.source,
+                blocking.target,
+                text.message(blocking.reason),
             )
-            for one in conversion.blocking[:_MOST_BLOCKING]
+            for blocking in conversion.blocking[:_MOST_BLOCKING]
         ],
     )
 
 
-def _is_carried(op: str, source: int, target: int) -> bool:
-    """Whether nodes of an operator go over as they are: at most more types are allowed."""
+def _is_unchanged(op: str, source: int, target: int) -> bool:
+    """Whether nodes of an operator need no conversion: only more types were allowed since."""
     if schemas.same(op, source, target):
         return True
     return rules.find(op, source, target) is None and schemas.widened(op, source, target)
 
 
 def examine(path: Path) -> dict[str, str]:
-    """Ask the checker and strict inference; answers what each says against the model."""
+    """Messages of the checker and of strict shape inference; empty if they accept the model."""
     return {
         "checker": check.complaint(lambda: check.run_checker(path, {}), path),
         "inference": check.complaint(lambda: check.run_inference(path), path),
     }
 
 
-def tell(path: Path, entry: str, sizes: Mapping[str, int]) -> Scan:
-    """Describe the new file as any upload would be described."""
+def describe_candidate(path: Path, entry: str, sizes: Mapping[str, int]) -> Scan:
+    """Describe the new file like an uploaded file."""
     with path.open("rb") as file:
         return describe.describe(file.fileno(), entry, {**sizes, entry: path.stat().st_size})
 
 
 def first_difference(
-    original: Form, changed: Form, sets: Path, name: str, profile: str
+    original: ModelFile, changed: ModelFile, sets: Path, name: str, profile: str
 ) -> Difference | None:
-    """Find the first value, in the changed model's order, in which the two part on a data set.
+    """The first intermediate value, in the order of the new model, that differs on a data set.
 
-    A conversion keeps names, so values of one name are compared; those inside bodies are not seen.
+    Values of equal names are compared, since a conversion keeps names. Values of graphs inside
+    nodes are not compared.
     """
-    matches = [one for one in datasets.read(sets, original.load()) if one.name == name]
+    inputs = datasets.read(sets, original.load())
+    matches = [dataset for dataset in inputs if dataset.name == name]
     for values in _inside(original, changed, matches[:1], child_runs.PROFILES[profile]):
         for maker, figures in values:
             if not figures.agrees:
@@ -115,8 +120,8 @@ def first_difference(
     return None
 
 
-def inner_values(original: Form, changed: Form, sets: Path, profile: str) -> Inside:
-    """Compare the values inside both models, those that no output shows too."""
+def inner_values(original: ModelFile, changed: ModelFile, sets: Path, profile: str) -> Inside:
+    """Compare intermediate values of both models, also those that influence no output."""
     count = 0
     inputs = datasets.read(sets, original.load())
     for values in _inside(original, changed, inputs, child_runs.PROFILES[profile]):
@@ -130,20 +135,24 @@ def inner_values(original: Form, changed: Form, sets: Path, profile: str) -> Ins
 
 
 def _inside(
-    original: Form, changed: Form, sets: Sequence[DataSet], profile: Profile
+    original: ModelFile, changed: ModelFile, sets: Sequence[DataSet], profile: Profile
 ) -> Iterator[list[tuple[tuple[Name, Name], Figures]]]:
-    """Compare the values of equal names, unoptimised: a list for each data set, in their order.
+    """Compare values of equal names without graph optimisation; a list for each data set.
 
-    Values that nothing reads, and those of another type in the other operator set, are left out: a
-    mask of Dropout is both.
+    Each entry is the node that makes a value, with its operator, and the comparison. Values that no
+    node reads, and values whose type differs between the opsets, are left out, such as the mask of
+    Dropout.
     """
-    forms = (original, changed)
-    models = [form.load() for form in forms]
+    model_files = (original, changed)
+    models = [model_file.load() for model_file in model_files]
     read = [set(_values(model)) & _read(model) for model in models]
-    names = [one for one in _values(models[1]) if one in read[0] & read[1]][:_MOST_VALUES]
+    common = read[0] & read[1]
+    names = [name for name in _values(models[1]) if name in common][:_MOST_VALUES]
     if not names or not sets:
         return
-    runs = [form.open(ONNXRUNTIME, optimise=False, outputs=names) for form in forms]
+    runs = [
+        model_file.open(ONNXRUNTIME, optimise=False, outputs=names) for model_file in model_files
+    ]
     makers = _makers(models[1])
     for dataset in sets:
         sides = [run(dataset.inputs) for run in runs]
@@ -159,7 +168,7 @@ def _values(model: onnx.ModelProto) -> list[str]:
 
 
 def _read(model: onnx.ModelProto) -> set[str]:
-    """Name what any node or body reads, and the outputs of the graph."""
+    """Names that a node or an inner graph reads, and the outputs of the graph."""
     graphs = [model.graph]
     graphs += [body for node in bodies.nodes(model) for body in bodies.bodies(node)]
     names = {port.name for graph in graphs for port in graph.output}

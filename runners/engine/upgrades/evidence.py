@@ -1,6 +1,6 @@
-"""What runs of a model show about its outputs, and whether an upgrade stays within its noise.
+"""What runs of a model show about its outputs, and comparisons with the noise of the original.
 
-Each function is the work of one child.
+Each public function runs in one child.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
 
 def states(path: Path, results: Sequence[Path]) -> States:
-    """Give each output's `proofs.State` over all runs in these folders, by its clipped name.
+    """The state of each output over all runs in these folders.
 
-    "empty": no elements anywhere; "not-finite": no finite number anywhere; "constant": the same on
-    all of at least two runs; "independent": it depends on no input.
+    "independent": it depends on no input; "empty": it never has elements; "not-finite": it never
+    has a finite number; "constant": it is the same in at least two runs; else "compared". Only
+    outputs in the first and the last state can show that two models differ.
     """
     model = child_runs.load(path)
     values: dict[str, list[list[Array]]] = {port.name: [] for port in model.graph.output}
@@ -42,15 +43,15 @@ def states(path: Path, results: Sequence[Path]) -> States:
     inputs = {port.name for port in datasets.required_inputs(model)}
     outputs = []
     for name, runs in values.items():
-        reached, operators = _behind(model, name)
-        state = _state(runs, free=inputs.isdisjoint(reached))
+        ancestors, operators = _ancestors(model, name)
+        state = _state(runs, is_independent=inputs.isdisjoint(ancestors))
         outputs.append(OutputState(name_of(name), state, sorted(operators)))
     return States(outputs)
 
 
-def _state(runs: list[list[Array]], *, free: bool) -> proofs.State:
+def _state(runs: list[list[Array]], *, is_independent: bool) -> proofs.State:
     arrays = [leaf for run in runs for leaf in run]
-    if free:
+    if is_independent:
         return "independent"
     if not any(leaf.size for leaf in arrays):
         return "empty"
@@ -67,7 +68,11 @@ def _has_finite(array: Array) -> bool:
 
 
 def _is_constant(runs: list[list[Array]]) -> bool:
-    """Whether inputs make no difference: one value for each shape, and one number over shapes."""
+    """Whether the output is the same on all inputs.
+
+    Outputs of equal shape must be equal byte for byte. If shapes differ, all elements of all
+    outputs must be equal.
+    """
     by_shape: dict[tuple[Any, ...], bytes] = {}
     for run in runs:
         shape = tuple((leaf.dtype.name, leaf.shape) for leaf in run)
@@ -90,26 +95,31 @@ def _elements(array: Array) -> set[Any]:
     if array.dtype.kind in "OUST":
         return set(map(str, array.reshape(-1)))
     raw = np.ascontiguousarray(array)
-    return {one.tobytes() for one in np.unique(raw.view((np.void, raw.dtype.itemsize)))}
+    return {element.tobytes() for element in np.unique(raw.view((np.void, raw.dtype.itemsize)))}
 
 
-def _behind(model: onnx.ModelProto, output: str) -> tuple[set[str], set[str]]:
-    """Name the values that lead to an output, and the operators of the default domain that do."""
-    reached, operators = {output}, set()
-    functions = {(one.domain, one.name): one for one in model.functions}
+def _ancestors(model: onnx.ModelProto, output: str) -> tuple[set[str], set[str]]:
+    """Names of the values that an output depends on, and the default-domain operators between.
+
+    Nodes are in topological order, so one pass from the last to the first suffices. Operators of
+    inner graphs and of local functions are included.
+    """
+    values, operators = {output}, set()
+    functions = {(function.domain, function.name): function for function in model.functions}
     for node in reversed(model.graph.node):
-        if reached.isdisjoint(node.output):
+        if values.isdisjoint(node.output):
             continue
-        reached.update(name for name in _reads(node) if name)
-        waiting = [node]
-        while waiting:
-            one = waiting.pop()
-            if one.domain in bodies.DEFAULT_DOMAINS:
-                operators.add(one.op_type)
-            waiting += [inner for body in bodies.bodies(one) for inner in body.node]
-            called = functions.pop((one.domain, one.op_type), None)
-            waiting += [] if called is None else called.node
-    return reached, operators
+        values.update(name for name in _reads(node) if name)
+        pending = [node]
+        while pending:
+            inner = pending.pop()
+            if inner.domain in bodies.DEFAULT_DOMAINS:
+                operators.add(inner.op_type)
+            for body in bodies.bodies(inner):
+                pending += body.node
+            function = functions.pop((inner.domain, inner.op_type), None)
+            pending += [] if function is None else function.node
+    return values, operators
 
 
 def _reads(node: onnx.NodeProto) -> Iterable[str]:
@@ -120,10 +130,11 @@ def _reads(node: onnx.NodeProto) -> Iterable[str]:
             yield from _reads(inner)
 
 
-def hold(path: Path, runs: Sequence[Path], actual: Path) -> Comparison:
-    """Hold the outputs in `actual` against the original's own runs, the first as a user runs it.
+def compare(path: Path, runs: Sequence[Path], actual: Path) -> Comparison:
+    """Compare the outputs in `actual` with runs of the original, by its noise.
 
-    Each row has the original's `noise` beside its figures.
+    The first run has the default settings; the others show the noise. Each row has the `noise`
+    beside the figures of the comparison with the first run.
     """
     model = child_runs.load(path)
     own = [
@@ -144,18 +155,18 @@ def hold(path: Path, runs: Sequence[Path], actual: Path) -> Comparison:
             title = child_runs.title_of(dataset.name)
             rows.append({"dataset": title, **figures.to_json(), "noise": spread})
             worst = worst or ("" if figures.agrees else dataset.name)
-    # Of those that agree, the largest difference comes first.
+    # Rows that agree are sorted by difference, the largest first.
     rows.sort(key=lambda row: -number(row["max_abs"], 0.0) if row["agrees"] else 0.0)
     return child_runs.comparison(names, rows, worst)
 
 
 def pick(sources: Sequence[tuple[Path, Path]], target: Path, most: int) -> dict[str, int]:
-    """Copy the first data sets of each folder that have results in the folder beside it."""
+    """Copy up to `most` data sets of each source folder whose results exist to `target`."""
     count = 0
     for source, results in sources:
-        ran = {one.name for one in results.iterdir()} if results.is_dir() else set()
-        homes = [one for one in sorted(source.iterdir()) if one.name in ran]
-        for home in homes[:most]:
-            shutil.copytree(home, target / home.name, dirs_exist_ok=True)
+        names = {path.name for path in results.iterdir()} if results.is_dir() else set()
+        folders = [path for path in sorted(source.iterdir()) if path.name in names]
+        for folder in folders[:most]:
+            shutil.copytree(folder, target / folder.name, dirs_exist_ok=True)
             count += 1
     return {"sets": count}

@@ -1,8 +1,13 @@
-"""A model's own noise, and whether another model's outputs stay within it.
+"""Numerical noise of a model's outputs, and whether another model stays within it.
 
-The noise of an output is how far the original's own runs lie apart on one input: with graph
-optimisation on against off, and in a second session. It is taken near each element, so that large
-values of one channel do not excuse another. Below it, a few roundings of the type are allowed.
+The noise of an output element is the largest absolute difference between runs of the original on
+the same input: with graph optimisation on and off, and in a second session. An element of the new
+model may differ by FACTOR times the noise near it plus ROUNDINGS roundings of the data type. "Near"
+is local, so that large values of one channel do not excuse errors of another.
+
+Why not a fixed tolerance: floating-point sums have no exact order, and how much reordering changes
+a result depends on the model (Higham, "Accuracy and Stability of Numerical Algorithms", ch. 4).
+The model's own runs measure this directly.
 """
 
 from __future__ import annotations
@@ -24,20 +29,20 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 NAME = "own-noise"
-# An upgraded graph may be optimised by half, so that its roundings add up another way.
+# A new graph may be fused in part only, so that its roundings differ from those of all runs.
 FACTOR = 2.0
-# Roundings of the type that are no difference: kernels of two operator sets sum in other orders.
+# Units in the last place that are always allowed: kernels of two opsets sum in different orders.
 ROUNDINGS = 8
-# Elements that share the noise of their neighbours along an axis; fewer say too little.
+# Smallest number of elements in a slice whose noise counts as that of the slice's axis.
 _NEIGHBOURS = 16
 _NARROW_BYTES = 2
 
 
 def judge(name: str, runs: Sequence[Value], actual: Value) -> tuple[Figures, float | None]:
-    """Hold one output against the original's own runs, the first of them as a user runs it.
+    """Compare one output with the runs of the original, the first of them with default settings.
 
-    Gives the figures against the first run, `agrees` by the noise, and the noise at the element
-    that is worst: largest absolute difference between the runs near it, None for no numbers.
+    Returns the figures of the comparison with the first run, with `agrees` decided by the noise,
+    and the noise near the worst element, in units of the output; None if it has no numbers.
     """
     figures = agreement.compare(name, runs[0], actual, agreement.EXACT)
     if figures.agrees or not _alike(runs[0], actual):
@@ -46,17 +51,17 @@ def judge(name: str, runs: Sequence[Value], actual: Value) -> tuple[Figures, flo
         words = "" if figures.agrees else figures.reason
         return replace(same, reason=words, first_bad=figures.first_bad), _largest_noise(runs)
     parts = [leaves(value) for value in (*runs, actual)]
-    # Own runs of another form say nothing about noise.
-    own = [one for one in parts[:-1] if len(one) == len(parts[0])]
+    # Runs of the original with another structure say nothing about noise.
+    own = [part for part in parts[:-1] if len(part) == len(parts[0])]
     each = [
         _judge_array([side[place] for side in own], parts[-1][place])
         for place in range(len(parts[0]))
     ]
     plain = agreement.compare(name, runs[0], actual, agreement.FP32)
-    outside = sum(one[0] for one in each)
-    size = sum(one[1] for one in each)
-    first_bad = next((one[2] for one in each if one[2] is not None), None)
-    _, _, _, noise = max(each, key=lambda one: (one[0], one[3] or 0.0))
+    outside = sum(array[0] for array in each)
+    size = sum(array[1] for array in each)
+    first_bad = next((array[2] for array in each if array[2] is not None), None)
+    _, _, _, noise = max(each, key=lambda array: (array[0], array[3] or 0.0))
     words = f"{name}: {outside} of {size} elements differ by more than the original's own noise"
     judged = replace(
         plain,
@@ -70,16 +75,16 @@ def judge(name: str, runs: Sequence[Value], actual: Value) -> tuple[Figures, flo
 
 
 def _alike(expected: Value, actual: Value) -> bool:
-    """Whether both have the same structure, types and shapes; else there is nothing to measure."""
+    """Whether both values have the same structure, types and shapes."""
     left, right = leaves(expected), leaves(actual)
     return len(left) == len(right) and all(
-        one.dtype == other.dtype and one.shape == other.shape
-        for one, other in zip(left, right, strict=True)
+        first.dtype == second.dtype and first.shape == second.shape
+        for first, second in zip(left, right, strict=True)
     )
 
 
 def leaves(value: Value) -> list[Array]:
-    """List the arrays of a value; those of a map in the order of its keys."""
+    """The arrays of a tensor, sequence or map, depth first; those of a map sorted by key."""
     if value is None:
         return []
     if isinstance(value, dict):
@@ -87,12 +92,12 @@ def leaves(value: Value) -> list[Array]:
         inner = [leaf for key in keys for leaf in leaves(value[key])]
         return [np.array([str(key) for key in keys], dtype=object), *inner]
     if isinstance(value, list | tuple):
-        return [leaf for one in value for leaf in leaves(one)]
+        return [leaf for element in value for leaf in leaves(element)]
     return [np.asarray(value)]
 
 
 def _judge_array(runs: list[Array], actual: Array) -> tuple[int, int, int | None, float | None]:
-    """Count the elements outside: (outside, elements, first outside, noise at the worst one)."""
+    """(elements outside, all elements, index of the first outside, noise near the worst one)."""
     base = runs[0]
     same_form = [run for run in runs if run.shape == base.shape and run.dtype == base.dtype]
     outside, noise = _outside(same_form, actual)
@@ -101,6 +106,12 @@ def _judge_array(runs: list[Array], actual: Array) -> tuple[int, int, int | None
 
 
 def _outside(runs: list[Array], actual: Array) -> tuple[Array, float | None]:
+    """Which elements differ by more than is allowed (bool, shape of the output), and the noise.
+
+    Text, booleans and integers of more than 16 bits must equal some run of the original. Narrower
+    integers, such as quantised outputs, may differ by the noise; floats by noise and roundings.
+    The noise is that near the element with the largest share of what is allowed.
+    """
     base = runs[0]
     same_as_any = np.zeros(base.shape, bool)
     for run in runs:
@@ -123,7 +134,7 @@ def _outside(runs: list[Array], actual: Array) -> tuple[Array, float | None]:
             scale = np.sqrt(_near(np.square(size), np.mean))
             allowed = allowed + ROUNDINGS * _epsilon(base.dtype) * np.maximum(size, scale)
         outside = ~same_as_any & ~(apart <= allowed)
-        # Of the differences, the one that uses most of what it may.
+        # The worst element is that whose difference is the largest multiple of what is allowed.
         share = np.where(
             same_as_any | ~np.isfinite(apart), 0.0, apart / np.maximum(allowed, 1e-300)
         )
@@ -139,7 +150,11 @@ def _same(left: Array, right: Array) -> Array:
 
 
 def _near(values: Array, of: Any) -> Array:
-    """Sum up what lies around each element: over its slice of each axis, the smallest of them."""
+    """Local statistic around each element, in the shape of `values`.
+
+    For each axis, `of` (such as `np.max`) reduces the slice that the element lies in; the result is
+    the smallest of these and of the reduction of the whole array.
+    """
     if not values.size:
         return values
     smallest = np.full(values.shape, of(values))
@@ -151,7 +166,7 @@ def _near(values: Array, of: Any) -> Array:
 
 
 def _epsilon(dtype: Any) -> float:
-    """The relative rounding of a type, never finer than float32: what most models compute in."""
+    """Relative rounding error of a type, at least that of float32, in which most models compute."""
     if dtype.kind == "c":
         return float(np.finfo(np.float32).eps)
     finfo: Any = ml_dtypes.finfo
@@ -159,9 +174,9 @@ def _epsilon(dtype: Any) -> float:
 
 
 def _largest_noise(runs: Sequence[Value]) -> float | None:
-    """The largest difference between the runs of one output, for what is equal bit for bit."""
+    """Largest difference between the runs of one output; 0.0 if all are equal bit for bit."""
     figures = [agreement.compare("", runs[0], run, agreement.EXACT) for run in runs[1:]]
-    if all(one.agrees for one in figures):
+    if all(comparison.agrees for comparison in figures):
         return 0.0
     plain = [agreement.compare("", runs[0], run, agreement.FP32).max_abs for run in runs[1:]]
-    return max((one for one in plain if one is not None), default=None)
+    return max((distance for distance in plain if distance is not None), default=None)

@@ -1,85 +1,73 @@
-"""What a converted model is held against: the original in the runtime, or the next best judge.
+"""Whether a converted model computes the same as the original: expected outputs and comparison.
 
-An upgrade is held to the original's own noise, never to a tolerance chosen by its types. Expected
-outputs lie in folders by origin; who made them, and what the inputs reached, is always said.
+The judge of expected outputs is, in this order: the original model in ONNX Runtime; the test data
+beside the model; the ONNX reference implementation. If the original runs, a candidate must stay
+within the numerical noise of the original (`noise`), and no tolerance is chosen by data type.
+Otherwise a tolerance applies, and the proof states it. `evidence` tells which outputs vary at all,
+`coverage` which inner graphs the inputs enter.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs as declarations
-from hub.protocol import proofs, vocabularies
+from hub.protocol import proofs
+from hub.protocol.vocabularies import ONNXRUNTIME
+from hub.protocol.vocabularies import REFERENCE as REFERENCE_RUNTIME
+from runners.engine.confine.children import EndingKind
 from runners.engine.runs import agreement, answers
 from runners.engine.runs.answers import Comparison, Inside, OutputState, Row, States, Trace
-from runners.engine.runs.child_runs import BUNDLED, Form
+from runners.engine.runs.child_runs import BUNDLED, ModelFile
 from runners.engine.runs.generate import GENERATED, SEARCHED, VARIED
-from runners.engine.runs.shared_runs import Attempt, Bench
-from runners.engine.upgrades import candidates, coverage, evidence, noise
+from runners.engine.runs.shared_runs import AGAIN, Attempt, ModelUnderTest, RunStatus
+from runners.engine.upgrades import candidates, coverage, evidence, noise, results
+from runners.engine.upgrades.results import (
+    DATA,
+    ORIGINAL,
+    REFERENCE,
+    CandidateResult,
+    ExpectedOutputs,
+    TargetStatus,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.jobs import Job
 
-ORIGINAL, DATA, REFERENCE = "original", "bundled-data", "reference"
-REGISTRY = proofs.BY_SCHEMA
+# Origin of the few data sets on which slow comparisons run.
 _WITNESSED = "witnessed"
+_WITNESSED_SETS = 1
 _WORST = ("max_abs", "max_rel", "p999_rel", "ulp_max")
-# Chance shows on few inputs.
+# Only these origins are run twice: few inputs suffice to detect randomness.
 _REPEATED = (BUNDLED, GENERATED)
 _GENERATED = (GENERATED, VARIED, SEARCHED)
-# Seconds that the usual generated inputs may have taken, for others to be tried too.
+# Processor seconds that the first generated inputs may take if further inputs are to be tried.
 TIME_FOR_MORE = 2.5
-# The reference takes some hundred times as long.
+# The same for a run of the reference, which is about 100 times slower.
 _TIME_FOR_THE_REFERENCE = 0.5
-_WITNESSED_SETS = 1
 _TOLERANCES = {
-    one.name: f"{one.rtol:g} relative and {one.atol:g} absolute"
-    for one in (agreement.FP32, agreement.FP16)
+    profile.name: f"{profile.rtol:g} relative and {profile.atol:g} absolute"
+    for profile in (agreement.FP32, agreement.FP16)
 }
+# States of outputs that can show a difference.
+_INFORMATIVE = frozenset({"compared", "independent"})
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """Outputs of one origin of data sets, and who says that they are right.
-
-    `own` are further runs of the same original on the same inputs: its noise.
-    """
-
-    origin: str
-    sets: Path
-    results: Path
-    judge: str
-    count: int
-    own: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One candidate against everything expected."""
-
-    word: str
-    reason: str = ""
-    rows: list[Row] = field(default_factory=list)
-    worst: tuple[str, str] = ("", "")
-    runtime: str = ""
-    proof: proofs.Proof | None = None
-
-
-class Court:
-    """Gathers what is expected once, and then judges candidates.
+class ParityCheck:
+    """Produces expected outputs once and compares candidates with them.
 
     `declared` is the key `inputs` of the version's card.
     """
 
     def __init__(self, job: Job, declared: Any = None) -> None:
-        self.bench = Bench(job, vocabularies.ONNXRUNTIME, declared=declared)
-        self.expected: list[Expected] = []
+        self.subject = ModelUnderTest(job, ONNXRUNTIME, declared=declared)
+        self.expected: list[ExpectedOutputs] = []
         self.notes: list[str] = []
-        self.unsteady = ""
-        self.deadly = ""
+        self.nondeterministic_reason = ""
+        self.crash_reason = ""
         self._trace: Trace | None = None
         self._states: list[OutputState] = []
         self._reference: Attempt | None = None
@@ -87,354 +75,374 @@ class Court:
 
     @property
     def readable(self) -> bool:
-        """Whether the model could be read at all."""
-        return self.bench.prepared.is_readable
+        """Whether the original could be read."""
+        return self.subject.prepared.is_readable
 
     @property
-    def helpless(self) -> bool:
-        """Whether no run of the original in the runtime can be held against anything."""
-        runs = any(one.judge == ORIGINAL for one in self.expected)
-        return bool(self.unsteady) or not runs
+    def has_no_baseline(self) -> bool:
+        """Whether no run of the original in ONNX Runtime can serve as expected outputs."""
+        runs = any(expected.judge == ORIGINAL for expected in self.expected)
+        return bool(self.nondeterministic_reason) or not runs
 
     @property
-    def barren(self) -> str:
-        """Why no output can show anything, whatever is held against it; empty where one can."""
-        if not self._states or any(one.state in _FINE for one in self._states):
+    def uninformative_reason(self) -> str:
+        """Why no output can show a difference, such as outputs without elements; else empty."""
+        if not self._states or any(output.state in _INFORMATIVE for output in self._states):
             return ""
-        return "; ".join(proofs.Output(one.name, one.state).sentence for one in self._states)
+        outputs = [proofs.Output(output.name, output.state) for output in self._states]
+        return "; ".join(output.sentence for output in outputs)
 
     @property
     def tolerance(self) -> str:
-        """The profile where the original's noise is unknown: of floats, whatever is quantised."""
-        return (agreement.FP16 if self.bench.prepared.half else agreement.FP32).name
+        """Profile used if the original's noise is unknown: of float types, also if quantised."""
+        return (agreement.FP16 if self.subject.prepared.half else agreement.FP32).name
 
     def gather(self) -> None:
-        """Run the original where it runs; else believe the bundled data, then the reference."""
-        generated = self.bench.generate()
+        """Produce the expected outputs: by the original, else by bundled data and reference."""
+        generated = self.subject.generate()
         attempts = {GENERATED: generated}
-        if self.bench.prepared.bundled or generated.word != "ran":
-            attempts[BUNDLED] = self._bundled(vocabularies.ONNXRUNTIME)
-        if any(attempt.word == "ran" and attempt.ran for attempt in attempts.values()):
-            if generated.word == "ran" and generated.seconds < TIME_FOR_MORE:
-                attempts |= self._more(VARIED)
-            self._run_again(attempts)
-            for origin, attempt in attempts.items():
-                self._take(origin, attempt, ORIGINAL)
-            self._watch_for_chance(attempts)
-            if not self.unsteady:
-                self._look_at_evidence()
+        if self.subject.prepared.bundled or generated.status != RunStatus.RAN:
+            attempts[BUNDLED] = self.subject.attempt(ONNXRUNTIME, BUNDLED)
+        if any(attempt.has_outputs for attempt in attempts.values()):
+            self._gather_from_original(attempts)
             return
         self.notes.append(f"the runtime does not run the original: {generated.reason}")
-        self.deadly = next((one.reason for one in attempts.values() if one.word == "died"), "")
-        if bundled := self.bench.prepared.bundled:
-            folder = self.bench.sets[BUNDLED]
-            count = len(bundled)
-            self.expected.append(Expected(BUNDLED, folder, folder, DATA, count))
-        self._ask_the_reference()
-        self._states = self._read_states([one.results for one in self.expected])
+        crashes = (attempt for attempt in attempts.values() if attempt.status == RunStatus.DIED)
+        self.crash_reason = next((attempt.reason for attempt in crashes), "")
+        if bundled := self.subject.prepared.bundled:
+            folder = self.subject.sets[BUNDLED]
+            self.expected.append(ExpectedOutputs(BUNDLED, folder, folder, DATA, len(bundled)))
+        self._gather_from_reference()
+        self._states = self._read_states()
 
-    def _bundled(self, runtime: str) -> Attempt:
-        return self.bench.attempt(runtime, BUNDLED)
+    def _gather_from_original(self, attempts: dict[str, Attempt]) -> None:
+        generated = attempts[GENERATED]
+        if generated.status == RunStatus.RAN and generated.seconds < TIME_FOR_MORE:
+            attempts |= self._run_more(VARIED)
+        self._repeat(attempts)
+        for origin, attempt in attempts.items():
+            self._add_expected(origin, attempt, ORIGINAL)
+        self._check_determinism(attempts)
+        if not self.nondeterministic_reason:
+            self._gather_evidence()
 
-    def _more(self, origin: str) -> dict[str, Attempt]:
-        problem = self.bench.generate_more(origin)
+    def _run_more(self, origin: str) -> dict[str, Attempt]:
+        problem = self.subject.generate_more(origin)
         if problem:
             self.notes.append(problem)
             return {}
-        return {origin: self.bench.attempt(vocabularies.ONNXRUNTIME, origin)}
+        return {origin: self.subject.attempt(ONNXRUNTIME, origin)}
 
-    def _take(self, origin: str, attempt: Attempt, judge: str) -> None:
+    def _add_expected(self, origin: str, attempt: Attempt, judge: str) -> None:
         if attempt.refused:
             count, why = len(attempt.refused), next(iter(attempt.refused.values()))
             named = f"{count} of {attempt.sets} {origin} inputs are"
             self.notes.append(f"{named} left out, the original does not run on them: {why}")
-        if attempt.word == "ran" and attempt.ran:
-            own = self._own(origin) if judge == ORIGINAL else ()
-            sets = self.bench.sets[origin]
-            self.expected.append(Expected(origin, sets, attempt.results, judge, attempt.ran, own))
+        if attempt.has_outputs:
+            own = self._own_runs(origin) if judge == ORIGINAL else ()
+            sets = self.subject.sets[origin]
+            self.expected.append(
+                ExpectedOutputs(origin, sets, attempt.results, judge, attempt.ran, own)
+            )
 
-    def _run_again(self, attempts: dict[str, Attempt]) -> None:
-        """Make the runs that `_own` asks for, those of all origins in one session."""
-        ran = [origin for origin, one in attempts.items() if one.word == "ran" and one.ran]
-        repeated = [origin for origin in ran if origin in _REPEATED]
-        self.bench.attempts(vocabularies.ONNXRUNTIME, ran, optimise=False)
-        self.bench.attempts(vocabularies.ONNXRUNTIME, repeated, tag="again")
+    def _repeat(self, attempts: dict[str, Attempt]) -> None:
+        """Make the runs that `_own_runs` requests in one session for each kind."""
+        origins = [origin for origin, attempt in attempts.items() if attempt.has_outputs]
+        repeated = [origin for origin in origins if origin in _REPEATED]
+        self.subject.attempts(ONNXRUNTIME, origins, optimise=False)
+        self.subject.attempts(ONNXRUNTIME, repeated, tag=AGAIN)
 
-    def _own(self, origin: str) -> tuple[Path, ...]:
-        """Run the original without optimisation, and again as it is: what lies between is noise."""
-        runs = [self.bench.attempt(vocabularies.ONNXRUNTIME, origin, optimise=False)]
+    def _own_runs(self, origin: str) -> tuple[Path, ...]:
+        """Outputs of the original without graph optimisation, and in a second session.
+
+        Their distance from the first run is the noise that a candidate may have, too.
+        """
+        runs = [self.subject.attempt(ONNXRUNTIME, origin, optimise=False)]
         if origin in _REPEATED:
-            runs.append(self.bench.attempt(vocabularies.ONNXRUNTIME, origin, tag="again"))
-        return tuple(one.results for one in runs if one.word == "ran")
+            runs.append(self.subject.attempt(ONNXRUNTIME, origin, tag=AGAIN))
+        return tuple(run.results for run in runs if run.status == RunStatus.RAN)
 
-    def _watch_for_chance(self, attempts: dict[str, Attempt]) -> None:
-        """Look at the second run of the original: what differs from itself cannot be compared."""
-        for one in self.expected:
-            if one.origin not in _REPEATED:
+    def _check_determinism(self, attempts: dict[str, Attempt]) -> None:
+        """Compare two sessions of the original: what differs from itself proves nothing."""
+        for expected in self.expected:
+            if expected.origin not in _REPEATED:
                 continue
-            again = self.bench.attempt(vocabularies.ONNXRUNTIME, one.origin, tag="again")
-            result = self.bench.compare(attempts[one.origin].results, again.results, self.tolerance)
+            again = self.subject.attempt(ONNXRUNTIME, expected.origin, tag=AGAIN)
+            first = attempts[expected.origin]
+            result = self.subject.compare(first.results, again.results, self.tolerance)
             if not isinstance(result, str) and not result.agreed:
-                drawn = (
-                    ", ".join(self.bench.prepared.random)
-                    or "no operator known to draw random numbers"
-                )
-                self.unsteady = f"two runs of the original differ ({drawn})"
+                random = ", ".join(self.subject.prepared.random)
+                random = random or "no operator known to draw random numbers"
+                self.nondeterministic_reason = f"two runs of the original differ ({random})"
 
-    def _look_at_evidence(self) -> None:
-        """Learn what the inputs reached; where that is not everything, search for others once."""
+    def _gather_evidence(self) -> None:
+        """Observe what the inputs reach; if that is not everything, search for more inputs once."""
         self._observe()
         branches = [] if self._trace is None else self._trace.branches
-        if all(one.state in _FINE for one in self._states) and all(
-            one.taken or not one.reachable for one in branches
-        ):
+        informative = all(output.state in _INFORMATIVE for output in self._states)
+        if informative and all(branch.taken or not branch.reachable for branch in branches):
             return
-        for origin, attempt in self._more(SEARCHED).items():
-            self._take(origin, attempt, ORIGINAL)
+        for origin, attempt in self._run_more(SEARCHED).items():
+            self._add_expected(origin, attempt, ORIGINAL)
         self._observe()
 
     def _observe(self) -> None:
-        self._states = self._read_states([one.results for one in self.expected])
-        if self.bench.prepared.bodies:
-            self._trace = self._traced(vocabularies.ONNXRUNTIME, self.bench.original)
+        self._states = self._read_states()
+        if self.subject.prepared.bodies:
+            self._trace = self._traced(ONNXRUNTIME, self.subject.original)
 
-    def _read_states(self, results: list[Path]) -> list[OutputState]:
-        model = self.bench.job.model
-        ending = self.bench.job.stage(
-            "evidence", lambda: evidence.states(model, results), writes=False
-        )
-        if ending.kind == "answered":
+    def _read_states(self) -> list[OutputState]:
+        job, folders = self.subject.job, [expected.results for expected in self.expected]
+        ending = job.stage("evidence", lambda: evidence.states(job.model, folders), writes=False)
+        if ending.kind == EndingKind.ANSWERED:
             return answers.read(States, ending.answer).outputs
-        self.notes.append(f"looking at the outputs {self.bench.job.cause(ending)}")
+        self.notes.append(f"looking at the outputs {job.cause(ending)}")
         return []
 
-    def _traced(self, runtime: str, form: Form) -> Trace | None:
-        job, folders = self.bench.job, [one.sets for one in self.expected]
-        ending = self.bench.run_stage(
-            "trace", lambda: coverage.trace(runtime, form, folders, job.work / "trace")
+    def _traced(self, runtime: str, model_file: ModelFile) -> Trace | None:
+        job, folders = self.subject.job, [expected.sets for expected in self.expected]
+        ending = self.subject.run_stage(
+            "trace", lambda: coverage.trace(runtime, model_file, folders, job.work / "trace")
         )
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             return answers.read(Trace, ending.answer)
         self.notes.append(f"recording which branches run {job.cause(ending)}")
         return None
 
-    def _ask_the_reference(self) -> None:
-        """Let the reference speak, if it meets the bundled data or there are none."""
+    def _gather_from_reference(self) -> None:
+        """Add outputs of the reference, unless it contradicts the bundled data."""
         if self.expected:
-            attempt = self._bundled(vocabularies.REFERENCE)
-            met = self.bench.compare(self.expected[0].results, attempt.results, self.tolerance)
-            if isinstance(met, str) or not met.agreed:
+            attempt = self.subject.attempt(REFERENCE_RUNTIME, BUNDLED)
+            result = self.subject.compare(self.expected[0].results, attempt.results, self.tolerance)
+            if isinstance(result, str) or not result.agreed:
                 self.notes.append("the reference does not meet the bundled data and is not asked")
                 return
-        bench = Bench(self.bench.job, vocabularies.REFERENCE, declared=self.bench.declared)
-        attempt = bench.generate()
-        self.bench.sets[GENERATED] = bench.sets[GENERATED]
-        if attempt.word != "ran":
+        reference = ModelUnderTest(
+            self.subject.job, REFERENCE_RUNTIME, declared=self.subject.declared
+        )
+        attempt = reference.generate()
+        self.subject.sets[GENERATED] = reference.sets[GENERATED]
+        if attempt.status != RunStatus.RAN:
             self.notes.append(f"the reference does not run the original: {attempt.reason}")
-        self._take(GENERATED, attempt, REFERENCE)
+        self._add_expected(GENERATED, attempt, REFERENCE)
 
-    def judge(self, candidate: Form, runtime: str, tag: str, changed: frozenset[str]) -> Trial:
-        """Run a candidate on everything expected, and state how far it was shown to be equal.
+    def judge(
+        self, candidate: ModelFile, runtime: str, tag: str, changed: frozenset[str]
+    ) -> CandidateResult:
+        """Compare a candidate with all expected outputs.
 
-        `changed` are the operators that differ between the two operator sets.
+        `changed` are the operators whose meaning differs between the two opsets.
         """
         rows: list[Row] = []
-        origins = [one.origin for one in self.expected]
-        self.bench.attempts(runtime, origins, form=candidate, tag=tag)
-        for one in self.expected:
-            attempt = self.bench.attempt(runtime, one.origin, form=candidate, tag=tag)
-            if attempt.word != "ran":
-                word = "crashed" if attempt.word == "died" else "not-loading"
-                return Trial(word, attempt.reason)
-            result = self._held(one, attempt, runtime, candidate, tag)
+        origins = [expected.origin for expected in self.expected]
+        self.subject.attempts(runtime, origins, model_file=candidate, tag=tag)
+        for expected in self.expected:
+            origin = expected.origin
+            attempt = self.subject.attempt(runtime, origin, model_file=candidate, tag=tag)
+            if attempt.status != RunStatus.RAN:
+                has_died = attempt.status == RunStatus.DIED
+                status = TargetStatus.CRASHED if has_died else TargetStatus.NOT_LOADING
+                return CandidateResult(status, attempt.reason)
+            result = self._compare(expected, attempt, runtime, candidate, tag)
             if isinstance(result, str):
-                return Trial("not-comparable", result)
+                return CandidateResult(TargetStatus.NOT_COMPARABLE, result)
             rows += result.rows
             if not result.agrees:
-                return Trial("parity-lost", _first_bad(result), rows, (one.origin, result.worst))
-            if len(result.sets) < one.count:
+                worst = (origin, result.worst)
+                return CandidateResult(
+                    TargetStatus.PARITY_LOST, results.first_difference(result), rows, worst
+                )
+            if len(result.sets) < expected.count:
                 why = next(iter(attempt.refused.values()), "a data set has no outputs")
-                return Trial("not-running", why, rows)
+                return CandidateResult(TargetStatus.NOT_RUNNING, why, rows)
         proof = self._proof(candidate, runtime, tag, changed, rows)
+        gaps = "; ".join(proof.gaps)
         if proof.proves_nothing:
-            return Trial("not-provable", "; ".join(proof.gaps) or "no output was compared", rows)
-        word = "equal" if proof.strength in proofs.SUFFICIENT else "partial"
-        return Trial(word, "; ".join(proof.gaps), rows, runtime=runtime, proof=proof)
+            reason = gaps or "no output was compared"
+            return CandidateResult(TargetStatus.NOT_PROVABLE, reason, rows)
+        is_sufficient = proof.strength in proofs.SUFFICIENT
+        status = TargetStatus.EQUAL if is_sufficient else TargetStatus.PARTIAL
+        return CandidateResult(status, gaps, rows, runtime=runtime, proof=proof)
 
-    def _held(
-        self, one: Expected, attempt: Attempt, runtime: str, candidate: Form, tag: str
+    def _compare(
+        self,
+        expected: ExpectedOutputs,
+        attempt: Attempt,
+        runtime: str,
+        candidate: ModelFile,
+        tag: str,
     ) -> Comparison | str:
-        """Hold one origin's outputs to the original's noise, or to the tolerance without one."""
-        if one.judge == ORIGINAL and runtime == vocabularies.ONNXRUNTIME:
-            return self._within_noise((one.results, *one.own), attempt.results)
-        result = self.bench.compare(one.results, attempt.results, self.tolerance)
-        if one.judge != REFERENCE or isinstance(result, str) or not result.agrees:
+        """Compare the outputs of one origin, by the original's noise if it is known.
+
+        A string says why they cannot be compared.
+        """
+        if expected.judge == ORIGINAL and runtime == ONNXRUNTIME:
+            return self._within_noise((expected.results, *expected.own), attempt.results)
+        result = self.subject.compare(expected.results, attempt.results, self.tolerance)
+        if expected.judge != REFERENCE or isinstance(result, str) or not result.agrees:
             return result
-        # In one and the same runtime there is nothing but rounding to excuse a difference.
-        theirs = self.bench.attempt(vocabularies.REFERENCE, one.origin, form=candidate, tag=tag)
-        if theirs.word != "ran":
-            self.notes.append(f"the reference does not run the new model: {theirs.reason}")
+        # Original and candidate in the same runtime may differ by rounding only, so the strict
+        # comparison decides where the reference runs both.
+        origin = expected.origin
+        run = self.subject.attempt(REFERENCE_RUNTIME, origin, model_file=candidate, tag=tag)
+        if run.status != RunStatus.RAN:
+            self.notes.append(f"the reference does not run the new model: {run.reason}")
             return result
-        strict = self._within_noise((one.results,), theirs.results)
+        strict = self._within_noise((expected.results,), run.results)
         return result if isinstance(strict, str) or strict.agrees else strict
 
     def _within_noise(self, runs: tuple[Path, ...], actual: Path) -> Comparison | str:
-        job = self.bench.job
-        ending = job.stage("compare", lambda: evidence.hold(job.model, runs, actual), writes=False)
-        if ending.kind != "answered":
+        job = self.subject.job
+        ending = job.stage(
+            "compare", lambda: evidence.compare(job.model, runs, actual), writes=False
+        )
+        if ending.kind != EndingKind.ANSWERED:
             return f"comparing the outputs {job.cause(ending)}"
         return answers.read(Comparison, ending.answer)
 
     def _proof(
-        self, candidate: Form, runtime: str, tag: str, changed: frozenset[str], rows: list[Row]
+        self,
+        candidate: ModelFile,
+        runtime: str,
+        tag: str,
+        changed: frozenset[str],
+        rows: list[Row],
     ) -> proofs.Proof:
-        judges = {one.judge for one in self.expected}
-        noisy = judges == {ORIGINAL} and runtime == vocabularies.ONNXRUNTIME
-        if noisy and self._reference_agrees(candidate, tag):
+        judges = {expected.judge for expected in self.expected}
+        has_noise = judges == {ORIGINAL} and runtime == ONNXRUNTIME
+        if has_noise and self._reference_agrees(candidate, tag):
             judges.add(REFERENCE)
         trace = self._coverage(candidate, runtime)
-        inside = self._inside(candidate) if noisy else None
+        inside = self._inside(candidate) if has_noise else None
         worst = max(rows, key=lambda row: answers.number(row["max_abs"], -1.0), default={})
-        counts = {one.origin: one.count for one in self.expected}
+        counts = {expected.origin: expected.count for expected in self.expected}
         generated = sum(counts.get(origin, 0) for origin in _GENERATED)
-        declared = any(
-            one.name in self.bench.prepared.inputs and (one.bounds() or one.distribution)
-            for one in self._declared
-        )
+        is_declared = self._has_declared_values()
+        outputs = [
+            proofs.Output(
+                output.name,
+                output.state,
+                results.largest_finite(rows, output.name, "max_abs"),
+                results.largest_finite(rows, output.name, "noise") if has_noise else None,
+                unchanged=changed.isdisjoint(output.operators),
+            )
+            for output in self._states
+        ]
         return proofs.Proof(
             judges=tuple(name for name in (ORIGINAL, DATA, REFERENCE) if name in judges),
             bundled=counts.get(BUNDLED, 0),
-            declared=generated if declared else 0,
-            generated=0 if declared else generated,
+            declared=generated if is_declared else 0,
+            generated=0 if is_declared else generated,
             nodes=None if trace is None else trace.nodes,
             ran=None if trace is None else trace.ran,
-            worst=_finite(worst.get("max_abs")),
-            noise=_finite(worst.get("noise")) if noisy else None,
-            tolerance="" if noisy else _TOLERANCES[self.tolerance],
-            outputs=tuple(
-                proofs.Output(
-                    one.name,
-                    one.state,
-                    _most(rows, one.name, "max_abs"),
-                    _most(rows, one.name, "noise") if noisy else None,
-                    unchanged=changed.isdisjoint(one.operators),
-                )
-                for one in self._states
-            ),
-            branches=tuple(one.proof(changed) for one in trace.branches) if trace else (),
+            worst=results.finite(worst.get("max_abs")),
+            noise=results.finite(worst.get("noise")) if has_noise else None,
+            tolerance="" if has_noise else _TOLERANCES[self.tolerance],
+            outputs=tuple(outputs),
+            branches=tuple(branch.proof(changed) for branch in trace.branches) if trace else (),
             inner=inside.compared if inside else None,
             hidden=inside.node if inside else None,
         )
 
-    def _coverage(self, candidate: Form, runtime: str) -> Trace | None:
-        """Tell what ran: of the original where the runtime runs it, else of the candidate."""
-        prepared = self.bench.prepared
+    def _has_declared_values(self) -> bool:
+        """Whether the card gives bounds or a distribution of an input of the model."""
+        names = self.subject.prepared.inputs
+        return any(
+            declared.name in names and (declared.bounds() or declared.distribution)
+            for declared in self._declared
+        )
+
+    def _coverage(self, candidate: ModelFile, runtime: str) -> Trace | None:
+        """Which nodes ran: of the original if the runtime runs it, else of the candidate."""
+        prepared = self.subject.prepared
         if not prepared.bodies:
             return Trace(prepared.nodes, prepared.nodes)
-        return self._trace if not self.helpless else self._traced(runtime, candidate)
+        return self._traced(runtime, candidate) if self.has_no_baseline else self._trace
 
-    def _reference_agrees(self, candidate: Form, tag: str) -> bool:
-        """Ask the reference on a few inputs whether both models are equal there too.
+    def _reference_agrees(self, candidate: ModelFile, tag: str) -> bool:
+        """Whether both models are equal in the reference, too, on a few inputs.
 
-        It is believed where it gives what the runtime gives on the original.
+        The reference counts only if it gives the outputs of ONNX Runtime for the original.
         """
-        bench = self.bench
-        usual = next((one for one in self.expected if one.origin == GENERATED), None)
-        seconds = bench.attempt(vocabularies.ONNXRUNTIME, GENERATED).seconds if usual else 0.0
-        if usual is None or seconds > _TIME_FOR_THE_REFERENCE:
+        subject = self.subject
+        usual = [expected for expected in self.expected if expected.origin == GENERATED]
+        seconds = subject.attempt(ONNXRUNTIME, GENERATED).seconds if usual else math.inf
+        if seconds > _TIME_FOR_THE_REFERENCE:
             return False
         if self._reference is None:
-            self._pick()
-            self._reference = bench.attempt(vocabularies.REFERENCE, _WITNESSED)
-        mine = self._reference
-        if mine.word != "ran" or not mine.ran:
+            self._select_witnesses()
+            self._reference = subject.attempt(REFERENCE_RUNTIME, _WITNESSED)
+        original = self._reference
+        if not original.has_outputs:
             return False
-        met = [
-            bench.compare(one.results, mine.results, self.tolerance)
-            for one in self.expected
-            if one.origin in {BUNDLED, GENERATED}
+        comparisons = [
+            subject.compare(expected.results, original.results, self.tolerance)
+            for expected in self.expected
+            if expected.origin in _REPEATED
         ]
-        if any(isinstance(one, str) or not one.agrees for one in met):
+        if any(isinstance(result, str) or not result.agrees for result in comparisons):
             self.notes.append("the reference does not give what the runtime gives on the original")
             return False
-        theirs = bench.attempt(vocabularies.REFERENCE, _WITNESSED, form=candidate, tag=tag)
-        if theirs.word != "ran":
-            self.notes.append(f"the reference does not run the new model: {theirs.reason}")
+        run = subject.attempt(REFERENCE_RUNTIME, _WITNESSED, model_file=candidate, tag=tag)
+        if run.status != RunStatus.RAN:
+            self.notes.append(f"the reference does not run the new model: {run.reason}")
             return False
-        result = self._within_noise((mine.results,), theirs.results)
+        result = self._within_noise((original.results,), run.results)
         if isinstance(result, str) or not result.agreed:
-            why = result if isinstance(result, str) else _first_bad(result)
+            why = result if isinstance(result, str) else results.first_difference(result)
             self.notes.append(f"the reference gives other values for the new model: {why}")
             return False
         return True
 
-    def _pick(self) -> None:
-        """Set a few inputs apart for what is slow: the first of each origin."""
-        bench = self.bench
-        if _WITNESSED in bench.sets:
+    def _select_witnesses(self) -> None:
+        """Copy the first data sets of each origin to a folder, for slow comparisons."""
+        subject = self.subject
+        if _WITNESSED in subject.sets:
             return
-        folder = bench.job.work / "sets" / _WITNESSED
-        results = [
-            (one.sets, one.results) for one in self.expected if one.origin in {BUNDLED, GENERATED}
+        folder = subject.job.work / "sets" / _WITNESSED
+        sources = [
+            (expected.sets, expected.results)
+            for expected in self.expected
+            if expected.origin in _REPEATED
         ]
-        bench.run_stage("pick", lambda: evidence.pick(results, folder, _WITNESSED_SETS))
-        bench.sets[_WITNESSED] = folder
+        subject.run_stage("pick", lambda: evidence.pick(sources, folder, _WITNESSED_SETS))
+        subject.sets[_WITNESSED] = folder
 
-    def _inside(self, candidate: Form) -> Inside | None:
-        """Compare the values inside on a few inputs: a mask may keep some from every output."""
-        self._pick()
-        bench, sets = self.bench, self.bench.sets[_WITNESSED]
-        ending = bench.run_stage(
+    def _inside(self, candidate: ModelFile) -> Inside | None:
+        """Compare intermediate values: a mask may hide a difference from every output."""
+        self._select_witnesses()
+        subject, sets = self.subject, self.subject.sets[_WITNESSED]
+        ending = subject.run_stage(
             "inside",
-            lambda: candidates.inner_values(bench.original, candidate, sets, self.tolerance),
+            lambda: candidates.inner_values(subject.original, candidate, sets, self.tolerance),
         )
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             return answers.read(Inside, ending.answer)
-        self.notes.append(f"comparing the values inside {bench.job.cause(ending)}")
+        self.notes.append(f"comparing the values inside {subject.job.cause(ending)}")
         return None
 
-    def refusal(self, candidate: Form, tag: str) -> str:
-        """Say why a candidate does not run where the original does; values are not compared."""
-        for one in self.expected:
-            if one.judge == ORIGINAL:
-                attempt = self.bench.attempt(
-                    vocabularies.ONNXRUNTIME, one.origin, form=candidate, tag=tag
-                )
-                if attempt.word != "ran" or attempt.ran < one.count:
-                    return attempt.reason or next(iter(attempt.refused.values()), "it does not run")
+    def refusal(self, candidate: ModelFile, tag: str) -> str:
+        """Why a candidate does not run on inputs on which the original runs; empty if it does."""
+        for expected in self.expected:
+            if expected.judge != ORIGINAL:
+                continue
+            attempt = self.subject.attempt(
+                ONNXRUNTIME, expected.origin, model_file=candidate, tag=tag
+            )
+            if attempt.status != RunStatus.RAN or attempt.ran < expected.count:
+                return attempt.reason or next(iter(attempt.refused.values()), "it does not run")
         return ""
 
-    def facts(self, trial: Trial) -> dict[str, Any]:
-        """Sum the figures up: the worst of each over all outputs and data sets."""
-        proof = trial.proof
+    def facts(self, result: CandidateResult) -> dict[str, Any]:
+        """Summary for the report: the worst of each figure over all outputs and data sets."""
+        proof = result.proof
+        datasets = {expected.origin: expected.count for expected in self.expected}
         return {
             "judges": list(proof.judges) if proof else [],
-            "runtime": trial.runtime,
+            "runtime": result.runtime,
             "profile": self.tolerance if proof and proof.tolerance else noise.NAME,
-            "datasets": {one.origin: one.count for one in self.expected if trial.runtime},
-            "outputs": len(trial.rows),
-            "worst": {name: _largest(trial.rows, name) for name in _WORST},
+            "datasets": datasets if result.runtime else {},
+            "outputs": len(result.rows),
+            "worst": {name: results.largest(result.rows, name) for name in _WORST},
             "notes": self.notes[:20],
         }
-
-
-_FINE = frozenset({"compared", "independent"})
-
-
-def _first_bad(comparison: Comparison) -> str:
-    return next((str(row["reason"]) for row in comparison.rows if not row["agrees"]), "")
-
-
-def _finite(figure: Any) -> float | None:
-    return float(figure) if isinstance(figure, int | float) else None
-
-
-def _most(rows: list[Row], output: str, name: str) -> float | None:
-    figures = [_finite(row.get(name)) for row in rows if row["name"] == output]
-    return max((one for one in figures if one is not None), default=None)
-
-
-def _largest(rows: list[Row], name: str) -> float | str | None:
-    figures = [row[name] for row in rows if row.get(name) is not None]
-    strange = [one for one in figures if isinstance(one, str)]
-    return strange[0] if strange else max(figures, default=None)

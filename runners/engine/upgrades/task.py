@@ -1,7 +1,10 @@
-"""Task "upgrade": the model at another operator set, with the evidence that it is equal.
+"""Task "upgrade": convert a model to another opset and prove that it computes the same.
 
-Targets are tried from the highest that the runtime really runs downwards. The result lies beside
-the original and never in its place; what stood in the way of a higher target is told step by step.
+For each target opset, from the highest that the runtime loads downwards, the model is converted
+(`opsets`), checked by the ONNX checker, and compared with the original (`parity`). The first target
+whose candidate has a proof wins. If no run can decide because the original does not run or its
+outputs show nothing, a candidate is accepted in which no operator changed between the two opsets.
+The result is a new file beside the original; the report lists the attempts with their reasons.
 """
 
 from __future__ import annotations
@@ -10,33 +13,40 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol.proofs import PARTIAL, Proof
+from hub.protocol.proofs import BY_SCHEMA, PARTIAL, Proof
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
+from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job, JobError, scan_of
 from runners.engine.onnx_files import datasets, staging
 from runners.engine.reports import Finding, Report
 from runners.engine.runs import answers
 from runners.engine.runs.answers import Blocking, Converted, Difference, Survey
-from runners.engine.runs.child_runs import Form
+from runners.engine.runs.child_runs import ModelFile
 from runners.engine.upgrades import candidates
-from runners.engine.upgrades.parity import REGISTRY, Court, Trial
+from runners.engine.upgrades.parity import ParityCheck
+from runners.engine.upgrades.results import CandidateResult, TargetStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-LADDER = (26, 25, 23, 21, 18, 17, 13)
-# What the new file may be larger than the old: nodes and constants, never weights.
+# Opsets to try below the highest one of the runtime, in this order.
+TARGETS = (26, 25, 23, 21, 18, 17, 13)
+# A new file may be larger by nodes and constants, but not by weights, which stay as they are.
 _GROWTH_BYTES = 64 << 20
 _SHOWN_BLOCKING = 5
 
 
 @dataclass(slots=True)
-class Step:
-    """One target and what became of it."""
+class TargetAttempt:
+    """The attempt to reach one target opset.
+
+    `untouched` tells that no operator of the model changed between the two opsets; `changed` are
+    the operators that did. `checks` are messages of checker and strict inference, empty for none.
+    """
 
     target: int
-    result: str = ""
+    result: TargetStatus = TargetStatus.UNTRIED
     reason: str = ""
     blocking: list[Blocking] = field(default_factory=list)
     rules: list[str] = field(default_factory=list)
@@ -52,9 +62,9 @@ class Step:
 
 
 def run(job: Job) -> Report:
-    """Bring the model to the target asked for, or to the highest at which runs show it equal.
+    """Convert to the option `target`, or to the highest opset with a proof of equality.
 
-    The option `inputs` is the key of that name of the version's card.
+    The option `inputs` is the key `inputs` of the version's card.
     """
     target = job.request.options.get("target")
     if target is not None and type(target) is not int:
@@ -66,20 +76,23 @@ def run(job: Job) -> Report:
     job.lay_out([job.request.entry, *external, *beside, *examples])
     job.tell(15, "survey")
     ending = job.stage("survey", lambda: candidates.survey(job.model))
-    if ending.kind != "answered":
+    if ending.kind != EndingKind.ANSWERED:
         words = f"The model's operator sets cannot be read: {job.cause(ending)}"
-        if ending.kind == "raised" and ending.answer[0] != "InvalidModelError":
+        if ending.kind == EndingKind.RAISED and ending.answer[0] != "InvalidModelError":
             raise JobError("engine-error", words)
         return job.report("failed", (Finding("upgrade-unreadable", "error", words),))
     survey = answers.read(Survey, ending.answer)
-    rungs = ladder(survey, target)
-    if not rungs:
+    targets = targets_for(survey, target)
+    if not targets:
         return job.report("passed", (), _unchanged(survey))
-    return _Ascent(job, survey, external).climb(rungs)
+    return _UpgradeAttempts(job, survey, external).run(targets)
 
 
-def ladder(survey: Survey, target: int | None) -> list[int]:
-    """List the targets to try, best first; empty when the model is already where it should be."""
+def targets_for(survey: Survey, target: int | None) -> list[int]:
+    """Opsets to try, in order; empty if the model needs no upgrade.
+
+    A model at the highest opset is converted only if the runtime cannot read its IR version.
+    """
     source, highest = survey.source, survey.highest
     readable = survey.ir_version <= survey.highest_ir
     if source == 0:
@@ -88,8 +101,8 @@ def ladder(survey: Survey, target: int | None) -> list[int]:
         return [] if target == source and readable else [target]
     if source == highest:
         return [] if readable else [source]
-    rungs = [highest, *(rung for rung in LADDER if rung < highest)]
-    return [rung for rung in rungs if source > highest or rung > source]
+    targets = [highest, *(opset for opset in TARGETS if opset < highest)]
+    return [opset for opset in targets if source > highest or opset > source]
 
 
 def _unchanged(survey: Survey) -> dict[str, Any]:
@@ -97,51 +110,56 @@ def _unchanged(survey: Survey) -> dict[str, Any]:
     return {"source": source, "target": source, "rules": [], "steps": [], "changed": False}
 
 
-class _Ascent:
-    """One model on its way through the targets."""
+class _UpgradeAttempts:
+    """Attempts to convert one model, target by target, until a candidate has a proof."""
 
     def __init__(self, job: Job, survey: Survey, external: list[str]) -> None:
         self._job = job
         self._survey = survey
         self._external = external
-        self._steps: list[Step] = []
-        self._court: Court | None = None
+        self._attempts: list[TargetAttempt] = []
+        self._parity: ParityCheck | None = None
         self._original_checks: dict[str, str] | None = None
-        self._spare: tuple[Step, Form] | None = None
+        self._fallback: tuple[TargetAttempt, ModelFile] | None = None
 
-    def climb(self, rungs: list[int]) -> Report:
-        for place, target in enumerate(rungs):
-            self._job.tell(20 + 70 * place // len(rungs), f"opset {target}")
-            step = Step(target)
-            self._steps.append(step)
-            candidate = self._make(step)
+    def run(self, targets: list[int]) -> Report:
+        for place, target in enumerate(targets):
+            self._job.tell(20 + 70 * place // len(targets), f"opset {target}")
+            attempt = TargetAttempt(target)
+            self._attempts.append(attempt)
+            candidate = self._convert(attempt)
             if candidate is None:
                 continue
-            trial = self._judge(step, candidate)
-            if trial.proof is not None:
-                return self._success(step, candidate, trial, trial.proof)
-            if step.untouched and self._spare is None:
-                self._spare = (step, candidate)
+            result = self._compare(attempt, candidate)
+            if result.proof is not None:
+                return self._success(attempt, candidate, result, result.proof)
+            if attempt.untouched and self._fallback is None:
+                self._fallback = (attempt, candidate)
             else:
                 self._discard(target)
-            if trial.word == "not-provable" and self._spare:
+            if result.status == TargetStatus.NOT_PROVABLE and self._fallback:
                 break
-        return self._by_the_registry() or self._failed()
+        return self._accept_by_registry() or self._failed()
 
-    def _by_the_registry(self) -> Report | None:
-        """Where no run can judge, accept a step in which no operator of the model changed."""
-        court = self._court
-        if self._spare is None or court is None or court.deadly:
+    def _accept_by_registry(self) -> Report | None:
+        """Accept a candidate without comparison if no operator of the model changed.
+
+        Only if the original has no usable outputs to compare with, and did not crash.
+        """
+        parity = self._parity
+        if self._fallback is None or parity is None or parity.crash_reason:
             return None
-        if not court.helpless and not court.barren:
+        if not parity.has_no_baseline and not parity.uninformative_reason:
             return None
-        step, candidate = self._spare
-        if step.result == "invalid":
+        attempt, candidate = self._fallback
+        if attempt.result == TargetStatus.INVALID:
             return None
-        step.result = "unchanged-operators"
-        del self._steps[self._steps.index(step) + 1 :]
-        proof = Proof((REGISTRY,))
-        return self._success(step, candidate, Trial("equal", proof=proof), proof)
+        attempt.result = TargetStatus.UNCHANGED_OPERATORS
+        del self._attempts[self._attempts.index(attempt) + 1 :]
+        proof = Proof((BY_SCHEMA,))
+        return self._success(
+            attempt, candidate, CandidateResult(TargetStatus.EQUAL, proof=proof), proof
+        )
 
     def _discard(self, target: int) -> None:
         (self._job.out / self._name(target)).unlink(missing_ok=True)
@@ -149,9 +167,9 @@ class _Ascent:
     def _name(self, target: int) -> str:
         return f"{PurePosixPath(self._job.request.entry).stem}.opset{target}.onnx"
 
-    def _make(self, step: Step) -> Form | None:
-        """Convert in a child; gives where the candidate lies, None when there is none."""
-        job, target = self._job, step.target
+    def _convert(self, attempt: TargetAttempt) -> ModelFile | None:
+        """Convert in a child; the candidate's file, or None without one."""
+        job, target = self._job, attempt.target
         candidate = job.out / self._name(target)
         ir_version = self._survey.highest_ir
         ending = job.stage(
@@ -159,29 +177,31 @@ class _Ascent:
             lambda: candidates.make(job.model, target, ir_version, candidate),
             file_bytes=job.size(job.request.entry) + _GROWTH_BYTES,
         )
-        if ending.kind != "answered":
-            step.result = "crashed" if ending.kind == "signalled" else "not-converted"
-            step.reason = (
-                f"the converter of onnx {job.versions.get('onnx', '')} {job.cause(ending)}"
-            )
+        if ending.kind != EndingKind.ANSWERED:
+            has_crashed = ending.kind == EndingKind.SIGNALLED
+            attempt.result = TargetStatus.CRASHED if has_crashed else TargetStatus.NOT_CONVERTED
+            version = job.versions.get("onnx", "")
+            attempt.reason = f"the converter of onnx {version} {job.cause(ending)}"
             self._discard(target)
             return None
         converted = answers.read(Converted, ending.answer)
-        step.rules, step.untouched = converted.rules, converted.untouched
-        step.changed, step.blocking = converted.operators_changed, converted.blocking
-        if step.blocking:
-            step.result, step.reason = "blocked", step.blocking[0].sentence
+        attempt.rules, attempt.untouched = converted.rules, converted.untouched
+        attempt.changed, attempt.blocking = converted.operators_changed, converted.blocking
+        if attempt.blocking:
+            attempt.result = TargetStatus.BLOCKED
+            attempt.reason = attempt.blocking[0].sentence
             return None
         if not converted.changed:
-            step.result, step.reason = "no-change", "the conversion changes nothing"
+            attempt.result = TargetStatus.NO_CHANGE
+            attempt.reason = "the conversion changes nothing"
             self._discard(target)
             return None
         return self._place(candidate, target)
 
-    def _place(self, candidate: Path, target: int) -> Form:
-        """Put a candidate that needs external data beside them; others stay where they are."""
+    def _place(self, candidate: Path, target: int) -> ModelFile:
+        """Copy a candidate that needs external data into the folder of these files."""
         if not self._external:
-            return Form(candidate, candidate.parent)
+            return ModelFile(candidate, candidate.parent)
         job = self._job
         name = f"{target}-{self._name(target)}"
         while name in {PurePosixPath(path).name for path in job.request.files}:
@@ -189,139 +209,156 @@ class _Ascent:
         path = str(PurePosixPath(job.request.entry).with_name(name))
         staging.lay_out(job.input, {path: str(candidate)}, [path], job.stop.requested)
         place = job.input.joinpath(*path.split("/"))
-        return Form(place, place.parent)
+        return ModelFile(place, place.parent)
 
-    def _judge(self, step: Step, candidate: Form) -> Trial:
-        """Check and run a candidate."""
-        step.checks = self._examine(candidate)
-        if step.checks["checker"] and self._accepts_original("checker"):
-            step.result, step.reason = "invalid", step.checks["checker"]
-            return Trial("invalid")
-        if self._court is None:
-            self._court = Court(self._job, self._job.request.options.get("inputs"))
-            if self._court.readable:
-                self._court.gather()
-        court = self._court
-        if not court.readable or court.unsteady or court.barren or not court.expected:
-            step.result = "not-provable"
-            step.reason = (
-                court.unsteady
-                or court.barren
-                or "; ".join(
-                    [*court.notes, court.bench.generation_problem, court.bench.prepared.problem]
-                ).strip("; ")
-            )
-            refused = ""
-            # Whether it may stand on the operator schemas.
-            if step.untouched and (court.unsteady or court.barren):
-                refused = court.refusal(candidate, f"opset{step.target}")
-            if refused:
-                step.result, step.reason, step.untouched = "not-loading", refused, False
-            return Trial(step.result, step.reason)
-        beyond = step.target > self._survey.highest
-        runtime = REFERENCE if beyond else ONNXRUNTIME
-        changed = frozenset(step.changed)
-        trial = court.judge(candidate, runtime, f"opset{step.target}", changed)
-        if trial.word == "not-loading" and court.helpless and not beyond:
-            # The runtime runs neither; the reference may run both.
-            again = court.judge(candidate, REFERENCE, f"opset{step.target}", changed)
-            trial = again if again.proof is not None else trial
-        step.result = trial.word
-        step.reason = trial.reason.replace(candidate.path.name, "the new model")
-        if trial.word == "parity-lost" and not beyond:
-            self._localise(step, candidate, trial)
-        return trial
+    def _compare(self, attempt: TargetAttempt, candidate: ModelFile) -> CandidateResult:
+        """Check a candidate, run it and compare its outputs with those of the original."""
+        attempt.checks = self._check_file(candidate)
+        if attempt.checks["checker"] and self._accepts_original("checker"):
+            attempt.result = TargetStatus.INVALID
+            attempt.reason = attempt.checks["checker"]
+            return CandidateResult(TargetStatus.INVALID)
+        if self._parity is None:
+            self._parity = ParityCheck(self._job, self._job.request.options.get("inputs"))
+            if self._parity.readable:
+                self._parity.gather()
+        parity = self._parity
+        uncomparable = parity.nondeterministic_reason or parity.uninformative_reason
+        if uncomparable or not parity.readable or not parity.expected:
+            return self._without_comparison(attempt, candidate, parity, uncomparable)
+        # Only the reference runs opsets that are newer than the runtime.
+        is_newer = attempt.target > self._survey.highest
+        runtime = REFERENCE if is_newer else ONNXRUNTIME
+        changed = frozenset(attempt.changed)
+        tag = f"opset{attempt.target}"
+        result = parity.judge(candidate, runtime, tag, changed)
+        is_not_loading = result.status == TargetStatus.NOT_LOADING
+        if is_not_loading and parity.has_no_baseline and not is_newer:
+            # The runtime runs neither model; the reference may run both.
+            again = parity.judge(candidate, REFERENCE, tag, changed)
+            result = again if again.proof is not None else result
+        attempt.result = result.status
+        attempt.reason = result.reason.replace(candidate.path.name, "the new model")
+        if result.status == TargetStatus.PARITY_LOST and not is_newer:
+            self._localise(attempt, candidate, result)
+        return result
 
-    def _examine(self, candidate: Form) -> dict[str, str]:
+    def _without_comparison(
+        self, attempt: TargetAttempt, candidate: ModelFile, parity: ParityCheck, reason: str
+    ) -> CandidateResult:
+        """The result of a candidate if the outputs of the original allow no comparison.
+
+        A candidate without changed operators must at least run where the original runs, since it
+        may be accepted by the operator schemas.
+        """
+        problems = (parity.subject.generation_problem, parity.subject.prepared.problem)
+        attempt.result = TargetStatus.NOT_PROVABLE
+        attempt.reason = reason or "; ".join([*parity.notes, *problems]).strip("; ")
+        if attempt.untouched and reason:
+            refusal = parity.refusal(candidate, f"opset{attempt.target}")
+            if refusal:
+                attempt.result, attempt.reason = TargetStatus.NOT_LOADING, refusal
+                attempt.untouched = False
+        return CandidateResult(attempt.result, attempt.reason)
+
+    def _check_file(self, candidate: ModelFile) -> dict[str, str]:
         ending = self._job.stage("check", lambda: candidates.examine(candidate.path), writes=False)
-        if ending.kind == "answered":
+        if ending.kind == EndingKind.ANSWERED:
             return {key: str(ending.answer[key]) for key in ("checker", "inference")}
         return {"checker": "", "inference": self._job.cause(ending)}
 
     def _accepts_original(self, library: str) -> bool:
-        """Whether the checker, or strict inference, has nothing to say against the original."""
+        """Whether the checker, or strict inference, accepts the original."""
         if self._original_checks is None:
-            self._original_checks = self._examine(Form(self._job.model, self._job.model.parent))
+            self._original_checks = self._check_file(
+                ModelFile(self._job.model, self._job.model.parent)
+            )
         return not self._original_checks[library]
 
-    def _localise(self, step: Step, candidate: Form, trial: Trial) -> None:
-        assert self._court is not None  # noqa: S101 - a trial has happened
-        court, (origin, name) = self._court, trial.worst
-        sets, original = court.bench.sets[origin], court.bench.original
+    def _localise(
+        self, attempt: TargetAttempt, candidate: ModelFile, result: CandidateResult
+    ) -> None:
+        assert self._parity is not None  # noqa: S101 - a candidate was compared
+        parity, (origin, name) = self._parity, result.worst
+        sets, original = parity.subject.sets[origin], parity.subject.original
         ending = self._job.stage(
             "localise",
-            lambda: candidates.first_difference(original, candidate, sets, name, court.tolerance),
+            lambda: candidates.first_difference(original, candidate, sets, name, parity.tolerance),
         )
-        if ending.kind == "answered" and ending.answer:
-            step.node = answers.read(Difference, ending.answer)
-            step.reason += f" (first at node {step.node.name!r}, {step.node.op})"
+        if ending.kind == EndingKind.ANSWERED and ending.answer:
+            attempt.node = answers.read(Difference, ending.answer)
+            attempt.reason += f" (first at node {attempt.node.name!r}, {attempt.node.op})"
 
-    def _success(self, step: Step, candidate: Form, trial: Trial, proof: Proof) -> Report:
-        assert self._court is not None  # noqa: S101 - a trial has happened
-        job, name = self._job, self._name(step.target)
+    def _success(
+        self, attempt: TargetAttempt, candidate: ModelFile, result: CandidateResult, proof: Proof
+    ) -> Report:
+        assert self._parity is not None  # noqa: S101 - a candidate was compared
+        job, name = self._job, self._name(attempt.target)
         sizes = staging.sizes({path: job.request.files[path] for path in self._external})
         entry = str(PurePosixPath(job.request.entry).with_name(name))
         job.tell(95, "describe")
         ending = job.stage(
-            "describe", lambda: candidates.tell(candidate.path, entry, sizes), writes=False
+            "describe",
+            lambda: candidates.describe_candidate(candidate.path, entry, sizes),
+            writes=False,
         )
-        if ending.kind != "answered":
+        if ending.kind != EndingKind.ANSWERED:
             raise JobError("engine-error", f"The new file was not described: {job.cause(ending)}")
         facts = {
             **_unchanged(self._survey),
-            "target": step.target,
-            "rules": step.rules,
-            "steps": [one.to_json() for one in self._steps],
+            "target": attempt.target,
+            "rules": attempt.rules,
+            "steps": [step.to_json() for step in self._attempts],
             "changed": True,
             "described": scan_of(ending.answer).facts,
-            "parity": self._court.facts(trial),
+            "parity": self._parity.facts(result),
             "proof": proof.to_json(),
         }
-        findings = [*_stepped_down(self._steps), *_gaps(proof)]
-        if step.checks["inference"] and self._accepts_original("inference"):
+        findings = [*_stepped_down(self._attempts), *_gaps(proof)]
+        if attempt.checks["inference"] and self._accepts_original("inference"):
             words = (
                 "Strict shape inference rejects the new file but not the original: "
-                f"{step.checks['inference']}"
+                f"{attempt.checks['inference']}"
             )
             findings.append(Finding("upgrade-inference", "info", words))
-        return job.report("passed", tuple(findings), facts, trial.rows, [name])
+        return job.report("passed", tuple(findings), facts, result.rows, [name])
 
     def _failed(self) -> Report:
         job = self._job
-        for step in self._steps:
-            self._discard(step.target)
-        facts = {**_unchanged(self._survey), "steps": [one.to_json() for one in self._steps]}
-        if self._court is not None:
-            facts["notes"] = self._court.notes[:20]
-        findings = tuple(_reasons(self._steps))
-        ran = self._court is not None and bool(self._court.expected)
-        if ran and all(step.result == "not-provable" for step in self._steps):
-            # The original runs, and nothing speaks against it or the new model.
-            findings = tuple(replace(one, severity="warning") for one in findings)
+        for attempt in self._attempts:
+            self._discard(attempt.target)
+        facts = {**_unchanged(self._survey), "steps": [step.to_json() for step in self._attempts]}
+        if self._parity is not None:
+            facts["notes"] = self._parity.notes[:20]
+        findings = tuple(_reasons(self._attempts))
+        ran = self._parity is not None and bool(self._parity.expected)
+        if ran and all(attempt.result == TargetStatus.NOT_PROVABLE for attempt in self._attempts):
+            # The original runs, and no check or comparison rejects the new model.
+            findings = tuple(replace(finding, severity="warning") for finding in findings)
             return job.report("passed", findings, facts)
         return job.report("failed", findings, facts)
 
 
-def _stepped_down(steps: list[Step]) -> Iterable[Finding]:
-    last = steps[-1]
-    if last.result == "unchanged-operators":
+def _stepped_down(attempts: list[TargetAttempt]) -> Iterable[Finding]:
+    last = attempts[-1]
+    if last.result == TargetStatus.UNCHANGED_OPERATORS:
         yield Finding(
             "parity-by-registry",
             "warning",
             f"No run could be compared ({last.reason}). The variant is kept because no operator "
             "of this model changed between the two operator sets.",
         )
-    if last.target != steps[0].target:
+    if last.target != attempts[0].target:
         yield Finding(
             "upgrade-stepped-down",
             "info",
-            f"Operator set {steps[0].target} was not reached ({steps[0].reason}); "
+            f"Operator set {attempts[0].target} was not reached ({attempts[0].reason}); "
             f"{last.target} is the highest that passed.",
         )
 
 
 def _gaps(proof: Proof) -> Iterable[Finding]:
-    """Say of a variant that was made what its proof leaves open."""
+    """Finding about what the proof of a new variant leaves open."""
     if proof.strength != PARTIAL:
         return
     yield Finding(
@@ -334,32 +371,35 @@ def _gaps(proof: Proof) -> Iterable[Finding]:
     )
 
 
-def _reasons(steps: list[Step]) -> Iterable[Finding]:
-    """Name what stood in the way: of the first target each node, then every other reason once."""
-    for one in steps[0].blocking[:_SHOWN_BLOCKING]:
-        words = f"Blocked: {one.sentence}. Export the model again with a newer operator set."
-        yield Finding("upgrade-blocked", "error", words, one.node)
-    distinct = {(step.result, step.reason): step for step in reversed(steps)}
-    for step in steps:
-        if step.result != "blocked" and distinct[step.result, step.reason] is step:
-            yield _reason(step)
+def _reasons(attempts: list[TargetAttempt]) -> Iterable[Finding]:
+    """Findings on failure: the blocking nodes of the first target, then each other reason once."""
+    for blocking in attempts[0].blocking[:_SHOWN_BLOCKING]:
+        words = f"Blocked: {blocking.sentence}. Export the model again with a newer operator set."
+        yield Finding("upgrade-blocked", "error", words, blocking.node)
+    distinct = {(attempt.result, attempt.reason): attempt for attempt in reversed(attempts)}
+    for attempt in attempts:
+        if (
+            attempt.result != TargetStatus.BLOCKED
+            and distinct[attempt.result, attempt.reason] is attempt
+        ):
+            yield _reason(attempt)
 
 
-def _reason(step: Step) -> Finding:
-    target, reason = step.target, step.reason
-    match step.result:
-        case "parity-lost":
+def _reason(attempt: TargetAttempt) -> Finding:
+    target, reason = attempt.target, attempt.reason
+    match attempt.result:
+        case TargetStatus.PARITY_LOST:
             words = f"At operator set {target} the model returns different values: {reason}."
-            where = "" if step.node is None else step.node.name
+            where = "" if attempt.node is None else attempt.node.name
             return Finding("parity-lost", "error", words, where)
-        case "not-provable":
+        case TargetStatus.NOT_PROVABLE:
             words = (
                 f"The new model could not be proven equal, so there is no variant: {reason}. "
                 "Upload test data (test_data_set_0/input_0.pb, output_0.pb) beside the model, "
                 "declare `inputs:` on its card, or upload a model without randomness."
             )
             return Finding("parity-not-proven", "error", words)
-        case "crashed":
+        case TargetStatus.CRASHED:
             return Finding("converter-crashed", "error", f"Operator set {target}: {reason}.")
-    words = f"Operator set {target} was not reached ({step.result}): {reason}"
+    words = f"Operator set {target} was not reached ({attempt.result}): {reason}"
     return Finding("upgrade-failed", "error", words)

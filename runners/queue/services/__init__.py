@@ -1,4 +1,4 @@
-"""What changes jobs and workers: each function is one transaction and one compare-and-set."""
+"""Changes of jobs and workers: each function is one transaction and one compare-and-set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking a job: the next one that this worker can do, on a host that is free for it."""
+"""Claiming: a worker takes the next job that it can run on its host."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils import timezone
 from runners import pools
 from runners.models import Attempt, Host, Job
 from runners.queue import order
-from runners.queue.content import Bench
+from runners.queue.content import JobEnvironment
 from runners.queue.services import sharing
 from runners.queue.services.workers import offered_by
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from runners.worker_features import WorkerFeatures
 
-# How long a host is kept free for a job that wants it alone; renewed by each look at that job.
+# How long a host stays reserved for a job that needs it exclusively; each claim attempt renews it.
 RESERVED = timedelta(seconds=60)
-# How long it is kept for the next one; its worker looks for work at once.
+# How long a host is kept for the next exclusive job, whose worker looks for work at once.
 HANDED_ON = timedelta(seconds=10)
 
 
@@ -37,11 +37,12 @@ def claim(
     host: str = "",
     features: WorkerFeatures | None = None,
 ) -> Job | None:
-    """Take the next job of these queues, or the one named; None where there is none to take.
+    """Claim the next job of these queues, or the job ``uuid``; None if there is none to claim.
 
-    What the worker's features (those it registered, unless given) or the state of its host do
-    not allow is left in the queue, and costs no attempt. Work of which a result may be shared
-    ends with it; while the same work runs, it waits for that.
+    A job that the worker's capabilities (default: those it registered) or the state of its host do
+    not allow stays queued and costs no attempt. A worker of the queue ``urgent`` takes urgent jobs
+    only. A job whose result exists already ends with that result; while the same work is running,
+    it waits.
     """
     now = timezone.now()
     rows = Job.objects.filter(
@@ -60,10 +61,11 @@ def claim(
 
 
 def hand_on(ended: Job) -> None:
-    """Keep the host of a job that had it alone for the next one like it, if its turn is near.
+    """Keep the host of an ended exclusive job for the next such job if that is due soon.
 
-    Otherwise another worker would begin a proof first, and the host would have to come to rest for
-    each benchmark. The namespace whose turn it is decides. Belongs into the transaction of the end.
+    Otherwise another worker would start a proof, and the host would have to become idle again for
+    each benchmark. The namespace whose turn it is decides. Call it in the transaction that ends the
+    job.
     """
     if ended.exclusive != Job.Exclusive.HOST:
         return
@@ -87,7 +89,7 @@ def _claim(
 ) -> Job | None:
     place = _lock(host)
     gpu = features.gpu
-    bench = Bench(features.versions, host)
+    environment = JobEnvironment(features.versions, host)
     rows = sharing.claimable(_allowed_on(place, rows, now))
     if gpu and Job.objects.filter(state=Job.State.RUNNING, gpu=gpu).exists():
         rows = rows.exclude(Q(exclusive=Job.Exclusive.GPU) | Q(pool__startswith="gpu-"))
@@ -99,7 +101,7 @@ def _claim(
             rows = rows.exclude(requires=job.requires)
         elif job.exclusive == Job.Exclusive.GPU and not gpu:
             rows = rows.exclude(exclusive=Job.Exclusive.GPU)
-        elif sharing.answer(job, [bench]):
+        elif sharing.answer(job, [environment]):
             continue
         elif job.exclusive == Job.Exclusive.HOST and _at_work(host).exists():
             _reserve(place, job, now)
@@ -109,7 +111,7 @@ def _claim(
 
 
 def _next(rows: Any, now: datetime) -> Job | None:
-    """The job whose turn it is, locked where the database can pass over what others claim."""
+    """The next job by turn, locked with SKIP LOCKED if the database supports it."""
     for own in order.turns(rows, now):
         if connection.features.has_select_for_update_skip_locked:
             own = own.select_for_update(skip_locked=True, of=("self",))  # noqa: PLW2901
@@ -120,7 +122,7 @@ def _next(rows: Any, now: datetime) -> Job | None:
 
 
 def _lock(host: str) -> Host:
-    """The host's row, locked until the claim is made: two claims on one host come in turn."""
+    """The row of the host, locked until the claim ends, so that its claims are serialised."""
     return Host.objects.select_for_update().get_or_create(name=host)[0]
 
 
@@ -146,7 +148,7 @@ def _reserve(place: Host, job: Job, now: datetime) -> None:
 
 def _take(job: Job, worker: str, host: str, gpu: str, now: datetime) -> Job | None:
     on_gpu = job.exclusive == Job.Exclusive.GPU or job.pool.startswith("gpu-")
-    taken = Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
+    claimed = Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
         state=Job.State.RUNNING,
         attempt=F("attempt") + 1,
         worker=worker,
@@ -157,7 +159,7 @@ def _take(job: Job, worker: str, host: str, gpu: str, now: datetime) -> Job | No
         progress=0,
         phase="starting",
     )
-    if not taken:
+    if not claimed:
         return None
     if job.exclusive == Job.Exclusive.HOST:
         Host.objects.filter(reserved_for=job).update(reserved_for=None, reserved_until=None)

@@ -1,12 +1,12 @@
-"""What the holder of a job writes: that it lives, how far it is, and how it ended.
+"""Writes by the holder of a job: lease renewals, progress and the result.
 
-Every write names the attempt that was claimed, so a worker that comes back late changes nothing.
+Every write names the claimed attempt, so a late write of a lost worker changes nothing.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
@@ -15,30 +15,29 @@ from django.utils import timezone
 
 from registry.core import events
 from runners.models import Attempt, Bar, Job
+from runners.queue.failures import FailureCause
 from runners.queue.services import claims, sharing
 
 if TYPE_CHECKING:
     from runners.engine.reports import Report
 
-Reason = Literal["errored", "crash", "timeout"]
-
-# Exclusive jobs of a priority beyond this, which nobody asked for, are ended for urgent ones, and
-# wait so long then.
+# Exclusive jobs of a priority number above this are interrupted for urgent ones, and queued again
+# after `_AFTER_URGENT`.
 GIVES_WAY = 3
-# After so many attempts a job keeps its host to the end, or it would never get there.
+# After this many attempts a job is not interrupted any more, so that it ends at some time.
 INTERRUPTIONS = 3
 _AFTER_URGENT = timedelta(seconds=60)
-# How often a job is tried that ended its child, or its time.
-TRIES = {"crash": 2, "timeout": 2}
-_OUTCOMES: dict[Reason, str] = {
-    "errored": Attempt.Outcome.ERRORED,
-    "crash": Attempt.Outcome.CRASHED,
-    "timeout": Attempt.Outcome.TIMED_OUT,
+# Maximum number of attempts that crash or run out of time.
+TRIES = {FailureCause.CRASH: 2, FailureCause.TIMEOUT: 2}
+_OUTCOMES: dict[FailureCause, str] = {
+    FailureCause.ERRORED: Attempt.Outcome.ERRORED,
+    FailureCause.CRASH: Attempt.Outcome.CRASHED,
+    FailureCause.TIMEOUT: Attempt.Outcome.TIMED_OUT,
 }
 
 
 def renew(job: Job, *, progress: int | None = None, phase: str = "") -> bool:
-    """Keep a lease; False where the job was cancelled or belongs to another attempt by now."""
+    """Renew a lease; False if the job was cancelled or another attempt has it."""
     until = timezone.now() + timedelta(seconds=settings.HUB_LIMITS_LEASE_SECONDS)
     changes: dict[str, Any] = {"lease_until": until}
     if progress is not None:
@@ -48,7 +47,7 @@ def renew(job: Job, *, progress: int | None = None, phase: str = "") -> bool:
 
 @transaction.atomic
 def finish(job: Job, report: Report) -> bool:
-    """Write what an attempt found; False where it is no longer this attempt's to write."""
+    """Write the result of an attempt; False if the attempt no longer has the lease."""
     passed = report.outcome == "passed"
     detail = "\n".join(f.message for f in report.findings if f.severity == "error")[:4000]
     ended = _mine(job).update(
@@ -71,11 +70,11 @@ def finish(job: Job, report: Report) -> bool:
 
 
 @transaction.atomic
-def give_back(job: Job, *, reason: Reason, detail: str = "") -> bool:
-    """Return a job that this side could not do; after its last try it fails for good.
+def give_back(job: Job, *, reason: FailureCause, detail: str = "") -> bool:
+    """Return a job whose attempt failed to the queue, or fail it after its last attempt.
 
-    A crash is tried once more. The second bars the file from this kind of work, until a person
-    lifts the bar.
+    After a second crash, the file is quarantined for this kind of work until an administrator
+    releases it.
     """
     now = timezone.now()
     if not _mine(job).select_for_update().exists():
@@ -95,15 +94,16 @@ def give_back(job: Job, *, reason: Reason, detail: str = "") -> bool:
             phase="waiting for another attempt",
         )
         return True
-    if reason == "crash" and job.kind not in Job.PERSONAL:
+    has_crashed = reason == FailureCause.CRASH
+    if has_crashed and job.kind not in Job.PERSONAL:
         _bar(job, detail)
-    _fail(job, "poison" if reason == "crash" else reason, detail)
+    _fail(job, "poison" if has_crashed else reason, detail)
     return True
 
 
 @transaction.atomic
 def stop(job: Job) -> bool:
-    """End a running attempt whose cancellation was asked for."""
+    """End a running attempt whose cancellation was requested."""
     ended = (
         _mine(job)
         .filter(cancel_requested=True)
@@ -121,7 +121,7 @@ def stop(job: Job) -> bool:
 
 
 def is_in_the_way(job: Job) -> bool:
-    """Whether a job that nobody waits for holds a host on which somebody's work could begin."""
+    """Whether a low-priority exclusive job blocks an urgent job on its host."""
     if job.exclusive != Job.Exclusive.HOST or job.priority <= GIVES_WAY:
         return False
     if job.attempt > INTERRUPTIONS:
@@ -132,7 +132,7 @@ def is_in_the_way(job: Job) -> bool:
 
 @transaction.atomic
 def give_way(job: Job) -> bool:
-    """Return a job to the queue so that somebody else's begins; it costs none of its attempts."""
+    """Return a job to the queue in favour of an urgent one, without costing an attempt."""
     mine = _mine(job).filter(cancel_requested=False)
     if not mine.select_for_update().exists():
         return False
@@ -154,7 +154,7 @@ def give_way(job: Job) -> bool:
 
 @transaction.atomic
 def take_back(job: Job) -> bool:
-    """Take a job from a worker whose lease ran out; False where somebody else was quicker."""
+    """Take a job from a worker whose lease has expired; False if another process was quicker."""
     if job.cancel_requested:
         return stop(job)
     detail = f"The worker was lost during attempt {job.attempt}."
@@ -191,7 +191,7 @@ def _close(job: Job, outcome: str, detail: str = "") -> None:
     )
 
 
-def _may_try_again(job: Job, reason: Reason) -> bool:
+def _may_try_again(job: Job, reason: FailureCause) -> bool:
     if job.attempt >= job.max_attempts:
         return False
     tries = TRIES.get(reason)
@@ -225,7 +225,7 @@ def _fail(job: Job, reason: str, detail: str) -> None:
 
 
 def _tell(job: Job) -> None:
-    """Record the end: the caller's transaction has just written it."""
+    """Record the event that the job ended, in the transaction that has written the end."""
     job.refresh_from_db()
     events.record("job.finished", job, actor=None, model=job.version.model if job.version else None)
 

@@ -1,4 +1,4 @@
-"""Letting work on a file begin again that used to end its children."""
+"""Releasing quarantined files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def lift(actor: Actor, *, job: Job) -> Bar:
-    """Lift the bar that keeps this job's file from its kind of work; administrators only."""
+    """Release this job's file for its kind of work; administrators only."""
     user = require_admin(actor)
     bar = Bar.objects.standing_on(job).first()
     if bar is None:

@@ -1,4 +1,4 @@
-"""Putting work in the queue, and taking it out again before anybody does it."""
+"""Adding jobs to the queue, and cancelling them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def key_of(
     kind: str, subject: str, job_input: dict[str, Any], requires: dict[str, Any] | None = None
 ) -> str:
-    """What makes two jobs the same work: kind, bytes, input, needs and engine."""
+    """Key that is equal for equal work: a digest of kind, bytes, input, requirements and engine."""
     parts = [content.ENGINE, kind, subject, job_input, *([requires] if requires else [])]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -51,13 +51,13 @@ def enqueue(
     once: bool = False,
     again: bool = False,
 ) -> Job:
-    """Write a job and ring for it; returns the live job where the same work is under way.
+    """Queue a job and notify the workers; returns the live job if the same work is queued already.
 
-    ``requires`` may name a runtime, a provider, memory_bytes and a host: only a worker that offers
-    them takes the job. With ``once``, work that ended with a verdict is not done again: its job is
-    returned. A file that is barred from this kind of work gets a job that has failed already, and
-    one with a result that may be shared (`content`) a job that ends with it at once: not so with
-    ``again``, nor where the version itself has a verdict of the same work. Raises UnknownNeedError.
+    ``requires`` may name a runtime, a provider, memory_bytes and a host; only a worker that offers
+    them takes the job. With ``once``, the job of work that has a verdict is returned instead. A job
+    on a quarantined file fails at once. A job whose result can be shared (`content`) ends with that
+    result at once, except with ``again``, or if the version has a verdict of the same work. Raises
+    UnknownNeedError.
     """
     job_input, requires = job_input or {}, pools.check_needs(requires or {})
     manifest = version.manifest_sha256 if version else ""
@@ -99,13 +99,13 @@ def enqueue(
         _raise(live, job)
         return live
     if not sharing.answer(job):
-        transaction.on_commit(lambda: notifications.ring(job))
+        transaction.on_commit(lambda: notifications.notify(job))
     return job
 
 
 @transaction.atomic
 def cancel(actor: Actor, *, job: Job) -> Job:
-    """Cancel a job: at once while it waits, at the next renewal while it runs."""
+    """Cancel a job: at once if it is queued, at the next renewal of its lease if it runs."""
     if job.version is None:
         if not require_user(actor, "admin").is_admin:
             raise problems.NotAllowed("This job belongs to the hub itself; ask an administrator.")
@@ -124,7 +124,7 @@ def cancel(actor: Actor, *, job: Job) -> Job:
 
 
 def _raise(live: Job, job: Job) -> None:
-    """Let a job that waits take the place of the same work that is asked for more urgently."""
+    """Raise the priority of a queued job to that of a new request for the same work."""
     if job.again:
         Job.objects.filter(pk=live.pk, state=Job.State.QUEUED).update(again=True)
     raised = Job.objects.filter(
@@ -137,7 +137,7 @@ def _raise(live: Job, job: Job) -> None:
     )
     if raised:
         live.refresh_from_db()
-        transaction.on_commit(lambda: notifications.ring(live))
+        transaction.on_commit(lambda: notifications.notify(live))
 
 
 def _subject_of(version: Version | None, entry: str) -> str:
@@ -148,7 +148,7 @@ def _subject_of(version: Version | None, entry: str) -> str:
 
 
 def _barred(job: Job, bar: Bar) -> Job:
-    """Write a job that has failed before it began, so that whoever waits for it is told why."""
+    """Write a job that has failed already, so that its requester sees the reason."""
     job.state, job.finished_at, job.phase = Job.State.FAILED, timezone.now(), "barred"
     job.error_class = "poison"
     job.error_detail = (

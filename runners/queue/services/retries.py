@@ -1,4 +1,4 @@
-"""Queueing work again that failed through a fault of the hub, such as a lost machine."""
+"""Queueing jobs again that failed through a fault of the hub, such as a lost machine."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
-# Failures that say nothing of the file; `deterministic` does, and `poison` quarantines it.
+# Failures that say nothing about the file, unlike `deterministic` and `poison`.
 OWN_FAULTS = ("errored", "lost", "timeout")
 # Before publishing, the draft is submitted again; the others belong to one request of one person.
 _NOT_AGAIN = frozenset({"describe", "check"}) | Job.PERSONAL | Job.PRIVATE
 
 
 def failed(since: datetime, kinds: Collection[str] = ()) -> QuerySet[Job]:
-    """Jobs on published versions that failed since then through no fault of their file."""
+    """Jobs on published versions that failed since then through a fault of the hub."""
     rows = Job.objects.filter(
         state=Job.State.FAILED,
         error_class__in=OWN_FAULTS,
@@ -34,9 +34,9 @@ def failed(since: datetime, kinds: Collection[str] = ()) -> QuerySet[Job]:
 
 
 def requeue(since: datetime, kinds: Collection[str] = ()) -> list[Job]:
-    """Queue the work of failed jobs once more, each once; returns the jobs that wait now.
+    """Queue failed jobs again, each once; returns the jobs that are queued now.
 
-    Work that has a verdict by now, or waits already, is not queued again.
+    Work that has a verdict or is queued already is not queued again.
     """
     queued = {}
     for job in failed(since, kinds):

@@ -1,4 +1,4 @@
-"""Ending jobs with a result that is there already, instead of doing the same work once more."""
+"""Ending queued jobs with an existing result of the same work."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
-    from runners.queue.content import Bench
+    from runners.queue.content import JobEnvironment
 
-# Jobs that are ended in the transaction of another one's end.
+# Number of jobs that are ended in the transaction that ends another one.
 _AT_ONCE = 50
 
 
 @transaction.atomic
-def answer(job: Job, benches: Iterable[Bench] | None = None) -> bool:
-    """End a waiting job with the result of another one; False where none answers it.
+def answer(job: Job, environments: Iterable[JobEnvironment] | None = None) -> bool:
+    """End a queued job with the result of another one; False if there is no such result.
 
-    ``benches`` are those on which it would be done, of all live workers unless given. Files that
-    the report names stay in storage until its rows are written.
+    ``environments`` are those in which the job would run (default: those of all live workers).
+    Files that the report names are kept in storage until their rows are written.
     """
-    other = content.answer_to(job, content.benches_for(job) if benches is None else benches)
+    other = content.answer_to(
+        job, content.environments_for(job) if environments is None else environments
+    )
     if other is None:
         return False
     files = set(other.typed_report.files.values())
@@ -62,9 +64,9 @@ def answer(job: Job, benches: Iterable[Bench] | None = None) -> bool:
 
 
 def answer_others(ended: Job) -> int:
-    """End waiting jobs that an ended one answers, those that are left once a worker takes them.
+    """End queued jobs with the result of an ended one; returns their number.
 
-    Returns how many it ended.
+    At most `_AT_ONCE` are ended; workers end the others when they claim them.
     """
     if not ended.content_key:
         return 0
@@ -76,10 +78,10 @@ def answer_others(ended: Job) -> int:
 
 @transaction.atomic
 def files_of(job: Job) -> dict[str, str]:
-    """The SHA-256 of each file of a job's version by path, all of one moment, for a worker to read.
+    """Digests of the files of a job's version by path, read at one moment.
 
-    Where they are no longer those of the content key, the result will answer no other job: who
-    takes a version back to draft must not have other bytes tested under the key of these.
+    If they differ from those of the content key, the result is not shared with other jobs: a
+    version taken back to draft must not have other bytes tested under the old key.
     """
     if job.version is None:
         return {}
@@ -92,7 +94,7 @@ def files_of(job: Job) -> dict[str, str]:
 
 
 def claimable(rows: QuerySet[Job]) -> QuerySet[Job]:
-    """Waiting jobs without those that another one, which runs, is about to answer."""
+    """Queued jobs without those for which a running job will have the result."""
     running = Job.objects.filter(state=Job.State.RUNNING).exclude(content_key="")
     keys = list(running.values_list("content_key", flat=True))
     if not keys:
@@ -103,7 +105,7 @@ def claimable(rows: QuerySet[Job]) -> QuerySet[Job]:
 
 
 def public_twin(waiting: Job) -> Job | None:
-    """The running job that a waiting one waits for, where anyone may know of its version."""
+    """The running job whose result a queued one waits for, if its version is public."""
     if not waiting.content_key or waiting.again:
         return None
     running = Job.objects.filter(state=Job.State.RUNNING, content_key=waiting.content_key)

@@ -1,4 +1,4 @@
-"""Finding what was lost on the way: leases that ran out, bells that nobody heard, deliveries."""
+"""Recovery of what was lost: expired leases, lost notifications, pending deliveries."""
 
 from __future__ import annotations
 
@@ -21,27 +21,30 @@ AT_ONCE = 100
 
 
 def sweep() -> int:
-    """Put jobs of lost workers back, ring again for those that wait, and deliver what is due."""
+    """Recover lost jobs, repeat notifications and deliver pending events."""
     recover()
     return outbox.deliver()
 
 
 def recover() -> None:
-    """Put jobs of lost workers back and ring again; quick, harmless wherever and how often."""
+    """Requeue jobs of lost workers and repeat notifications.
+
+    Quick, and safe to call at any time.
+    """
     now = timezone.now()
     lapsed = Job.objects.filter(state=Job.State.RUNNING, lease_until__lt=now)
     for job in lapsed.select_related("version__model")[:AT_ONCE]:
         if take_back(job):
             log.warning("job_lost", job=str(job.pk), worker=job.worker, attempt=job.attempt)
     if settings.REDIS_URL:
-        _ring_again()
+        _notify_again()
 
 
-def _ring_again() -> None:
-    """Ring for jobs not rung for of late, in queues that somebody is free to hear.
+def _notify_again() -> None:
+    """Repeat notifications of queued jobs for queues of workers with free slots.
 
-    Where every slot is taken the bells are most likely waiting in the broker, and more of them
-    would only pile up there.
+    If all slots are busy, the messages are most likely still in the broker, and more would only
+    accumulate there.
     """
     now = timezone.now()
     waiting = Job.objects.filter(state=Job.State.QUEUED, not_before__lte=now).filter(
@@ -52,12 +55,12 @@ def _ring_again() -> None:
     queues = free_queues()
     rows = waiting.filter(Q(queue__in=queues) | Q(rung_at=None))
     for job in rows.order_by(F("rung_at").asc(nulls_first=True), "due_at")[:AT_ONCE]:
-        if not notifications.ring(job):
+        if not notifications.notify(job):
             break  # the broker is away, and each further try would take its time
 
 
 def free_queues() -> list[str]:
-    """The queues of live workers that have a slot left."""
+    """The queues of live workers that have a free slot."""
     busy = dict(
         Job.objects.filter(state=Job.State.RUNNING)
         .values_list("worker")

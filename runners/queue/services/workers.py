@@ -1,4 +1,4 @@
-"""Workers come, give signs of life, and go."""
+"""Registration of workers: heartbeats, capabilities, removal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def see(
     features: dict[str, Any],
     slots: int = 1,
 ) -> None:
-    """Note a worker's sign of life, and what it offers."""
+    """Record a heartbeat of a worker, and what it offers."""
     Worker.objects.update_or_create(
         name=worker,
         defaults={
@@ -45,7 +45,7 @@ def offered_by(worker: str) -> tuple[list[str], WorkerFeatures]:
 
 
 def leave(worker: str) -> None:
-    """Forget a worker that ends in order."""
+    """Remove a worker that ends regularly."""
     Worker.objects.filter(name=worker).delete()
 
 
@@ -56,7 +56,7 @@ def forget_runs() -> int:
 
 
 def tidy() -> None:
-    """Hourly: forget uploads and challenges that are over, unneeded bytes, and lost workers."""
+    """Hourly clean-up: expired uploads and challenges, unneeded bytes, lost workers."""
     forget_runs()
     with periodic.run("expired-uploads") as run:
         run.done = uploads.expire()

@@ -113,7 +113,7 @@ def test_every_query_of_the_timed_part_is_served_where_the_cap_allows_it(monkeyp
 def trial(rate, over, *, count=1000, unserved=0, processes=1):
     allowed = statistics.overruns_allowed(count, "p99")
     estimate = 5.0 if over < allowed else 50.0
-    return bounds.Trial(rate, count, over, unserved, estimate, processes)
+    return bounds.RateTrial(rate, count, over, unserved, estimate, processes)
 
 
 def test_a_rate_is_within_the_bound_by_the_estimate_of_early_stopping():
@@ -122,19 +122,19 @@ def test_a_rate_is_within_the_bound_by_the_estimate_of_early_stopping():
     assert not trial(1, allowed).is_within("p99")
     assert not trial(1, 0, unserved=1).is_within("p99")
     # Too few samples decide nothing, and so are not within.
-    few = bounds.Trial(1, 661, 0, 0, None, 1)
+    few = bounds.RateTrial(1, 661, 0, 0, None, 1)
     assert (few.is_decided("p99"), few.is_within("p99")) == (False, False)
     assert few.is_within("p90")
 
 
 def test_a_trial_counts_what_the_estimate_is_made_of():
     spread = [timings.process(1, samples=0, samples_ns=list(range(1_000_000, 1_001_000)))]
-    one = bounds.Trial.of(10.0, spread, 1.000990, "p99")
+    one = bounds.RateTrial.of(10.0, spread, 1.000990, "p99")
     allowed = statistics.overruns_allowed(1000, "p99")
     assert (one.samples, one.over_bound) == (1000, 9)
     assert one.estimate_ms == (1_001_000 - allowed) / 1e6
     assert one.is_within("p99") is (one.estimate_ms <= 1.000990)
-    assert bounds.Trial.from_record(one.as_record()) == one
+    assert bounds.RateTrial.from_record(one.as_record()) == one
 
 
 @pytest.mark.parametrize("limit", [0.7, 41.0, 99.0, 100.0, 390.0])
@@ -274,7 +274,7 @@ def test_throughput_under_a_bound_follows_from_the_samples():
     [
         ({"rate": 150.0}, "rate-of-trials"),
         ({"tried": [trial(100.0, 0), trial(110.0, 0)]}, "rate-of-trials"),
-        ({"tried": [bounds.Trial(100.0, 1000, 500, 0, 5.0, 1)]}, "rate-of-trials"),
+        ({"tried": [bounds.RateTrial(100.0, 1000, 500, 0, 5.0, 1)]}, "rate-of-trials"),
         ({"scenario": "multi_stream"}, "load-of-scenario"),
     ],
 )
@@ -297,7 +297,7 @@ def test_more_callers_have_more_processor_time():
 
 
 def row(batch, per_s, peak=100 << 20):
-    return batches.Trial(batch, 100, 100 * batch / per_s, peak)
+    return batches.BatchTrial(batch, 100, 100 * batch / per_s, peak)
 
 
 def test_the_smallest_batch_near_the_highest_throughput_is_chosen():
@@ -322,7 +322,7 @@ def test_offline_takes_real_batches_and_tells_what_was_tried(measured):
     assert report.outcome == "passed"
     assert record["method"] == form.LOAD_METHOD_VERSION
     assert [one["batch"] for one in told["tried"]] in ([1, 2, 4], [1, 2])
-    tried = [batches.Trial.from_record(one) for one in told["tried"]]
+    tried = [batches.BatchTrial.from_record(one) for one in told["tried"]]
     assert record["config"]["batch"] == batches.best(tried)
     assert record["config"]["inputs"][0]["shape"][0] == record["config"]["batch"]
     assert record["comparability"]["batch"] == batches.BY_THROUGHPUT

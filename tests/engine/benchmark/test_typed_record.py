@@ -46,7 +46,7 @@ def test_a_comparison_has_two_records_and_the_verdict_of_its_document():
     document = verdicts.complete(side, side, "AB")
     comparison = Comparison.read(document)
     assert comparison.baseline == comparison.candidate == Record.read(side)
-    assert comparison.word == document["verdict"]["word"]
+    assert comparison.change == document["verdict"]["word"]
     assert comparison.reasons == tuple(document["verdict"]["reasons"])
 
 

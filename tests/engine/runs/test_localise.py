@@ -17,7 +17,7 @@ from runners.engine import runtimes
 from runners.engine.conformance import verdicts
 from runners.engine.onnx_files import bodies, datasets
 from runners.engine.runs import answers, body_runs, generate, localise
-from runners.engine.runs.child_runs import Form
+from runners.engine.runs.child_runs import ModelFile
 from runners.engine.runs.localise import Parties, Places
 from runners.engine.runtimes.exposing import expose
 from tests import samples
@@ -43,8 +43,8 @@ def find(places, tmp_path, monkeypatch):
         monkeypatch.setattr(runtimes, "of", Faulty.instead(operator, change))
         dataset = generate.datasets(model, sizes=(2,))[0]
         datasets.write(places.sets, dataset, model)
-        form = Form(path, tmp_path)
-        return asdict(localise.find(parties, [form], places, "test_data_set_generated-2"))
+        model_file = ModelFile(path, tmp_path)
+        return asdict(localise.find(parties, [model_file], places, "test_data_set_generated-2"))
 
     return look
 
@@ -197,7 +197,9 @@ def look_inside(places, tmp_path, monkeypatch):
         monkeypatch.setattr(runtimes, "of", lambda name: spoilt if name == "faulty" else real(name))
         dataset = datasets.DataSet("test_data_set_0", "bundled", inputs, {})
         datasets.write(places.sets, dataset, model)
-        return asdict(localise.find(parties, [Form(path, tmp_path)], places, "test_data_set_0"))
+        return asdict(
+            localise.find(parties, [ModelFile(path, tmp_path)], places, "test_data_set_0")
+        )
 
     return look
 

@@ -11,19 +11,19 @@ from runners.engine.jobs import JobError
 from runners.engine.onnx_files import datasets
 from runners.engine.onnx_files.datasets import DataSet
 from runners.engine.runs import answers, child_runs
-from runners.engine.runs.child_runs import Form
+from runners.engine.runs.child_runs import ModelFile
 from tests import samples
 
 
 @pytest.fixture
-def form(tmp_path):
+def model_file(tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(samples.add_one())
-    return Form(path, tmp_path, "original")
+    return ModelFile(path, tmp_path, "original")
 
 
-def test_one_session_runs_the_sets_of_all_origins(form, tmp_path, monkeypatch):
-    model = form.load()
+def test_one_session_runs_the_sets_of_all_origins(model_file, tmp_path, monkeypatch):
+    model = model_file.load()
     origins = []
     for name, values in (("bundled", [1.0, 2.0]), ("generated", [3.0, 4.0])):
         sets = tmp_path / "sets" / name
@@ -31,9 +31,11 @@ def test_one_session_runs_the_sets_of_all_origins(form, tmp_path, monkeypatch):
         datasets.write(sets, DataSet("test_data_set_0", "bundled", inputs), model)
         origins.append((sets, tmp_path / "runs" / name))
     loads = []
-    plain = Form.open
-    monkeypatch.setattr(Form, "open", lambda *args, **more: loads.append(1) or plain(*args, **more))
-    answer = child_runs.run("onnxruntime", form, origins)
+    plain = ModelFile.open
+    monkeypatch.setattr(
+        ModelFile, "open", lambda *args, **more: loads.append(1) or plain(*args, **more)
+    )
+    answer = child_runs.run("onnxruntime", model_file, origins)
     assert len(loads) == 1
     for ran, (_, results), values in zip(
         answer.origins, origins, ([2.0, 3.0], [4.0, 5.0]), strict=True
@@ -71,12 +73,12 @@ def slow(monkeypatch):
         (0, ["1"], 1),
     ],
 )
-def test_sets_beyond_the_budget_are_left_out(form, tmp_path, slow, budget, names, spent):
-    model, sets, results = form.load(), tmp_path / "sets", tmp_path / "runs"
+def test_sets_beyond_the_budget_are_left_out(model_file, tmp_path, slow, budget, names, spent):
+    model, sets, results = model_file.load(), tmp_path / "sets", tmp_path / "runs"
     for name, size in (("1", 1), ("2", 2), ("3", 3), ("extreme", 2)):
         dataset = DataSet(f"generated-{name}", "generated", {"x": np.ones(size, np.float32)})
         datasets.write(sets, dataset, model)
-    answer = child_runs.run("onnxruntime", form, [(sets, results)], budget=budget)
+    answer = child_runs.run("onnxruntime", model_file, [(sets, results)], budget=budget)
     [ran] = answer.origins
     assert (ran.sets, ran.left_out, ran.refused) == (len(names), 4 - len(names), {})
     run = [child_runs.title_of(one.name) for one in child_runs.outputs_in(results, model)]
@@ -84,14 +86,14 @@ def test_sets_beyond_the_budget_are_left_out(form, tmp_path, slow, budget, names
     assert slow == [spent]
 
 
-def test_the_first_set_runs_however_long_loading_took(form, tmp_path, monkeypatch):
+def test_the_first_set_runs_however_long_loading_took(model_file, tmp_path, monkeypatch):
     ticks = iter(range(0, 1000, 10))
     monkeypatch.setattr(child_runs.time, "process_time", lambda: float(next(ticks)))
-    model, sets, results = form.load(), tmp_path / "sets", tmp_path / "runs"
+    model, sets, results = model_file.load(), tmp_path / "sets", tmp_path / "runs"
     for name in ("1", "2"):
         dataset = DataSet(f"generated-{name}", "generated", {"x": np.ones(1, np.float32)})
         datasets.write(sets, dataset, model)
-    answer = child_runs.run("onnxruntime", form, [(sets, results)], budget=5)
+    answer = child_runs.run("onnxruntime", model_file, [(sets, results)], budget=5)
     [ran] = answer.origins
     assert (ran.sets, ran.left_out) == (1, 1)
 

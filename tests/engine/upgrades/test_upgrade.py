@@ -11,7 +11,7 @@ from hub.protocol.proofs import Proof
 from runners.engine.onnx_files.datasets import DataSet, write
 from runners.engine.reports import OutputFile
 from runners.engine.runs.answers import Survey
-from runners.engine.runs.child_runs import Form
+from runners.engine.runs.child_runs import ModelFile
 from runners.engine.runtimes import probing
 from runners.engine.upgrades import candidates, task
 from tests import samples
@@ -255,7 +255,7 @@ def test_a_refused_model_gets_no_further_than_the_scan(lift):
 
 
 @pytest.mark.parametrize(
-    ("source", "wanted", "rungs"),
+    ("source", "wanted", "targets"),
     [
         (17, None, [27, 26, 25, 23, 21, 18]),
         (27, None, []),
@@ -265,9 +265,9 @@ def test_a_refused_model_gets_no_further_than_the_scan(lift):
         (0, None, []),
     ],
 )
-def test_the_ladder_begins_where_the_runtime_ends(source, wanted, rungs):
+def test_targets_begin_where_the_runtime_ends(source, wanted, targets):
     survey = Survey(source, ir_version=8, highest=27, highest_ir=13)
-    assert task.ladder(survey, wanted) == rungs
+    assert task.targets_for(survey, wanted) == targets
 
 
 def test_the_first_node_that_gives_other_values_is_named(tmp_path):
@@ -280,15 +280,15 @@ def test_the_first_node_that_gives_other_values_is_named(tmp_path):
     other = onnx.ModelProto()
     other.CopyFrom(model)
     other.graph.node[1].op_type = "Add"
-    forms = []
+    model_files = []
     for name, one in (("old", model), ("new", other)):
         onnx.save(one, tmp_path / f"{name}.onnx")
-        forms.append(Form(tmp_path / f"{name}.onnx", tmp_path))
+        model_files.append(ModelFile(tmp_path / f"{name}.onnx", tmp_path))
     write(tmp_path / "sets", DataSet("test_data_set_0", "bundled", {"x": X}), model)
-    found = candidates.first_difference(*forms, tmp_path / "sets", "test_data_set_0", "fp32")
+    found = candidates.first_difference(*model_files, tmp_path / "sets", "test_data_set_0", "fp32")
     assert (found.name, found.op) == ("second", "Add")
     same = candidates.first_difference(
-        forms[0], forms[0], tmp_path / "sets", "test_data_set_0", "fp32"
+        model_files[0], model_files[0], tmp_path / "sets", "test_data_set_0", "fp32"
     )
     assert same is None
 

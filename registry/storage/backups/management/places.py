@@ -1,4 +1,4 @@
-"""What the commands for backups share: the place, the backup, and errors in words."""
+"""Shared parts of the backup commands: place, backup, error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small rules, one for each operator and step the C++ converter cannot do or does wrongly."""
+"""Rules for operators and steps that the C++ converter cannot convert, or converts incorrectly."""
 
 from __future__ import annotations
 

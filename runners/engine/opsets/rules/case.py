@@ -1,4 +1,4 @@
-"""What a rule sees of the node it rewrites, and what it writes in its place."""
+"""The interface of a rule to the node that it rewrites."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Case:
-    """One node in its scope; `nodes` collects the nodes that replace it, in order."""
+    """A node in its scope; `nodes` collects the nodes that replace it, in order."""
 
     def __init__(self, node: onnx.NodeProto, version: int, scope: Scope, names: Names) -> None:
         self.node = node
@@ -26,36 +26,36 @@ class Case:
         self._names = names
 
     def input(self, index: int) -> str:
-        """Give the name of an input, "" when it is left out."""
+        """Name of an input, "" if it is omitted."""
         return self.node.input[index] if index < len(self.node.input) else ""
 
     def output(self, index: int) -> str:
-        """Give the name of an output, "" when it is left out."""
+        """Name of an output, "" if it is omitted."""
         return self.node.output[index] if index < len(self.node.output) else ""
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """Give an attribute's value; text is decoded."""
-        for one in self.node.attribute:
-            if one.name == name:
-                value = helper.get_attribute_value(one)
+        """Value of an attribute; text is decoded."""
+        for attribute in self.node.attribute:
+            if attribute.name == name:
+                value = helper.get_attribute_value(attribute)
                 return value.decode() if isinstance(value, bytes) else value
         return default
 
     def attributes(self, *left_out: str) -> dict[str, Any]:
-        """Give all attributes but those named."""
+        """All attributes except those named."""
         return {
-            one.name: helper.get_attribute_value(one)
-            for one in self.node.attribute
-            if one.name not in left_out
+            attribute.name: helper.get_attribute_value(attribute)
+            for attribute in self.node.attribute
+            if attribute.name not in left_out
         }
 
     def dtype(self, name: str) -> int:
-        """Give a tensor's element type, 0 when it is unknown."""
+        """Element type of a tensor; 0 if it is unknown."""
         kind = self._scope.type(name)
         return 0 if kind is None else int(kind.tensor_type.elem_type)
 
     def shape(self, name: str) -> list[int | None] | None:
-        """Give a tensor's shape with None for open dimensions; None when the rank is unknown."""
+        """Shape of a tensor with None for free dimensions; None if the rank is unknown."""
         kind = self._scope.type(name)
         if kind is None or not kind.tensor_type.HasField("shape"):
             return None
@@ -63,26 +63,26 @@ class Case:
         return [dim.dim_value if dim.HasField("dim_value") else None for dim in dims]
 
     def rank(self, name: str) -> int:
-        """Give a tensor's rank; raises CannotConvertError when it is unknown."""
+        """Rank of a tensor; raises CannotConvertError if it is unknown."""
         shape = self.shape(name)
         if shape is None:
             raise CannotConvertError(f"the rank of {name!r} is not known")
         return len(shape)
 
     def constant(self, name: str) -> np.ndarray[Any, Any] | None:
-        """Give a small constant's values, None for everything else."""
+        """Values of a small constant; None for other values."""
         tensor = self._scope.constant(name) if name else None
         return None if tensor is None else np.asarray(numpy_helper.to_array(tensor))
 
     def values(self, name: str) -> np.ndarray[Any, Any]:
-        """Give a constant's values; raises CannotConvertError for all else."""
+        """Values of a constant; raises CannotConvertError for other values."""
         constant = self.constant(name)
         if constant is None:
             raise CannotConvertError(f"{name!r} is not a constant")
         return constant
 
     def add(self, op: str, inputs: list[str], output: str = "", **attributes: Any) -> str:
-        """Write a node with one output, a new name unless one is given; gives that name."""
+        """Add a node with one output, with a new name by default; returns that name."""
         base = self.output(0) or self.node.op_type
         output = output or self._names.fresh(f"{base}_{op.lower()}")
         values = {name: value for name, value in attributes.items() if value is not None}
@@ -90,24 +90,26 @@ class Case:
         return output
 
     def put(self, op: str, inputs: list[str], outputs: list[str], **attributes: Any) -> None:
-        """Write a node with these outputs."""
+        """Add a node with these outputs."""
         values = {name: value for name, value in attributes.items() if value is not None}
         self.nodes.append(helper.make_node(op, inputs, outputs, **values))
 
     def fresh(self, word: str) -> str:
-        """Give a new name."""
+        """A new unused name."""
         return self._names.fresh(f"{self.output(0) or self.node.op_type}_{word}")
 
     def value(self, content: Any, dtype: int = onnx.TensorProto.INT64) -> str:
-        """Write a constant; gives its name."""
+        """Add a constant; returns its name."""
         array = np.asarray(content, helper.tensor_dtype_to_np_dtype(dtype))
         return self.add("Constant", [], value=numpy_helper.from_array(array))
 
     def again(self, *left_out: str, inputs: list[str] | None = None, **changed: Any) -> None:
-        """Write the same node once more, with some attributes left out or changed."""
+        """Add the same node with some attributes omitted or changed."""
         node = onnx.NodeProto()
         node.CopyFrom(self.node)
-        remaining = [one for one in node.attribute if one.name not in {*left_out, *changed}]
+        remaining = [
+            attribute for attribute in node.attribute if attribute.name not in {*left_out, *changed}
+        ]
         del node.attribute[:]
         node.attribute.extend(remaining)
         node.attribute.extend(

@@ -1,4 +1,4 @@
-"""Loop, Scan and recurrent operators before they got the form they have now."""
+"""Loop, Scan and recurrent operators in their old versions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @rule("loop-carried", "Loop", source=10, target=11, accepts=1)
 def loop(case: Case) -> None:
-    # Opset 11 only allows to leave out the carried values.
+    # Opset 11 only allows to omit the carried values.
     case.again()
 
 
 @rule("scan-over-batch", "Scan", source=8, target=9)
 def scan(case: Case) -> None:
-    """Write the batch that Scan-8 has as a Scan of its own, around one over the sequence."""
+    """Replace the batch dimension of Scan-8 by an outer Scan around one over the sequence."""
     if case.input(0):
         raise CannotConvertError("Scan-8 with a length for each sequence has no equal")
     body: onnx.GraphProto = case.attribute("body")
@@ -68,7 +68,7 @@ def _output(name: str, port: onnx.ValueInfoProto, *, known_shape: bool) -> onnx.
 
 @rule("sequence-always-given", "RNN", "GRU", "LSTM", source=6, target=7, accepts=1)
 def drop_output_sequence(case: Case) -> None:
-    # Which outputs are wanted is said by their names alone from here on. What opset 1 misspelt as
-    # "foward" was the default, and stays it.
+    # Since this version, only the names of outputs say which are computed. The default of opset 1
+    # was spelt "foward"; it means the default.
     direction = case.attribute("direction")
     case.again("output_sequence", *(["direction"] if direction == "foward" else []))

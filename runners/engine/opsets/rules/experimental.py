@@ -1,4 +1,4 @@
-"""Operators that were experimental, have left every operator set, and live on in old models."""
+"""Experimental operators that were removed from every opset but exist in old models."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def crop(case: Case) -> None:
             "Slice", [case.input(0)], case.output(0), starts=[top, left], ends=ends, axes=[2, 3]
         )
         return
-    bounds = [case.value(one) for one in ([top, left], ends, [2, 3])]
+    bounds = [case.value(values) for values in ([top, left], ends, [2, 3])]
     case.add("Slice", [case.input(0), *bounds], case.output(0))
 
 

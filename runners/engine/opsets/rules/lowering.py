@@ -1,4 +1,4 @@
-"""Downwards: what a newer version only added is left out where a node does not use it."""
+"""Conversion to older opsets: removes features of newer versions that a node does not use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runners.engine.opsets.rules.case import Case
 
 _END = int(np.iinfo(np.int64).max)
-# (operators, from, to, attributes that came and the only values an older version can mean)
+# (operators, from, to, new attributes with the only values that older versions support)
 _ADDED: tuple[tuple[tuple[str, ...], int, int, dict[str, tuple[Any, ...]]], ...] = (
     (("Reshape",), 14, 13, {"allowzero": (0,)}),
     (("BatchNormalization",), 14, 13, {"training_mode": (0,)}),
@@ -27,7 +27,7 @@ _ADDED: tuple[tuple[tuple[str, ...], int, int, dict[str, tuple[Any, ...]]], ...]
     (("MaxPool", "AveragePool"), 10, 9, {"ceil_mode": (0,), "dilations": ([1], [1, 1], [1, 1, 1])}),
     (("LpPool",), 18, 17, {"ceil_mode": (0,), "dilations": ([1], [1, 1], [1, 1, 1])}),
 )
-# What these mean when they are not written, where that is not the older meaning.
+# Defaults of these attributes if they differ from the older behaviour.
 _DEFAULTS = {"coordinate_transformation_mode": "half_pixel"}
 
 
@@ -49,7 +49,7 @@ for _ops, _source, _target, _added in _ADDED:
 
 def _ints(case: Case, place: int) -> list[int] | None:
     name = case.input(place)
-    return [int(one) for one in case.values(name).reshape(-1)] if name else None
+    return [int(value) for value in case.values(name).reshape(-1)] if name else None
 
 
 @rule("shape-then-slice", "Shape", source=15, target=14)

@@ -1,4 +1,4 @@
-"""Normalisations, Softmax among them, whose parameters changed their meaning or their shape."""
+"""Normalisation operators and Softmax, whose parameters changed their meaning or shape."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def group_normalization(case: Case) -> None:
 
 @rule("softmax-flattened", "Softmax", "LogSoftmax", "Hardmax", source=12, target=13, accepts=1)
 def flatten(case: Case) -> None:
-    # Up to opset 12 over all axes from one on, then over one axis.
+    # Up to opset 12 over all axes from `axis` on, then over one axis.
     axis = case.attribute("axis", 1)
     shape = case.shape(case.input(0))
     if axis == -1 or (shape is not None and axis == len(shape) - 1):

@@ -1,4 +1,4 @@
-"""QuantizeLinear and DequantizeLinear: later versions only add attributes that may stay away."""
+"""QuantizeLinear and DequantizeLinear: later versions only add optional attributes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def carry(case: Case) -> None:
 
 @rule("one-scale-is-scalar", "QuantizeLinear", "DequantizeLinear", source=12, target=13, accepts=10)
 def make_scalar(case: Case) -> None:
-    """Keep one scale for all: from opset 13 on a list of one is a scale for each channel."""
+    """Make a single scale a scalar: from opset 13 on, a list of one scale means one per channel."""
     inputs = list(case.node.input)
     for place in range(1, len(inputs)):
         if case.shape(inputs[place]) == [1]:
@@ -31,7 +31,7 @@ def _scalar(case: Case, name: str) -> str:
     return case.add("Squeeze", [name, case.value([0])])
 
 
-# The converter writes an output_dtype that contradicts a zero point whose type it does not know.
+# The converter writes an output_dtype that contradicts a zero point of unknown type.
 for changed in (19, 21, 23, 24, 25, 28):
     rule(
         "quantising-carried",

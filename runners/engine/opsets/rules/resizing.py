@@ -1,4 +1,4 @@
-"""Resize and Upsample: how a place in the output is found in the input was written down late."""
+"""Resize and Upsample: how a position in the output maps to the input became explicit late."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def upsample(case: Case) -> None:
 
 @rule("resize-asymmetric", "Resize", source=10, target=11)
 def asymmetric(case: Case) -> None:
-    """Write down what Resize-10 and Upsample meant; nearest is floor when growing, else ceil.
+    """Make the defaults of Resize-10 and Upsample explicit.
 
-    One node can only round one way, so a node that grows one axis and shrinks another becomes two.
+    The rounding of nearest is floor if growing, else ceil. A node has one rounding mode, so a node
+    that grows one axis and shrinks another becomes two.
     """
     mode = case.attribute("mode", "nearest")
     ways = [("floor", case.input(1))]
@@ -52,8 +53,8 @@ def _roundings(case: Case) -> list[tuple[str, str]]:
     name, kind = case.input(1), onnx.TensorProto.FLOAT
     scales = case.constant(name)
     if scales is None:
-        one = case.value([1.0], kind)
-        return [("ceil", case.add("Min", [name, one])), ("floor", case.add("Max", [name, one]))]
+        unit = case.value([1.0], kind)
+        return [("ceil", case.add("Min", [name, unit])), ("floor", case.add("Max", [name, unit]))]
     growing, shrinking = np.maximum(scales, 1), np.minimum(scales, 1)
     if (growing == scales).all():
         return [("floor", name)]

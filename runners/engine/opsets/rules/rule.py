@@ -1,4 +1,4 @@
-"""How a rule is told apart: an operator, a step between two versions, a name to report."""
+"""Rules: an operator, a step between two opsets, and a name for reports."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from runners.engine.opsets.rules.case import Case
 
 RULES: dict[str, list[Rule]] = defaultdict(list)
-# The source of a rule for an operator that no operator set defines: it applies at every version.
+# Source of rules for operators that no opset defines; they apply at every opset.
 ANYWHERE = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Takes an operator from `source` to `target`; nodes since `accepts` need nothing before.
+    """Converts an operator from opset `source` to `target`; also nodes since opset `accepts`.
 
-    `rewrite` fills `case.nodes` with nodes valid at `target`; it leaves it empty when the converter
-    may have the node after all, and raises CannotConvertError when nobody can convert it.
+    `rewrite` fills `case.nodes` with nodes that are valid at `target`. It leaves them empty if the
+    C++ converter can convert the node, and raises CannotConvertError if nothing can.
     """
 
     op: str
@@ -34,7 +34,7 @@ class Rule:
     accepts: int
 
     def lies_between(self, version: int, goal: int) -> bool:
-        """Say whether somebody going from a version to the goal takes this step."""
+        """Whether a conversion from `version` to `goal` needs this step."""
         if self.source == ANYWHERE:
             return max(version, goal) >= self.target
         if self.target > self.source:
@@ -42,13 +42,13 @@ class Rule:
         return version >= self.source and self.target >= goal
 
     def takes(self, version: int) -> bool:
-        """Say whether a node of this version can be rewritten as it is."""
+        """Whether a node of this version can be rewritten without other steps before."""
         if self.source == ANYWHERE or schemas.same(self.op, version, self.source):
             return True
         return self.accepts <= version if self.target > self.source else version <= self.accepts
 
     def leads_to(self, version: int) -> int:
-        """Give the version of what the rule writes for a node of this version."""
+        """The opset of the nodes that the rule writes for a node of this version."""
         return max(version, self.target) if self.source == ANYWHERE else self.target
 
 
@@ -68,8 +68,8 @@ def rule(
 
 
 def find(op: str, version: int, goal: int) -> Rule | None:
-    """Give the first rule that lies on the way from a version to the goal."""
-    on_the_way = [one for one in RULES.get(op, ()) if one.lies_between(version, goal)]
+    """The first rule between a version and the goal."""
+    on_the_way = [rule for rule in RULES.get(op, ()) if rule.lies_between(version, goal)]
     if not on_the_way:
         return None
-    return min(on_the_way, key=lambda one: abs(one.source - version))
+    return min(on_the_way, key=lambda rule: abs(rule.source - version))

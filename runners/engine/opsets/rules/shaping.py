@@ -1,4 +1,4 @@
-"""Operators that broadcast, move, cut, fill or retype, in their oldest versions."""
+"""Operators that broadcast, move, slice, fill or cast, in their oldest versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runners.engine.opsets.rules.case import Case
 
 
-# Up to opset 6 their second input was laid along an axis by an attribute.
+# Up to opset 6, an attribute aligned their second input with an axis.
 _ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow")
 _LOGIC = ("And", "Or", "Xor", "Less", "Greater", "Equal")
 
@@ -54,7 +54,7 @@ def split(case: Case) -> None:
     if axis is None:
         raise CannotConvertError("Split-1 without an axis: its definition names no default")
     if case.input(1):
-        sizes = [int(one) for one in case.values(case.input(1))]
+        sizes = [int(size) for size in case.values(case.input(1))]
     case.again(inputs=[case.input(0)], axis=axis, split=list(sizes) if sizes else None)
 
 

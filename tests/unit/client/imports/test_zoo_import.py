@@ -111,7 +111,7 @@ def test_what_is_there_is_passed_over(target, zoo):
     sent = len(target.uploads)
     (zoo.folder / "vision/resnet-50-7.onnx").unlink()  # nothing is even read
     [again] = zoo.run()
-    assert (again.word, again.text, again.failures) == ("present", "@1  published already", [])
+    assert (again.status, again.text, again.failures) == ("present", "@1  published already", [])
     assert (len(target.uploads), len(target.versions["zoo/resnet-50"])) == (sent, 1)
 
 
@@ -120,7 +120,7 @@ def test_what_somebody_else_published_is_not_published_again(target, zoo):
     zoo.write()
     target.add("zoo/resnet-50", {"any.onnx": b"seven"})
     [outcome] = zoo.run()
-    assert (outcome.word, outcome.text) == ("present", "@1  has identical files")
+    assert (outcome.status, outcome.text) == ("present", "@1  has identical files")
 
 
 def test_a_new_opset_is_a_new_version(target, zoo):
@@ -145,7 +145,7 @@ def test_a_run_that_was_cut_is_gone_on_with(target, zoo, monkeypatch):
     monkeypatch.setattr(push.Push, "submit", kept)
     sent = len(target.uploads)
     [outcome] = zoo.run()
-    assert (outcome.word, len(target.versions["zoo/resnet-50"])) == ("imported", 1)
+    assert (outcome.status, len(target.versions["zoo/resnet-50"])) == ("imported", 1)
     assert len(target.uploads) == sent
 
 
@@ -161,7 +161,7 @@ def test_a_run_that_was_cut_while_it_waited_waits_again(target, zoo, monkeypatch
     assert target.versions["zoo/resnet-50"][0]["state"] == "submitted"
     monkeypatch.setattr(push.Push, "wait", kept)
     [outcome] = zoo.run()
-    assert (outcome.word, len(target.versions["zoo/resnet-50"])) == ("imported", 1)
+    assert (outcome.status, len(target.versions["zoo/resnet-50"])) == ("imported", 1)
 
 
 def test_pointers_are_missing_and_the_rest_is_imported_once(target, zoo):
@@ -170,10 +170,10 @@ def test_pointers_are_missing_and_the_rest_is_imported_once(target, zoo):
     for _ in range(2):
         found = {outcome.ref: outcome for outcome in zoo.run()}
         pointer, other = found["zoo/pointer"], found["zoo/resnet-50"]
-        assert pointer.word == "failed"
+        assert pointer.status == "failed"
         assert "Git LFS pointer" in pointer.failures[0]
         assert "opset 9" in other.failures[0]
-    assert other.word == "present"
+    assert other.status == "present"
     assert set(held(target, "zoo/resnet-50")) == {
         "model.onnx", "opset7/model.onnx", "test_data_set_0/input_0.pb",
     }  # fmt: skip
@@ -184,7 +184,7 @@ def test_pointers_are_missing_and_the_rest_is_imported_once(target, zoo):
 def test_other_bytes_than_the_manifest_says_are_not_imported(target, zoo):
     zoo.add("Wrong", 9, b"bytes", model_sha="3" * 64)
     outcome = zoo.run()[-1]
-    assert outcome.word == "failed"
+    assert outcome.status == "failed"
     assert "the manifest states" in outcome.failures[0]
     assert "zoo/wrong" not in target.models
 
@@ -194,11 +194,11 @@ def test_test_data_that_is_not_safe_is_left_out_and_told(target, zoo):
     link = special("net/test_data_set_0/output_0.pb", b"2", "/etc/passwd")
     zoo.add("Linked", 9, b"linked", data=data, members=[link])
     outcome = zoo.run()[-1]
-    assert outcome.word == "imported"
+    assert outcome.status == "imported"
     assert "link or a device" in outcome.failures[0]
     assert set(held(target, "zoo/linked")) == {"model.onnx"}
     again = zoo.run()[-1]
-    assert (again.word, len(target.versions["zoo/linked"])) == ("present", 1)
+    assert (again.status, len(target.versions["zoo/linked"])) == ("present", 1)
 
 
 def test_files_outside_the_folder_are_not_read(target, zoo, tmp_path):
@@ -221,9 +221,9 @@ def test_entries_that_are_none_and_names_that_clash_are_told(target, zoo):
     zoo.write()
     found = {outcome.ref: outcome for outcome in zoo.run()}
     assert "have the same name on the hub" in found["zoo/resnet-50"].failures[0]
-    assert found["zoo/resnet-50"].word == "imported"
+    assert found["zoo/resnet-50"].status == "imported"
     for name in ("half", "unnamed", "bad"):
-        assert found[f"zoo/{name}"].word == "failed"
+        assert found[f"zoo/{name}"].status == "failed"
 
 
 def test_what_is_private_stays_private(target, zoo):
@@ -232,11 +232,11 @@ def test_what_is_private_stays_private(target, zoo):
     zoo.write()
     target.models["lab/resnet-50"] = {"ref": "lab/resnet-50", "visibility": "public"}
     [refused] = zoo.run(namespace="lab")
-    assert refused.word == "failed"
+    assert refused.status == "failed"
     assert "lab/resnet-50 is public" in refused.failures[0]
     assert target.versions["lab/resnet-50"] == []
     [outcome] = zoo.run()
-    assert outcome.word == "imported"
+    assert outcome.status == "imported"
     assert target.models["zoo/resnet-50"]["visibility"] == "private"
 
 
@@ -283,7 +283,7 @@ def test_a_manifest_at_an_address_with_its_files(target, other, zoo):
     [outcome] = import_zoo(
         Hub(), f"{other.url}/z/ONNX_HUB_MANIFEST.json", options=Options(progress=False)
     )
-    assert (outcome.word, outcome.failures) == ("imported", [])
+    assert (outcome.status, outcome.failures) == ("imported", [])
     asked = [path for _, path, _ in other.requests]
     assert asked[0] == "/z/ONNX_HUB_MANIFEST.json"
     assert asked[1] == "/z/vision/resnet-50-7.onnx"

@@ -138,11 +138,11 @@ def test_a_guest_cannot_have_anything_made(guest, version):
     assert guest.post(f"{GRAPH}/make").status_code == 401
 
 
-def test_a_published_version_is_owed_its_graph(ada):
+def test_a_published_version_gets_its_graph(ada):
     made = factories.published(ada)
     (job,) = Job.objects.filter(version=made, kind=networks.KIND)
     assert job.entry == "model.onnx"
-    assert networks.owe(made) == 0
+    assert networks.schedule_missing(made) == 0
 
 
 def test_a_draft_has_no_graph_yet(reader, ada):
@@ -353,7 +353,7 @@ def test_a_difference_is_asked_for_computed_and_kept(guest, reader, ada, two):
 
 
 def test_a_difference_made_ahead_is_raised_by_whoever_waits_for_it(guest, reader, two):
-    differences.owe(two[1].version)
+    differences.schedule_missing(two[1].version)
     for caller, can_raise in ((guest, False), (reader, True)):
         page = caller.page(DIFF)
         assert "Comparing graphs" in words(page)

@@ -57,20 +57,24 @@ def family(start, db):
 def test_both_sides_with_their_relations(guest, family):
     proven.upgrade(family[2], b"upgraded")
     page = guest.page(PAGE)
-    above, below = side(page, "above"), side(page, "below")
-    assert re.findall(r'<a href="(/models/[^"]+)"', above) == [
+    ancestors, descendants = side(page, "ancestors"), side(page, "descendants")
+    assert re.findall(r'<a href="(/models/[^"]+)"', ancestors) == [
         "/models/bob/mid/v/1", "/models/bob/root/v/1",
     ]  # fmt: skip
-    said = words(f"<main{above}")
+    said = words(f"<main{ancestors}")
     assert "bob/mid@1 fine-tuned to the model above declared" in said
-    assert 'href="https://example.com/model" rel="nofollow noopener ugc"' in above
-    assert 'href="https://huggingface.co/meta/elsewhere" rel="nofollow noopener ugc"' in above
-    said = words(f"<main{below}")
+    assert 'href="https://example.com/model" rel="nofollow noopener ugc"' in ancestors
+    assert 'href="https://huggingface.co/meta/elsewhere" rel="nofollow noopener ugc"' in ancestors
+    said = words(f"<main{descendants}")
     assert "net@1:opset26 upgraded to opset 26 from default recorded a variant" in said
     assert "bob/quant@1 quantised declared" in said
     assert "bob/deep@1 merged declared" in said
     assert "bob/tuned@1 fine-tuned declared" in said
-    assert below.index("bob/quant@1") < below.index("bob/deep@1") < below.index("bob/tuned@1")
+    assert (
+        descendants.index("bob/quant@1")
+        < descendants.index("bob/deep@1")
+        < descendants.index("bob/tuned@1")
+    )
     assert 'class="drawing"' in page
     # The lists are whole without the drawing.
     assert 'aria-hidden="true"' in page.partition('class="drawing"')[2][:200]
@@ -99,8 +103,8 @@ def test_hidden_neighbours_are_as_if_they_were_not(guest, reader, ada, bob):
     version = based(ada, "net", ["bob/above@1", "bob/nothing@1"])
     for actor in (guest, reader):
         page = actor.page(PAGE)
-        above = words(f"<main{side(page, 'above')}")
-        one, other = above.split("bob/above@1")[1], above.split("bob/nothing@1")[1]
+        ancestors = words(f"<main{side(page, 'ancestors')}")
+        one, other = ancestors.split("bob/above@1")[1], ancestors.split("bob/nothing@1")[1]
         assert one.split("bob/")[0].strip() == other.strip()
         assert "below@1" not in page
         assert "No models derive from this version" in words(page)
@@ -138,7 +142,7 @@ def test_a_version_that_names_itself_is_no_ancestor_of_itself(guest, ada):
     version = based(ada, "net", ["ada/net@1", "ada/net"])
     assert tree(graph_relatives.descendants(ada, version).relatives) == {}
     page = guest.page(PAGE)
-    assert 'href="/models/ada/net/v/1"' not in side(page, "above")
+    assert 'href="/models/ada/net/v/1"' not in side(page, "ancestors")
 
 
 def test_a_name_without_a_number_means_the_newest_before(ada):
@@ -195,7 +199,7 @@ def test_versions_of_one_descendant_are_one_row(guest, ada, bob):
     quant = based(bob, "quant", "ada/net@1", "quantized")
     card = "---\nbase_model: ada/net@1\n---\n# again\n"
     factories.version(bob, quant.model, card=card)
-    said = words(f"<main{side(guest.page(PAGE), 'below')}")
+    said = words(f"<main{side(guest.page(PAGE), 'descendants')}")
     assert "bob/quant@2" in said
     assert "and 1 earlier version" in said
     assert "bob/quant@1" not in said
@@ -210,8 +214,8 @@ def test_depth_and_count_are_bounded_with_words_and_few_questions(guest, ada, bo
         before = based(bob, f"child-{index}", before if index else net.ref).ref
     with CaptureQueriesContext(connection) as asked:
         page = guest.page(PAGE)
-    assert "truncated after 6 levels" in words(side_words(page, "above"))
-    assert "truncated after 4 levels" in words(side_words(page, "below"))
+    assert "truncated after 6 levels" in words(side_words(page, "ancestors"))
+    assert "truncated after 4 levels" in words(side_words(page, "descendants"))
     assert "link-3@1" in page
     assert "link-2@1" not in page
     assert "child-3@1" in page
@@ -234,5 +238,5 @@ def test_drafts_have_ancestors_and_no_descendants(reader, guest, ada, bob):
     factories.version(bob, factories.model(bob, "root"))
     factories.draft(ada, card="---\nbase_model: bob/root@1\n---\n# x\n")
     page = reader.page(PAGE)
-    assert "bob/root@1" in side(page, "above")
+    assert "bob/root@1" in side(page, "ancestors")
     assert guest.get(PAGE).status_code == 404

@@ -388,15 +388,15 @@ def test_publishing_queues_a_benchmark_alone_on_its_host_as_first_evidence(ada, 
     assert job.priority == order.FIRST
     assert job.requires == {"runtime": "onnxruntime", "provider": "CPUExecutionProvider"}
     assert job.version == version
-    assert scheduling.owe(job.version) == 0
+    assert scheduling.schedule_missing(job.version) == 0
 
 
 def test_nothing_is_queued_where_nobody_would_do_it_or_it_is_off(version, bench, settings):
     settings.HUB_BENCH = "off"
-    assert scheduling.owe(version) == 0
+    assert scheduling.schedule_missing(version) == 0
     Worker.objects.all().delete()
     settings.HUB_BENCH = "light"
-    assert scheduling.owe(version) == 0
+    assert scheduling.schedule_missing(version) == 0
 
 
 def test_gpus_and_other_builds_are_timed_where_workers_offer_them(version, bench):
@@ -404,7 +404,7 @@ def test_gpus_and_other_builds_are_timed_where_workers_offer_them(version, bench
     services.see("w2", host="h2", pool="gpu-h200", features=cuda)
     vino = {"versions": {"openvino": "2026.4.1"}, "runtimes": {"openvino": "2026.4.1"}}
     services.see("w3", host="h3", pool="bench-cpu.openvino", features=vino)
-    scheduling.owe(version)
+    scheduling.schedule_missing(version)
     found = {(job.queue, job.exclusive, job.requires.get("provider")) for job in queued()}
     assert found == {
         ("bench-cpu", "host", "CPUExecutionProvider"),
@@ -417,7 +417,7 @@ def test_what_a_run_is_told_holds_the_host_and_the_operator(version, bench, sett
     settings.HUB_BENCH_WATTS, settings.HUB_GRID_REGION = 7.5, "FRA"
     limits = {"limits": {"foreign_cpu": 0.05}, "calibrated_at": "2026-11-20T10:00:00Z"}
     Host.objects.create(name="h1", calibration=limits, calibrated_at=timezone.now())
-    scheduling.owe(version)
+    scheduling.schedule_missing(version)
     job = services.claim("w1", ["bench-cpu"], host="h1", features=WorkerFeatures.read(OFFERED))
     told = timing_jobs.options_at(job)
     assert told["gate"] == limits
@@ -523,7 +523,7 @@ def test_what_was_measured_of_a_withdrawn_version_goes(version, newer, ada, bob)
 
 
 def test_publishing_compares_with_the_version_before(version, newer, bench):
-    scheduling.owe(newer)
+    scheduling.schedule_missing(newer)
     [job] = queued("compare-speed")
     assert (job.exclusive, job.priority, job.version) == ("host", timing_jobs.IDLE, newer)
     assert job.input["against"] == ".against/model.onnx"
@@ -535,12 +535,12 @@ def test_publishing_compares_with_the_version_before(version, newer, bench):
     assert told["against"] == ".against/model.onnx"
     assert "against_files" not in told
     assert timing_jobs.job_seconds(told) > 2 * told["budget_seconds"]
-    assert scheduling.owe(newer) == 0
+    assert scheduling.schedule_missing(newer) == 0
 
 
 def test_the_same_file_again_is_not_compared(version, ada, bench):
     same = model_version(ada, version.model)
-    scheduling.owe(same)
+    scheduling.schedule_missing(same)
     assert queued("compare-speed") == []
 
 
@@ -548,14 +548,14 @@ def test_models_of_other_inputs_are_not_compared(version, newer, bench):
     main = newer.variants.get()
     main.facts = main.facts | {"inputs": [{"name": "x", "dtype": "float32", "shape": [1, 3]}]}
     main.save()
-    scheduling.owe(newer)
+    scheduling.schedule_missing(newer)
     assert queued("compare-speed") == []
     with pytest.raises(problems.InvalidRequest):
         comparisons.ask(newer.created_by, baseline=version.variants.get(), candidate=main)
 
 
 def test_what_nobody_asked_for_gives_way_to_what_somebody_waits_for(version, bench):
-    scheduling.owe(version)
+    scheduling.schedule_missing(version)
     job = services.claim("w1", ["bench-cpu"], host="h1", features=WorkerFeatures.read(OFFERED))
     assert not services.is_in_the_way(job)
     services.enqueue(kind="describe", version=version, entry="model.onnx", priority=0)

@@ -56,7 +56,7 @@ def benchmarks():
 @pytest.mark.parametrize("word", ["invalid", "unsupported"])
 def test_what_the_runtime_does_not_load_is_not_timed_and_that_is_said(client, version, word):
     checked(version, word)
-    assert scheduling.owe(version) == 0
+    assert scheduling.schedule_missing(version) == 0
     assert benchmarks() == []
     assert unmeasured.of(main(version)) == unmeasured.Standing("not measured", REASON)
     answer = client.get(f"/api/v1/models/{version.model.ref}/versions/1/variants").json()
@@ -72,7 +72,7 @@ def test_what_the_runtime_does_not_load_is_not_timed_and_that_is_said(client, ve
 def test_a_later_release_that_loads_it_has_it_timed(version):
     checked(version, "unsupported")
     checked(version, "ok", "")
-    assert scheduling.owe(version) == 1
+    assert scheduling.schedule_missing(version) == 1
     [job] = benchmarks()
     assert unmeasured.of(main(version)) == unmeasured.Standing("queued", "", job)
 
@@ -81,7 +81,7 @@ def test_other_runtimes_and_derived_files_are_timed_all_the_same(version):
     checked(version, "unsupported")
     vino = {"versions": {"openvino": "2026.4.1"}, "runtimes": {"openvino": "2026.4.1"}}
     services.see("w3", host="h3", pool="bench-cpu.openvino", features=vino)
-    assert scheduling.owe(version) == 1
+    assert scheduling.schedule_missing(version) == 1
     assert [job.queue for job in benchmarks()] == ["bench-cpu.openvino"]
     derived = main(version)
     derived.origin = Variant.Origin.CONVERTED
@@ -91,14 +91,14 @@ def test_other_runtimes_and_derived_files_are_timed_all_the_same(version):
 def test_an_upgrade_that_loads_stands_in_for_its_original(version):
     proven.upgrade(version)
     Job.objects.filter(kind="benchmark").delete()
-    assert scheduling.owe(version) == 1
+    assert scheduling.schedule_missing(version) == 1
     assert [job.entry for job in benchmarks()] == ["model.onnx"]
     Job.objects.filter(kind="benchmark").delete()
     checked(version, "unsupported")
-    assert scheduling.owe(version) == 1
+    assert scheduling.schedule_missing(version) == 1
     [job] = benchmarks()
     assert (job.entry, job.priority) == ("model.opset26.onnx", order.FIRST)
-    assert scheduling.owe(version) == 0
+    assert scheduling.schedule_missing(version) == 0
 
 
 def test_each_cause_has_its_words(version, settings):
@@ -116,7 +116,7 @@ def test_each_cause_has_its_words(version, settings):
 
 
 def test_a_benchmark_that_failed_says_why(version):
-    scheduling.owe(version)
+    scheduling.schedule_missing(version)
     Job.objects.filter(kind="benchmark").update(
         state="failed", finished_at=timezone.now(), error_detail="The model does not run."
     )

@@ -217,7 +217,7 @@ def test_a_withdrawn_data_set_is_not_measured_on(ada, net):
     Job.objects.filter(kind="evaluation").delete()
     datasets.withdraw(ada, dataset=stones.dataset, reason="Not ours.")
     outbox.deliver()
-    assert scheduling.owe(net) == 0
+    assert scheduling.schedule_missing(net) == 0
     assert evaluated.waiting() == []
 
 

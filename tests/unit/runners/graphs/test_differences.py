@@ -42,29 +42,29 @@ def pairs():
 
 def test_a_version_is_compared_with_the_served_ones_beside_it(publish):
     _, second, _, _ = publish(1, 2, 3, 4)
-    assert differences.owe(second) == 2
+    assert differences.schedule_missing(second) == 2
     assert pairs() == [(1, 2), (2, 3)]
-    assert differences.owe(second) == 2
+    assert differences.schedule_missing(second) == 2
     assert len(pairs()) == 2
 
 
 def test_what_is_not_served_is_passed_over(ada, publish):
     first, second, third = publish(1, 2, 3)
     versions.withdraw(ada, version=second, reason="It was wrong.")
-    assert differences.owe(third) == 1
+    assert differences.schedule_missing(third) == 1
     assert pairs() == [(1, 3)]
-    assert differences.owe(first) == 1
+    assert differences.schedule_missing(first) == 1
 
 
 def test_equal_files_are_not_compared(publish):
     _, again = publish(5, 5)
-    assert differences.owe(again) == 0
+    assert differences.schedule_missing(again) == 0
     assert pairs() == []
 
 
 def test_it_waits_behind_first_evidence_until_somebody_asks(ada, publish):
     before, after = publish(1, 2)
-    differences.owe(after)
+    differences.schedule_missing(after)
     job = Job.objects.get(kind=differences.KIND)
     assert job.priority == order.DEEP
     asked = differences.request(ada, before=before.variants.get(), after=after.variants.get())

@@ -129,7 +129,7 @@ def conformance(
     )
 
 
-def test_a_published_version_is_owed_an_upgrade_and_every_runtime_once(owner, version):
+def test_a_published_version_gets_an_upgrade_and_every_runtime_once(owner, version):
     kinds = sorted(
         (job.kind, job.input["runtime"], job.input.get("checks", [])) for job in waiting()
     )
@@ -139,7 +139,7 @@ def test_a_published_version_is_owed_an_upgrade_and_every_runtime_once(owner, ve
         ("conformance", "onnxruntime", ["reference"]),
         ("upgrade", "onnxruntime", []),
     ]
-    assert verification.owe(version) == 0
+    assert verification.schedule_missing(version) == 0
     for job in waiting():
         assert job.requires == {"runtime": job.input["runtime"]}
 
@@ -148,8 +148,8 @@ def test_what_was_described_by_an_older_method_is_described_again(owner, version
     rows = Variant.objects.filter(version=version)
     rows.update(facts=FACTS | {"method": 1, "parameters": 10}, parameters=10)
     version.checks.filter(kind="onnx").update(outcome="failed")
-    assert verification.owe(version) == 1
-    assert verification.owe(version) == 0
+    assert verification.schedule_missing(version) == 1
+    assert verification.schedule_missing(version) == 0
     (job,) = waiting("describe")
     facts = FACTS | {"parameters": None}
     report = Report(
@@ -162,15 +162,15 @@ def test_what_was_described_by_an_older_method_is_described_again(owner, version
     assert (document.parameters, document.latest["parameters"]) == (None, None)
     assert waiting("check") == []
     assert version.checks.get(kind="onnx").outcome == "failed"
-    assert verification.owe(version) == 0
+    assert verification.schedule_missing(version) == 0
 
 
-def test_nothing_is_owed_where_no_worker_offers_a_runtime(owner):
+def test_nothing_is_scheduled_where_no_worker_offers_a_runtime(owner):
     factories.published(owner)
     assert waiting() == []
 
 
-def test_a_new_runtime_version_is_owed_to_old_versions_and_old_results_stay(owner, version):
+def test_a_new_runtime_version_is_scheduled_for_old_versions_and_old_results_stay(owner, version):
     for job in waiting("conformance"):
         version_of = {"onnxruntime": "1.31.1", "onnx-reference": "1.23.2"}
         name = job.input["runtime"]
@@ -237,9 +237,9 @@ def test_an_upgrade_becomes_a_variant_beside_the_original(owner, version):
     tested = [job.input["runtime"] for job in waiting("conformance") if job.entry != "model.onnx"]
     assert tested == ["onnxruntime"]
     assert ("upgrade", "model.opset26.onnx") not in asked
-    ladder = proof_selectors.ladders(version)[0]
-    assert ladder.highest == variant
-    assert [(rung.opset, rung.outcome) for rung in ladder.rungs] == [(26, "equal")]
+    history = proof_selectors.upgrade_histories(version)[0]
+    assert history.highest == variant
+    assert [(target.opset, target.outcome) for target in history.targets] == [(26, "equal")]
 
 
 PARTIAL = replace(PROOF, branches=(Branch("If_3", "If", "else_branch", 2, taken=False),), ran=120)
@@ -264,7 +264,7 @@ def test_an_upgrade_without_enough_proof_is_loaded_by_its_name_alone(
     assert "ada/net@1:opset26" in str(refusal.value)
     assert selectors.variant(version, None, 17, None).name == "default"
     assert selectors.variant(version, "opset26", None, None) == variant
-    assert proof_selectors.ladders(version)[0].highest is None
+    assert proof_selectors.upgrade_histories(version)[0].highest is None
 
 
 def test_the_evidence_is_stored_with_the_variant(owner, version):
@@ -284,12 +284,12 @@ def test_the_database_holds_no_upgrade_without_its_proof(owner, version, changes
         Variant.objects.filter(version=version, name="default").update(proof_strength="full")
 
 
-def test_what_an_older_method_proved_is_owed_again(owner, version):
+def test_what_an_older_method_proved_is_scheduled_again(owner, version):
     (job,) = waiting("upgrade")
-    assert verification.owe(version) == 0
+    assert verification.schedule_missing(version) == 0
     given = {key: value for key, value in job.input.items() if key != "method"}
     Job.objects.filter(pk=job.pk).update(input=given)
-    assert verification.owe(version) == 1
+    assert verification.schedule_missing(version) == 1
 
 
 def test_an_upgrade_is_given_what_the_card_declares_of_inputs(owner, version):
@@ -379,7 +379,7 @@ def test_conformance_is_written_once_with_its_evidence(owner, version):
     assert Counter(cell.word for cell in matrix.cells) == {"failed": 4, "queued": 4}
 
 
-def test_checks_that_one_job_has_done_are_not_owed_in_two(owner, version):
+def test_checks_that_one_job_has_done_are_not_scheduled_twice(owner, version):
     own = Job.objects.filter(kind="conformance", input__runtime="onnxruntime")
     assert own.count() == 2
     own.filter(input__checks=["reference"]).delete()
@@ -387,7 +387,7 @@ def test_checks_that_one_job_has_done_are_not_owed_in_two(owner, version):
     Job.objects.filter(pk=job.pk).update(
         input={name: value for name, value in job.input.items() if name != "checks"}
     )
-    assert verification.owe(version) == 0
+    assert verification.schedule_missing(version) == 0
 
 
 def test_a_check_that_is_not_done_shows_the_state_of_its_own_job(owner, version):
@@ -402,11 +402,11 @@ def test_a_check_that_is_not_done_shows_the_state_of_its_own_job(owner, version)
     }
 
 
-def test_the_suite_is_owed_once_a_runtime_has_settled(runtimes):
-    assert verification.owe_suite() == 0
+def test_the_suite_is_scheduled_once_a_runtime_has_settled(runtimes):
+    assert verification.schedule_suite() == 0
     Runtime.objects.update(first_seen_at=timezone.now() - 2 * verification.SETTLED)
-    assert verification.owe_suite() == 2 * verification.SUITE_PARTS
-    assert verification.owe_suite() == 0
+    assert verification.schedule_suite() == 2 * verification.SUITE_PARTS
+    assert verification.schedule_suite() == 0
     for job in waiting("suite"):
         case = f"test_abs_{job.input['part']}"
         outcome = "failed" if job.input["part"] == 3 else "passed"

@@ -159,8 +159,8 @@ def test_every_version_gets_its_first_evidence_before_any_gets_more(settings):
         for name, hidden in (("one", 7), ("two", 8))
     ]
     for version in versions:
-        verification.owe(version)
-        scheduling.owe(version)
+        verification.schedule_missing(version)
+        scheduling.schedule_missing(version)
     done = []
     while job := services.claim(
         "w1", ["cpu", "bench-cpu"], host="h", features=WorkerFeatures.read(features)
