@@ -79,7 +79,7 @@ def check_needs(requires: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unmet(requires: Mapping[str, Any], features: WorkerFeatures) -> str:
-    """What of a job's needs a worker does not offer, in words; empty where it offers all."""
+    """The first requirement of a job that the worker does not meet; empty if it meets all."""
     runtime, provider = requires.get("runtime"), requires.get("provider")
     if runtime and runtime not in features.runtimes:
         return str(runtime)

@@ -13,7 +13,7 @@ class Extension(typing.NamedTuple):
     """A module for another tool: an attribute of `hub`, or a layout of folders for `hub get`.
 
     An attribute needs the extra of its name. A ``layout`` says in the help of the command what the
-    module's ``write`` makes.
+    module's `write` makes.
     """
 
     name: str

@@ -101,8 +101,11 @@ def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
     """The type of each field of a dataclass, and whether it has a default."""
     hints = typing.get_type_hints(kind)
     return {
-        one.name: (hints[one.name], MISSING not in {one.default, one.default_factory})
-        for one in fields(kind)
+        member.name: (
+            hints[member.name],
+            member.default is not MISSING or member.default_factory is not MISSING,
+        )
+        for member in fields(kind)
     }
 
 

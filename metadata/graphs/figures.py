@@ -1,4 +1,4 @@
-"""The one form that a figure has in every graph, whoever gives it and whatever it is of.
+"""The form of a figure in every graph, for any author and subject.
 
 `metadata.sparql` asks for this form; a figure that nobody has is not stated.
 """

@@ -178,7 +178,7 @@ def _measured(version: Version) -> Iterator[facts.EvaluationFacts]:
 
 
 def _stated(figure: Figure) -> Figure:
-    """A measured accuracy with the digits by which lists compare it."""
+    """A measured accuracy with the digits that lists compare."""
     of = figure.interval
     return dataclasses.replace(
         figure,

@@ -14,7 +14,7 @@ from hub.protocol.inputs import POLARITIES
 from registry.api import downloads
 from registry.api.addresses import api_url
 from registry.api.inputs import FilesParser, Input
-from registry.api.operations import Made, View, listing, operation
+from registry.api.operations import Stored, View, listing, operation
 from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.api.serializers import Digest
 from registry.datasets import preflight, selectors, services
@@ -172,10 +172,10 @@ class DatasetVersionList(View):
         location=version_url,
         responses={200: DatasetVersionOutput, 201: DatasetVersionOutput},
     )
-    def post(self, **content: Any) -> Made:
+    def post(self, **content: Any) -> Stored:
         """Publish a version from uploaded files. Returns 200 if an equal version exists."""
         version, is_new = services.publish(self.request.user, slug=self.kwargs["slug"], **content)
-        return Made(selectors.version(version.dataset, version.number), is_new=is_new)
+        return Stored(selectors.version(version.dataset, version.number), is_new=is_new)
 
 
 class DatasetPreflightOutput(Output[preflight.Preflight]):

@@ -16,7 +16,7 @@ from hub.protocol import problems
 from registry.api import downloads, etags
 from registry.api import serializers as shapes
 from registry.api.inputs import FilesParser
-from registry.api.operations import Made, VersionView, operation
+from registry.api.operations import Stored, VersionView, operation
 from registry.cards import cards
 from registry.catalogue import summaries
 from registry.core import usage
@@ -84,14 +84,14 @@ class FileDetail(VersionView):
     head = get
 
     @operation("files_put", shapes.FileOutput, reads=shapes.FileInput, status=201)
-    def put(self, blob: str) -> Made:
+    def put(self, blob: str) -> Stored:
         """Set a file of a draft to an uploaded blob."""
         path = self.kwargs["path"]
         file, is_new = file_services.put(
             self.request.user, version=self.version, path=path, digest=blob
         )
         file.version = self.version
-        return Made(file, is_new=is_new)
+        return Stored(file, is_new=is_new)
 
     @operation("files_delete")
     def delete(self) -> None:

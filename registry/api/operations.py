@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _Handler = TypeVar("_Handler", bound="Callable[..., Any]")
 
 
-class Made(NamedTuple):
+class Stored(NamedTuple):
     """A row that an operation answers with; 201 if it is new, else 200."""
 
     row: Any
@@ -112,7 +112,7 @@ def operation(
                 etags.require(request, etags.of(view.data(output, target)))
             body = (request.data or {}) if body_optional else request.data
             row, code = handler(view, **(parse(reads, body) if reads else {})), status
-            if isinstance(row, Made):
+            if isinstance(row, Stored):
                 row, code = row.row, 201 if row.is_new else 200
             if output is None:
                 return Response(status=code, headers=headers)

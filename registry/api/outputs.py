@@ -1,9 +1,9 @@
 """Answers whose fields follow from what they show: a model's row, or a dataclass.
 
 `Output[Job]` is a serializer of jobs. Its `columns` name the fields in their order. A field that
-the class declares is taken as it is, and comes last unless `columns` names it; a method `get_NAME`
-gives a field its value; every other field has the type, the choices and the null of the attribute
-that it shows, which a `Column` may name by a path (`version.number`).
+the class declares is taken as it is, and comes last unless `columns` names it; a method named
+`get_` and its name gives a field its value; every other field has the type, the choices and the
+null of the attribute that it shows, which a `Column` may name by a path (`version.number`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from hub.protocol import refs
 from registry.api import etags, queries
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
-from registry.api.operations import Made, ModelView, operation
+from registry.api.operations import ModelView, Stored, operation
 from registry.api.parameters import asks
 from registry.versions import current, finders, selectors
 from registry.versions.services import refs as ref_services
@@ -25,12 +25,12 @@ class RefDetail(ModelView):
     """A tag or an alias of a model."""
 
     @operation("refs_put", shapes.RefOutput, reads=shapes.RefInput)
-    def put(self, kind: str, version: int) -> Made:
+    def put(self, kind: str, version: int) -> Stored:
         """Create a tag or alias, or move an alias."""
         row, is_new = ref_services.put(
             self.request.user, model=self.model, name=self.kwargs["ref"], kind=kind, number=version
         )
-        return Made(row, is_new=is_new)
+        return Stored(row, is_new=is_new)
 
     @operation("refs_delete")
     def delete(self) -> None:

@@ -9,7 +9,7 @@ from hub.protocol.ports import Port
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Addresses: a module with ``urlpatterns``, below a ``prefix``; they come before the core's.
+    """Addresses: a module with `urlpatterns`, below a ``prefix``; they come before the core's.
 
     ``closed`` are those that crawlers are asked to leave out, as robots.txt writes them.
     """

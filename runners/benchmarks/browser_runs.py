@@ -35,10 +35,9 @@ def contribute(
 ) -> Measurement:
     """Keep what a page measured of a variant, as a contribution of its reader.
 
-    ``run`` has ``browser`` and ``device`` (text of the reader), ``threads``, ``inputs`` (name,
-    dtype and shape of each), ``times_ms`` in order, ``first_ms``, ``loading_ms`` and ``clock_ms``,
-    the step of the browser's clock. Raises RecordInvalid, and what `contributions.contribute`
-    raises.
+    ``run`` has `browser` and `device` (text of the reader), `threads`, `inputs` (name, dtype and
+    shape of each), `times_ms` in order, `first_ms`, `loading_ms` and `clock_ms`, the step of the
+    browser's clock. Raises RecordInvalid, and what `contributions.contribute` raises.
     """
     record = summary.complete(_measured(variant, run, runtime_version))
     rows = contributions.contribute_page_run(

@@ -150,7 +150,7 @@ def history_of(result: ConformanceResult) -> list[ConformanceResult]:
 
 
 def made_by(job: Job) -> Variant | None:
-    """The variant that a job made; None where it made none, or a later job made it anew."""
+    """The variant that a job made; None if it made none, or a later job replaced it."""
     if job.version is None or job.kind not in JOBS:
         return None
     rows = Variant.objects.filter(version=job.version, job_uuid=job.pk)

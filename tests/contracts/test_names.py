@@ -28,7 +28,7 @@ UNNAMED = (
 LOOPING = (
     "frontend/pages/benchmarks/", "frontend/pages/catalogue/", "frontend/pages/compare/",
     "frontend/presenters/", "hub/client/rest/", "hub/protocol/", "registry/api/",
-    "registry/catalogue/", "runners/api/",
+    "registry/catalogue/",
 )  # fmt: skip
 # Fields whose names are those of stored, cached or published data, or of a form.
 FIELDS = {

@@ -161,7 +161,7 @@ def _model_links(of: RegisteredModel, request: HttpRequest) -> list[signposting.
     places = Places(settings.HUB_PUBLIC_URL)
     space, name = of.namespace.slug, of.name
     newest: Version | None = selectors.latest(request.user, of)
-    shown = places.version(space, name, newest.number) if newest else ""
+    version_url = places.version(space, name, newest.number) if newest else ""
     names = licences.of_column(of.license, newest.typed_card.licenses if newest else ())
     addresses = [places.licence(name) for name in names]
-    return signposting.of_model(places.model(space, name), shown, addresses)
+    return signposting.of_model(places.model(space, name), version_url, addresses)

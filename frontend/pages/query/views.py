@@ -153,7 +153,9 @@ def _show(
         "section": "query",
         "built_rows": [*(built.rows if built else ()), builder.Row(None)],
         "conditions": tuple(builder.Row(filter_) for filter_ in FILTERS.values()),
-        "row_counts": {one.slug: counts.get(_count_key(one.slug), "") for one in examples},
+        "row_counts": {
+            example.slug: counts.get(_count_key(example.slug), "") for example in examples
+        },
         "text": text,
         "height": min(max(lines + 1, FEWEST), MOST),
         "examples": examples,

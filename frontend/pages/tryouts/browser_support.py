@@ -64,7 +64,7 @@ def _versions(facts: Facts) -> Iterator[str]:
     opsets = facts.opsets or {}
     if facts.opsets == {}:
         yield "the file does not declare an opset"
-    used = {one.domain or DEFAULT_DOMAIN for one in facts.operators}
+    used = {operator.domain or DEFAULT_DOMAIN for operator in facts.operators}
     for domain, (low, high) in OPSETS.items():
         version = opsets.get(domain)
         if domain in used and version is not None and not low <= version <= high:
@@ -79,13 +79,13 @@ def _versions(facts: Facts) -> Iterator[str]:
 
 def _operators(facts: Facts) -> Iterator[str]:
     lacking = []
-    for one in facts.operators:
-        if (one.domain, one.name) in facts.functions:
+    for operator in facts.operators:
+        if (operator.domain, operator.name) in facts.functions:
             continue
-        if one.domain not in DOMAINS:
-            lacking.append(f"{one.domain}:{one.name}")
-        elif one.is_standard and (facts.opset or 0) >= ABSENT.get(one.name, 1 << 30):
-            lacking.append(one.name)
+        if operator.domain not in DOMAINS:
+            lacking.append(f"{operator.domain}:{operator.name}")
+        elif operator.is_standard and (facts.opset or 0) >= ABSENT.get(operator.name, 1 << 30):
+            lacking.append(operator.name)
     if lacking:
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
         yield f"the browser runtime does not support {', '.join(lacking[:3])}{more}"

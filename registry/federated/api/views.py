@@ -193,7 +193,7 @@ class ParticipantList(TrainingView):
     """Who takes part."""
 
     def find(self) -> Training:
-        """The training of the address, for whoever sees it; raises NotFound."""
+        """The training of the address, if the user may see it; raises NotFound."""
         place = (self.kwargs[part] for part in ("namespace", "name", "number"))
         return selectors.training(seeker(self.request), *place)
 

@@ -165,7 +165,7 @@ class Energy:
 
 @dataclass(frozen=True, slots=True)
 class Carbon:
-    """The yearly mean of the grid by which the carbon of an inference was computed."""
+    """The yearly mean of the grid that the carbon of an inference was computed from."""
 
     grid_g_per_kwh: float | None = None
     grid_region: str = ""
@@ -228,16 +228,16 @@ class Record:
             provider=_READER.read(Provider, data.get("provider")),
             load=Load.read(config),
             processes=tuple(
-                _READER.read(Process, one) for one in stored.rows(data.get("processes"))
+                _READER.read(Process, row) for row in stored.rows(data.get("processes"))
             ),
             operators=tuple(
-                _READER.read(Operator, {"operator": one.get("op"), "nodes": one.get("count")} | one)
-                for one in stored.rows(profile.get("operators"))
+                _READER.read(Operator, {"operator": row.get("op"), "nodes": row.get("count")} | row)
+                for row in stored.rows(profile.get("operators"))
             ),
             stats=Stats.read(stored.mapping(data.get("stats"))),
             energy=_READER.read(Energy, data.get("energy")),
             carbon=_READER.read(Carbon, data.get("carbon")),
-            sweeps=tuple(cls.read(one["record"]) for one in stored.rows(data.get("sweeps"))),
+            sweeps=tuple(cls.read(row["record"]) for row in stored.rows(data.get("sweeps"))),
         )
 
     @property

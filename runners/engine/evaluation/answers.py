@@ -93,6 +93,6 @@ def figures(answer: Any) -> Figures:
     figures = answers.read(Figures, answer)
     if not _DIGEST.fullmatch(figures.predictions_sha256):
         raise answers.unreadable("predictions_sha256 is no digest")
-    if not all(_METRIC.fullmatch(one.metric) for one in figures.figures):
+    if not all(_METRIC.fullmatch(figure.metric) for figure in figures.figures):
         raise answers.unreadable("metric is no name")
     return figures

@@ -39,8 +39,8 @@ def claim(
 ) -> Job | None:
     """Claim the next job of these queues, or the job ``uuid``; None if there is none to claim.
 
-    A job that the worker's capabilities (default: those it registered) or the state of its host do
-    not allow stays queued and costs no attempt. A worker of the queue ``urgent`` takes urgent jobs
+    A job that the worker's features (default: those it registered) or the state of its host do
+    not allow stays queued and costs no attempt. A worker of the queue `urgent` takes urgent jobs
     only. A job whose result exists already ends with that result; while the same work is running,
     it waits.
     """

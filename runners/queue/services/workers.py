@@ -39,7 +39,7 @@ def see(
 
 
 def offered_by(worker: str) -> tuple[list[str], WorkerFeatures]:
-    """The queues and features of a registered worker; none where it has not told any."""
+    """The queues and features of a registered worker; empty if it has registered none."""
     row = Worker.objects.filter(name=worker).first()
     return (row.queues, row.typed_features) if row else ([], WorkerFeatures())
 
@@ -50,7 +50,7 @@ def leave(worker: str) -> None:
 
 
 def forget_runs() -> int:
-    """Drop the runs on inputs of somebody's own that ended an hour ago; returns how many."""
+    """Delete runs on users' own inputs that ended more than an hour ago; returns their number."""
     over = Job.objects.filter(kind__in=Job.PERSONAL, finished_at__lt=timezone.now() - RUNS_KEPT)
     return int(over.delete()[1].get("runners.Job", 0))
 

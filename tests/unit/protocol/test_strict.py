@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 import pytest
@@ -113,3 +114,28 @@ def test_a_stored_section_is_never_refused():
     assert reader.read(Section, document) == Section(figures={"p50": 1.5})
     assert reader.read(Section, "text", count=2) == Section(count=2)
     assert stored.Reader({"int": lambda _: 7}).read(Section, {"count": 1}).count == 7
+
+
+class Word(StrEnum):
+    YES = "yes"
+    NO = "no"
+
+
+@dataclass(frozen=True)
+class Reply:
+    word: Word
+    text: str = "none"
+    parts: tuple[str, ...] = field(default_factory=tuple)
+
+
+def test_a_missing_field_has_its_default_unless_the_reader_is_complete():
+    assert READER.read(Reply, {"word": "no"}) == Reply(Word.NO)
+    with pytest.raises(strict.UnreadableError, match="text is missing"):
+        strict.Reader(is_complete=True).read(Reply, {"word": "no"})
+
+
+def test_a_member_of_an_enum_is_read_by_its_value():
+    assert READER.read(Reply, {"word": "yes"}).word is Word.YES
+    for value in ("maybe", None, ["yes"]):
+        with pytest.raises(strict.UnreadableError, match="word is none of yes, no"):
+            READER.read(Reply, {"word": value})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def address_help() -> str:
-    """The addresses that a place of backups may have, in words."""
+    """The addresses that a place of backups may have."""
     return f"folder, or {forms()}, of this hub's backups"
 
 
