@@ -9,25 +9,16 @@ takes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from hub.protocol import cards
+from hub.protocol.figures import Kind
 from hub.protocol.vocabularies import LICENCES, RUNTIMES, TASKS, TASKS_OF
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 T = TypeVar("T")
-
-
-class Basis(StrEnum):
-    """How the value that a filter compares came about."""
-
-    MEASUREMENT = "measured"
-    PREDICTION = "predicted"
-    COUNT = "counted"
-    DECLARATION = "declared"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,7 +219,7 @@ class Choice(Filter[tuple[str, ...]]):
     is_closed: bool = False
     needs_all: bool = False
     phrases: Mapping[str, str] = field(default_factory=dict)
-    basis: Basis | None = None
+    basis: Kind | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -264,7 +255,7 @@ class Text(Filter[str]):
 PIXEL_FORMATS: Final = ("Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8")
 TASK: Final = Choice(
     name="task", title="Task", description="task of the model, such as image-classification",
-    column="task", is_counted=True, option="task", basis=Basis.DECLARATION,
+    column="task", is_counted=True, option="task", basis=Kind.CLAIMED,
     values={name: name.replace("-", " ").capitalize() for name in TASKS},
 )  # fmt: skip
 PASSES_ON: Final = Choice(
@@ -274,7 +265,7 @@ PASSES_ON: Final = Choice(
 )  # fmt: skip
 PRECISION: Final = Choice(
     name="precision", title="Precision", column="precision", is_counted=True, option="precision",
-    description="precision of the weights, such as fp32 or int8", basis=Basis.COUNT,
+    description="precision of the weights, such as fp32 or int8", basis=Kind.COUNT,
     values={"fp32": "fp32", "fp16": "fp16", "int8": "int8", "none": "no weights"},
     phrases={
         "fp32": "fp32, float32, single precision",
@@ -297,7 +288,7 @@ MEASURED_ON: Final = Choice(
 )  # fmt: skip
 LICENCE: Final = Choice(
     name="license", title="Licence", description="SPDX identifier of the licence",
-    column="license", is_counted=True, option="license", basis=Basis.DECLARATION,
+    column="license", is_counted=True, option="license", basis=Kind.CLAIMED,
     values={name.lower(): name for name in LICENCES},
 )  # fmt: skip
 EVIDENCE: Final = Choice(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers as fields
 
+from hub.protocol.figures import Kind
 from registry.api import serializers
 from registry.api.addresses import api_url
 from registry.api.outputs import Column, Columns, Output
@@ -82,6 +83,7 @@ class FitOutput(Output[fits.Fit]):
 
     limit = NumberOrText()
     value = NumberOrText()
+    basis = fields.ChoiceField([Kind.MEASURED, Kind.PREDICTED, Kind.COUNT, Kind.CLAIMED])
     evaluated = EvaluatedOutput(allow_null=True, help_text="only with `min` and `max`")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import filters
-from hub.protocol.filters import Basis
+from hub.protocol.figures import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ class Fit:
     limit: float | str
     value: float | str
     unit: str
-    basis: Basis
+    basis: Kind
     low: float | None = None
     high: float | None = None
     evaluated: Evaluated | None = None
@@ -80,14 +80,14 @@ def _stated(query: Query, latest: Mapping[str, Any], task: str, licence: str) ->
     texts = {"task": task, "precision": latest.get("precision"), "license": licence}
     for name, limit in query.values:
         if name in _COUNTS and (value := latest.get(_COUNTS[name])) is not None:
-            yield Fit(name, limit, value, filters.BOUNDS[name].quantity.unit, Basis.COUNT)
+            yield Fit(name, limit, value, filters.BOUNDS[name].quantity.unit, Kind.COUNT)
         elif name in _STATEMENTS and texts[name]:
             yield Fit(name, ", ".join(limit), str(texts[name]), "", _STATEMENTS[name])
 
 
 def _latency(limit: float, speed: DocumentSpeed | PredictedSpeed) -> Fit:
     low, high = speed.interval
-    basis = Basis.PREDICTION if speed.is_predicted else Basis.MEASUREMENT
+    basis = Kind.PREDICTED if speed.is_predicted else Kind.MEASURED
     bound = filters.MAX_LATENCY
     return Fit(bound.name, limit, speed.p50_ms, bound.quantity.unit, basis, low, high)
 
@@ -95,6 +95,6 @@ def _latency(limit: float, speed: DocumentSpeed | PredictedSpeed) -> Fit:
 def _accuracy(limit: Limit, figure: DocumentAccuracy) -> Fit:
     evaluated = Evaluated(figure.metric, figure.dataset, figure.version, figure.split, figure.rows)
     return Fit(
-        "max" if limit.is_maximum else "min", limit.value, figure.value, "", Basis.MEASUREMENT,
+        "max" if limit.is_maximum else "min", limit.value, figure.value, "", Kind.MEASURED,
         figure.low, figure.high, evaluated,
     )  # fmt: skip
