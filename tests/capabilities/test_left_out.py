@@ -82,14 +82,19 @@ def patterns(resolver=None):
             yield getattr(view, "__wrapped__", view).__module__
 
 
+def packages(name):
+    """The packages of a capability, and its folder in the API of the registry."""
+    return (*CAPABILITIES[name].apps, f"registry.api.{name}.")
+
+
 def test_every_capability_says_what_it_adds():
     assert set(TRACES) == set(CAPABILITIES)
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_no_address_and_no_command_is_left(name, version):
-    apps = CAPABILITIES[name].apps
-    assert [module for module in patterns() if f"{module}.".startswith(apps)] == []
+    own = packages(name)
+    assert [module for module in patterns() if f"{module}.".startswith(own)] == []
     for address in TRACES[name].addresses:
         assert Client().get(address).status_code == 404, address
     assert not set(TRACES[name].commands) & set(get_commands())
@@ -107,10 +112,10 @@ def test_no_page_says_a_word(name, version):
 
 @pytest.mark.parametrize("name", settings.HUB_CAPABILITIES)
 def test_what_is_offered_leaves_the_traces_that_are_looked_for(name, version):
-    traces, apps = TRACES[name], CAPABILITIES[name].apps
+    traces, own = TRACES[name], packages(name)
     for address in traces.addresses:
         module = resolve(address.partition("?")[0]).func.__module__
-        assert f"{module}.".startswith(apps), address
+        assert f"{module}.".startswith(own), address
     assert set(traces.commands) <= set(get_commands())
     assert not traces.words or any(re.search(traces.words, text_of(page)) for page in PAGES)
 
