@@ -335,8 +335,12 @@ def _drop(query: Query, name: str, value: str) -> str:
 
 
 def without(query: Query, name: str) -> Query:
-    """The query without a choice, in the order that follows from the rest unless one was asked."""
-    return _reordered(query, query.without(name))
+    """The query without the values of a filter, or without its limits of accuracy.
+
+    Its order follows from the rest unless one was asked for.
+    """
+    wider = query.without(name) if name in FILTERS else replace(query, accuracy=())
+    return _reordered(query, wider)
 
 
 def _reordered(query: Query, wider: Query) -> Query:

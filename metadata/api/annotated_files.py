@@ -12,7 +12,7 @@ from hub.protocol import problems
 from metadata.exports import annotated_files
 from registry.api.addresses import api_url
 from registry.api.operations import VersionView
-from registry.api.serializers import Digest
+from registry.api.outputs import Digest
 from registry.versions import selectors
 from runners.api.serializers import JobOutput, job_url
 

@@ -8,8 +8,7 @@ from hub.protocol import problems
 from metadata.models import ShapeReport
 from metadata.validation import reports
 from registry.api.operations import VersionView, operation
-from registry.api.outputs import Column, Columns, Output
-from registry.api.serializers import Digest
+from registry.api.outputs import Column, Columns, Digest, Output
 
 
 class ShapeFinding(serializers.Serializer[object]):

@@ -15,8 +15,7 @@ from registry.api import downloads
 from registry.api.addresses import api_url
 from registry.api.inputs import FilesParser, Input
 from registry.api.operations import Stored, View, listing, operation
-from registry.api.outputs import Column, Columns, Output, answers_of
-from registry.api.serializers import Digest
+from registry.api.outputs import Column, Columns, Digest, Output, answers_of
 from registry.datasets import preflight, selectors, services
 from registry.models import DatasetFile, DatasetVersion
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from registry.api.outputs import Column, Columns, Output
+from registry.api.outputs import Column, Columns, Digest, Output
 from registry.models import MirroredVersion
 
 
@@ -31,7 +31,7 @@ class MirroredFromOutput(Output[MirroredVersion]):
         "fetched_at",
     )
 
-    manifest_sha256 = serializers.CharField(allow_null=True)
+    manifest_sha256 = Digest(allow_null=True)
     statements = StatementOutput(
         many=True, help_text="evidence that the source states; this hub did not measure it"
     )

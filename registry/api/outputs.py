@@ -47,6 +47,13 @@ _BY_TYPE: dict[Any, type[_Field]] = {
 _STANDARD = {kind.__name__: kind for kind in (date, datetime, UUID, Mapping, Sequence)}
 
 
+class Digest(serializers.CharField):
+    """A digest as `sha256:<hex>`, or null."""
+
+    def to_representation(self, value: str) -> Any:
+        return f"sha256:{value}" if value else None
+
+
 class Column:
     """A field of an answer: its name, the attribute it shows, and what the type does not tell.
 

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from registry.api import origins
 from registry.api.addresses import file_url, page_url
 from registry.api.inputs import Input, Items
-from registry.api.outputs import Column, Columns, Output, answers_of
+from registry.api.outputs import Column, Columns, Digest, Output, answers_of
 from registry.cards import licences
 from registry.models import (
     Check,
@@ -34,13 +34,6 @@ PARAMETERS = (
     "number of stored weights (elements) by scope, and of those in attributes; null if they "
     "were not counted"
 )
-
-
-class Digest(serializers.CharField):
-    """A digest as `sha256:<hex>`, or null."""
-
-    def to_representation(self, value: str) -> Any:
-        return f"sha256:{value}" if value else None
 
 
 class LatestOutput(serializers.Serializer[Any]):

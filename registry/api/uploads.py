@@ -17,8 +17,7 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry.api.addresses import api_url
 from registry.api.inputs import IDEMPOTENCY_KEY, idempotency_key
-from registry.api.outputs import Column, Columns, Output
-from registry.api.serializers import Digest
+from registry.api.outputs import Column, Columns, Digest, Output
 from registry.models import Upload
 from registry.storage.services import uploads
 from registry.versions import selectors

@@ -10,9 +10,8 @@ from rest_framework import serializers
 from registry.api.addresses import file_url, page_url
 from registry.api.inputs import Input
 from registry.api.operations import VersionView, listing, operation
-from registry.api.outputs import Column, Columns, Output
+from registry.api.outputs import Column, Columns, Digest, Output
 from registry.api.pagination import paged, whole
-from registry.api.serializers import Digest
 from runners.api.serializers import JobOutput
 from runners.models import ConformanceResult
 from runners.proofs import selectors as proof_selectors

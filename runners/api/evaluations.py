@@ -9,8 +9,7 @@ from rest_framework import serializers
 
 from registry.api.inputs import Input
 from registry.api.operations import VersionView, listing, operation
-from registry.api.outputs import Column, Columns, Output
-from registry.api.serializers import Digest
+from registry.api.outputs import Column, Columns, Digest, Output
 from runners.api.serializers import JobOutput, job_url
 from runners.engine.evaluation import rules
 from runners.evaluations import scheduling

@@ -8,8 +8,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from registry.api.addresses import api_url, page_url
-from registry.api.outputs import Column, Columns, Output
-from registry.api.serializers import PARAMETERS, Digest
+from registry.api.outputs import Column, Columns, Digest, Output
+from registry.api.serializers import PARAMETERS
 from runners.benchmarks import rankings
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.typed_record import Process

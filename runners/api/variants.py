@@ -10,8 +10,8 @@ from rest_framework import serializers
 from hub.protocol.variants import KINDS, Option, with_option
 from registry.api.inputs import Input
 from registry.api.operations import VersionView, listing, operation
-from registry.api.outputs import Column, Columns
-from registry.api.serializers import Digest, VariantOutput
+from registry.api.outputs import Column, Columns, Digest
+from registry.api.serializers import VariantOutput
 from registry.versions import selectors
 from runners.api.serializers import JobOutput, job_url
 from runners.benchmarks import unmeasured

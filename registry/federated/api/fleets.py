@@ -15,9 +15,8 @@ from registry.api import etags
 from registry.api.authentication import TokenAuthentication
 from registry.api.inputs import Input
 from registry.api.operations import ModelView, View, listing, operation
-from registry.api.outputs import Column, Columns, Output
+from registry.api.outputs import Column, Columns, Digest, Output
 from registry.api.parameters import asks
-from registry.api.serializers import Digest
 from registry.core.permissions import require
 from registry.federated import selectors
 from registry.federated.models import Fleet, FleetDevice

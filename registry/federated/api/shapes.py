@@ -10,8 +10,7 @@ from rest_framework import serializers
 from hub.protocol.training_rules import FEDAVG, Rules
 from registry.api.addresses import api_url
 from registry.api.inputs import MOST_VALUES, Input, Items
-from registry.api.outputs import Column, Columns, Output
-from registry.api.serializers import Digest
+from registry.api.outputs import Column, Columns, Digest, Output
 from registry.federated import attacks, history, privacy, selection
 from registry.federated.models import (
     Aggregate,

@@ -122,3 +122,12 @@ def test_licences_stand_in_families():
 )
 def test_family_of_a_licence(name, family):
     assert licences.family(name) == family
+
+
+def test_each_chip_can_be_dropped():
+    address = "task=a&max_bytes=10&max_p50=2&contains=x&min=accuracy%3D0.9&q=net"
+    query = list_filters.read(QueryDict(address))
+    for chip in list_filters.chips(query):
+        if chip.group != "q":
+            assert list_filters.without(query, chip.group) != query
+    assert list_filters.without(query, "accuracy").accuracy == ()
