@@ -161,8 +161,8 @@ def begin(rounds: dict[str, int]) -> tuple[str, str]:
     schema = trainings.Schema(
         layout=[part],
         graph_sha256="0" * 64,
-        skeleton=learning.stored("model.onnx", b"skeleton")["sha256"],
-        weights=learning.stored("weights.safetensors", weights)["sha256"],
+        skeleton=learning.stored("model.onnx", b"skeleton").sha256,
+        weights=learning.stored("weights.safetensors", weights).sha256,
     )
     trainings.take_schema(training=made, schema=schema)
     _, code = participants.invite(ada, training=made, uses=1_000_000)

@@ -16,6 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from hub.protocol.facts import Facts
+from hub.protocol.figures import Figure, Interval, IntervalMethod, Unit
 from metadata.graphs import facts
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -136,15 +137,17 @@ def _measured(
         return ()
     result = card["model-index"][0]["results"][0]
     claimed = Decimal(str(result["metrics"][0]["value"]))
-    less = Decimal(chance.randrange(0, 120)) / 1000
+    value = float(claimed - Decimal(chance.randrange(0, 120)) / 1000)
     return (
         facts.EvaluationFacts(
             key="made-up",
             variant="default",
             metric="accuracy",
-            value=claimed - less,
-            low=claimed - less - Decimal("0.01"),
-            high=claimed - less + Decimal("0.01"),
+            figure=Figure(
+                value,
+                Unit.SHARE,
+                interval=Interval(value - 0.01, value + 0.01, IntervalMethod.ROWS),
+            ),
             dataset=entry_slug(result["dataset"]["type"]),
             dataset_version=1,
             split="test",

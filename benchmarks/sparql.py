@@ -206,7 +206,10 @@ def _kilograms(one: VersionFacts) -> Decimal | None:
 
 
 def _measured(one: VersionFacts, dataset: str) -> list[Decimal]:
-    return [row.value for row in one.measured if row.dataset == dataset]
+    from hub.protocol.accuracy import stated
+
+    figures = [row.figure for row in one.measured if row.dataset == dataset]
+    return [Decimal(repr(stated(figure.value))) for figure in figures if figure.value is not None]
 
 
 def _claims(one: VersionFacts) -> Iterator[tuple[str, Decimal]]:
