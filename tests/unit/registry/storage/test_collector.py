@@ -82,6 +82,7 @@ def test_what_somebody_uploaded_stays_until_the_upload_is_over(
 ):
     sha256 = factories.blob(ada, b"not attached yet").removeprefix("sha256:")
     Blob.objects.update(touched_at=timezone.now() - timedelta(days=2))
+    assert not collector.unneeded().exists()
     assert collect(django_capture_on_commit_callbacks) == 0
     assert store().path(sha256).exists()
 
