@@ -1,4 +1,4 @@
-"""The capabilities that a worker registered: its runtimes, providers and isolation."""
+"""The features that a worker registered: its runtimes, providers and isolation."""
 
 from __future__ import annotations
 

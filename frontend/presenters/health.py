@@ -66,7 +66,7 @@ def parts(actor: Actor, workers: int, queue: dict[str, int]) -> list[Part]:
 def worker(row: Worker, *, sees_names: bool) -> tuple[Worker, str, tuple[tuple[str, bool], ...]]:
     """A worker, its name or alias, and each layer of isolation with whether it has that."""
     name = row.name if sees_names else aliases.worker(row.name)
-    return row, name, _layers(row.capabilities.get("isolation"))
+    return row, name, _layers(row.features.get("isolation"))
 
 
 def _night(outcome: nightly.Outcome) -> Part:

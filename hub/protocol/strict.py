@@ -5,7 +5,7 @@ read by its type: texts, true and false, whole and finite numbers, dates, words 
 `StrEnum`), lists, maps from names, and dataclasses of these. A wrong type, an unknown word, NaN,
 infinity and a missing field are refused, true and false are no numbers, and nothing is guessed.
 Keys that the dataclass does not have are left out, as a newer writer may add some. The depth is
-that of the types; whoever receives the bytes bounds their number. `hub.protocol.stored` is the
+that of the types; the receiver of the bytes bounds their number. `hub.protocol.stored` is the
 lenient reader.
 """
 

@@ -128,7 +128,7 @@ def _workers() -> dict[str, Any]:
                 "name": worker.name,
                 "pool": worker.pool,
                 "seen_at": worker.seen_at.isoformat(),
-                "isolation": worker.capabilities.get("isolation"),
+                "isolation": worker.features.get("isolation"),
             }
             for worker in live
         ],

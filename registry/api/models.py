@@ -51,13 +51,11 @@ def _facets(actor: Actor, query: Query, groups: list[str]) -> dict[str, Any]:
     if not groups:
         return {}
     facets = facet_counts.count(actor, query)
-    data = {
-        group: [
-            *({"value": value, "count": count} for value, count in facets[group]),
-            *([{"value": None, "count": facets.untold[group]}] if facets.untold.get(group) else []),
-        ]
-        for group in groups
-    }
+    data: dict[str, list[dict[str, Any]]] = {}
+    for group in groups:
+        data[group] = [{"value": value, "count": count} for value, count in facets[group]]
+        if missing := facets.missing_counts.get(group):
+            data[group].append({"value": None, "count": missing})
     return {"facets": data, "facets_capped": facets.capped}
 
 

@@ -50,7 +50,7 @@ class Facets(dict[str, list[tuple[str, int]]]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.untold: dict[str, int] = {}
+        self.missing_counts: dict[str, int] = {}
         """For each group that a model has one value of, how many models have none."""
 
 
@@ -69,7 +69,7 @@ def count(actor: Actor, query: Query) -> Facets:
         for group in groups:
             facets[group] = _values(group, counts[group])
             if _column(group):
-                facets.untold[group] = counts[group][""] + counts[group][None]
+                facets.missing_counts[group] = counts[group][""] + counts[group][None]
     if any(facets.values()) or query.near or not full_text.is_nowhere(actor, query.text):
         return facets
     return count(actor, replace(query, near=True))
@@ -200,9 +200,9 @@ def _bounded(rows: QuerySet[SearchDocument], group: str) -> Counter[Any]:
         str(bound): Count("pk", filter=Q(**{f"{column}__lte": bound})) for bound in _steps(group)
     }
     none = Count("pk", filter=Q(**{f"{column}__isnull": True}))
-    counts = rows.order_by().aggregate(**within, untold=none)
-    untold = counts.pop("untold")
-    return Counter({int(bound): models for bound, models in counts.items()} | {None: untold})
+    counts = rows.order_by().aggregate(**within, missing=none)
+    missing = counts.pop("missing")
+    return Counter({int(bound): models for bound, models in counts.items()} | {None: missing})
 
 
 def _counts(

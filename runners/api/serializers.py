@@ -73,7 +73,7 @@ class JobOutput(Output[Job]):
         Column(
             "requires",
             field=RequiresField,
-            help_text="capabilities that a worker needs for the job",
+            help_text="features that a worker needs for the job",
         ),
         Column(
             "exclusive",

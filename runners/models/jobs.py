@@ -96,7 +96,7 @@ class Job(models.Model):
     gpu = models.CharField(max_length=64, blank=True, default="")
     lease_until = models.DateTimeField(null=True, blank=True)
     not_before = models.DateTimeField(default=timezone.now)
-    rung_at = models.DateTimeField(null=True, blank=True)
+    notified_at = models.DateTimeField(null=True, blank=True)
     requires = models.JSONField(default=dict, blank=True)
     exclusive = models.CharField(max_length=4, choices=Exclusive.choices, default=Exclusive.NONE)
     cancel_requested = models.BooleanField(default=False)

@@ -151,7 +151,7 @@ class Measurement(models.Model):
     scenario = models.CharField(max_length=13, choices=Scenario.choices)
     call_style = models.CharField(max_length=10, choices=CallStyle.choices)
     batch = models.PositiveIntegerField(default=1)
-    threads = models.PositiveIntegerField(default=0, help_text="in one operator; 0 is untold")
+    threads = models.PositiveIntegerField(default=0, help_text="in one operator; 0 is unknown")
     concurrency = models.PositiveIntegerField(default=1, help_text="queries in flight at once")
     latency_bound_ms = models.FloatField(
         null=True, blank=True, help_text="of a percentile, in the server scenario"

@@ -13,14 +13,14 @@ class Worker(models.Model):
     """A process that takes jobs; ``seen_at`` is its last sign of life.
 
     ``pool`` lists the queues it takes from, comma separated, and ``slots`` counts the jobs that it
-    can do at once. ``capabilities`` is what it found by testing itself.
+    can do at once. ``features`` is what it found by testing itself.
     """
 
     name = models.CharField(max_length=100, unique=True)
     host = models.CharField(max_length=100)
     pool = models.CharField(max_length=200)
     slots = models.PositiveSmallIntegerField(default=1)
-    capabilities = models.JSONField(default=dict)
+    features = models.JSONField(default=dict)
     started_at = models.DateTimeField(default=timezone.now)
     seen_at = models.DateTimeField(default=timezone.now)
 
@@ -36,7 +36,7 @@ class Worker(models.Model):
 
     @property
     def typed_features(self) -> WorkerFeatures:
-        return WorkerFeatures.read(self.capabilities)
+        return WorkerFeatures.read(self.features)
 
 
 class Host(models.Model):

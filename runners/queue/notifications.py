@@ -38,5 +38,5 @@ def notify(job: Job) -> bool:
     except (OperationalError, OSError) as error:
         log.warning("notification_failed", job=str(job.pk), error=str(error))
         return False
-    Job.objects.filter(pk=job.pk).update(rung_at=timezone.now())
+    Job.objects.filter(pk=job.pk).update(notified_at=timezone.now())
     return True

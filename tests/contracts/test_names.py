@@ -23,7 +23,7 @@ METAPHORS = frozenset({
 # Packages that still have names of both kinds, and those with loop variables called `one`.
 UNNAMED = (
     "frontend/pages/benchmarks/", "frontend/pages/catalogue/", "frontend/pages/compare/",
-    "frontend/presenters/", "registry/catalogue/",
+    "frontend/presenters/",
 )  # fmt: skip
 LOOPING = (
     "frontend/pages/benchmarks/", "frontend/pages/catalogue/", "frontend/pages/compare/",

@@ -159,5 +159,5 @@ def test_the_file_of_released_migrations_names_the_newest_release():
     releases = re.findall(
         r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
     )
-    newest = releases[0] if releases else "none"
+    newest = releases[0] if releases else "unreleased"
     assert tomllib.loads((ROOT / RELEASED).read_text())["release"] == newest

@@ -111,10 +111,10 @@ def _question(columns: Sequence[presenter.Column]) -> dict[str, Any]:
         if column.variant and column.version.is_served and column.version.model.is_public
     ]
     if not public:
-        return {"query": "", "query_url": "", "untold": 0}
+        return {"query": "", "query_url": "", "missing_count": 0}
     text = comparison.of(public, settings.HUB_PUBLIC_URL)
     return {
         "query": text,
         "query_url": page.address(text, ()),
-        "untold": len(columns) - len(public),
+        "missing_count": len(columns) - len(public),
     }

@@ -75,7 +75,7 @@ class Job:
     pool: str
     # pool, plus the runtime if it has its own queue
     queue: str
-    # capabilities that a worker needs for the job
+    # features that a worker needs for the job
     requires: Any
     # none, or the resource the job needs exclusively: host or gpu
     exclusive: str

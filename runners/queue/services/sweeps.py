@@ -48,13 +48,13 @@ def _notify_again() -> None:
     """
     now = timezone.now()
     waiting = Job.objects.filter(state=Job.State.QUEUED, not_before__lte=now).filter(
-        Q(rung_at=None) | Q(rung_at__lt=now - min(UNHEARD, _lease()))
+        Q(notified_at=None) | Q(notified_at__lt=now - min(UNHEARD, _lease()))
     )
     if not waiting.exists():
         return
     queues = free_queues()
-    rows = waiting.filter(Q(queue__in=queues) | Q(rung_at=None))
-    for job in rows.order_by(F("rung_at").asc(nulls_first=True), "due_at")[:AT_ONCE]:
+    rows = waiting.filter(Q(queue__in=queues) | Q(notified_at=None))
+    for job in rows.order_by(F("notified_at").asc(nulls_first=True), "due_at")[:AT_ONCE]:
         if not notifications.notify(job):
             break  # the broker is away, and each further try would take its time
 

@@ -1,4 +1,4 @@
-"""Registration of workers: heartbeats, capabilities, removal."""
+"""Registration of workers: heartbeats, features, removal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def see(
             "host": host,
             "pool": pool,
             "slots": slots,
-            "capabilities": features,
+            "features": features,
             "seen_at": timezone.now(),
         },
     )

@@ -92,7 +92,7 @@ def test_each_of_several_is_found_counted_and_told(both, client, graphs):
     for query in (Query(), Query.of(namespace=("ada",)), Query.of(opset=17)):
         counts = facets.count(GUEST, query)
         assert dict(counts["license"]) == {"mit": 3, "apache-2.0": 2}
-        assert counts.untold["license"] == 0
+        assert counts.missing_counts["license"] == 0
     for name, expression in (("list", 0), ("choice", 1)):
         nquads = NamedGraph.objects.get(iri__endswith=f"/{name}/v/1/metadata").nquads
         licence = "/v/1> <http://purl.org/dc/terms/license> <http://spdx.org/licenses/"

@@ -82,8 +82,8 @@ def test_counts_over_a_choice_are_those_of_the_rows(shelf, ada):
             assert dict(found[group]) == dict(expected[group]), group
         for group in uncounted:
             assert {count for _, count in found[group]} == {0}
-            assert found.untold[group] == models
-        assert found.untold["max_bytes"] == 0
+            assert found.missing_counts[group] == models
+        assert found.missing_counts["max_bytes"] == 0
     found = facets.count(ada, Query.of(license=("mit",)))
     assert dict(found["passes_on"]) == {"onnxruntime": 2}
 
