@@ -23,7 +23,6 @@ from runners.graphs import differences
 from runners.models import Challenge, Measurement
 from runners.queue import services
 from runners.worker_features import WorkerFeatures
-from tests.engine.benchmark import timings
 from tests.proven import POOL
 
 CPU = "CPUExecutionProvider"
@@ -159,7 +158,7 @@ def measured(sha256, median_ms=1.0, *, spread=0.0, config=(), environment=(), **
 
 def record(sha256, median_ms=1.0, **more):
     """A whole record, its sums made by the engine."""
-    return summary.complete(timings.of_version(measured(sha256, median_ms, **more)))
+    return summary.complete(measured(sha256, median_ms, **more))
 
 
 def contributed(version, user, median_ms=1.0, *, variant="default", sweeps=(), **more):

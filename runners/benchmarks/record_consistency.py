@@ -73,13 +73,6 @@ def read(text: str) -> tuple[dict[str, Any], str]:
         raise refusal(error.where, str(error), rule=error.rule, cure=error.cure) from None
     if record.status not in _PUBLIC:
         raise refusal("status", f"it is {record.status} and has no figures", rule="status")
-    if record.format_version != form.FORMAT_VERSION:
-        raise refusal(
-            "format_version",
-            f"records must use format version {form.FORMAT_VERSION}",
-            rule="format",
-            cure="Measure again with the `hub bench` of this hub's version.",
-        )
     return form.without_samples(data), form.canonical(data).decode("ascii")
 
 

@@ -21,11 +21,7 @@ def machine_of(environment: dict[str, Any]) -> dict[str, Any]:
 
 
 def key_fields(measured: Document) -> dict[str, Any]:
-    """The hard fields: figures may be ranked together only where all of these are equal.
-
-    Records of the first version have neither the quota nor the rules of warm-up and timing in it,
-    those of the second none of what `machine_of` tells.
-    """
+    """The hard fields: figures may be ranked together only where all of these are equal."""
     config, provider = measured["config"], measured["provider"]
     around = measured["environment"]
     is_gpu = provider["claimed"] in form.GPU_PROVIDERS
@@ -33,18 +29,9 @@ def key_fields(measured: Document) -> dict[str, Any]:
     if isinstance(memory, str | None):
         memory = around.get("memory_total_bytes")
     names = ("runtime", "runtime_version", "ep_version", "isa", "isolation", "power_cap_w")
-    since: dict[str, Any] = {}
-    if not form.is_first(measured):
-        since = {
-            "cgroup_cpu_limit": around.get("cgroup_cpu_limit", NOT_EXPOSED),
-            "warmup": config.get("warmup", NOT_APPLICABLE),
-            "timed": config.get("timed", NOT_APPLICABLE),
-        }
-    if not form.is_before_outputs(measured):
-        since |= machine_of(around)
-    load = {} if form.is_before_loads(measured) else _load(config)
     return {
-        **since,
+        **machine_of(around),
+        "cgroup_cpu_limit": around.get("cgroup_cpu_limit", NOT_EXPOSED),
         "method": measured["method"],
         "device": "gpu" if is_gpu else "cpu",
         "hardware": around.get("gpu_model" if is_gpu else "cpu_model", NOT_EXPOSED),
@@ -70,9 +57,11 @@ def key_fields(measured: Document) -> dict[str, Any]:
                 "spinning",
                 "graph_opt_level",
                 "execution_mode",
+                "warmup",
+                "timed",
             )
         },
-        **load,
+        **_load(config),
     }
 
 

@@ -21,8 +21,6 @@ _CURE = "Send the record as `hub bench` wrote it."
 
 def broken(record: Document, where: str = "") -> Iterator[Broken]:
     """The rules that one configuration breaks; asks for a record in shape (`record.check`)."""
-    if form.is_before_loads(record):
-        return
     yield from _of_options(record, f"{where}provider.options")
     config, field = record["config"], f"{where}config."
     scenario = config["scenario"]

@@ -26,16 +26,13 @@ Document = dict[str, Any]
 Process = dict[str, Any]
 
 FORMAT = "onnx-model-hub/benchmark"
-# Records of earlier versions keep the sums they were made with: docs/decisions/0033 and 0045.
 FORMAT_VERSION = 4
-FORMAT_VERSIONS = (1, 2, 3, FORMAT_VERSION)
 # Each changes whenever figures made before and after could not be compared: those of one stream
 # are what they were when server and offline became what they are.
 METHOD_VERSION = "4"
 LOAD_METHOD_VERSION = "6"
 # Of comparisons, and of the records in them: both models in one process, in turns.
 COMPARISON_METHOD_VERSION = "5"
-COMPARISON_METHODS = ("2", "4", COMPARISON_METHOD_VERSION)
 
 NOT_EXPOSED = "not-exposed"
 NOT_APPLICABLE = "not-applicable"
@@ -91,7 +88,7 @@ def digest(data: Any) -> str:
 
 def measured(record: Document) -> Document:
     """The part of a record that is not derived from another part of it."""
-    fields = {name: record[name] for name in sorted(_measured_of(record["format_version"]))}
+    fields = {name: record[name] for name in sorted(MEASURED)}
     fields["processes"] = [
         {name: value for name, value in process.items() if name not in DERIVED_OF_PROCESS}
         for process in record["processes"]
@@ -104,29 +101,9 @@ def seed_of(challenge: str) -> int:
     return int(challenge[:8], 16) >> 1
 
 
-def is_first(record: Document) -> bool:
-    """Whether a record is of the first version, whose sums differ in a few places."""
-    return bool(record["format_version"] == 1)
-
-
 def method_of(scenario: str) -> str:
     """The version of the method that a scenario is measured by."""
     return LOAD_METHOD_VERSION if scenario in (SERVER, OFFLINE) else METHOD_VERSION
-
-
-def is_before_loads(record: Document) -> bool:
-    """Whether a record is of a version without overlapping queries, bounds and chosen batches."""
-    return bool(record["format_version"] < 4)
-
-
-def is_before_outputs(record: Document) -> bool:
-    """Whether a record is of a version without a challenge and digests of outputs."""
-    return bool(record["format_version"] < 3)
-
-
-def _measured_of(version: int) -> frozenset[str]:
-    """The measured fields of a version of the format."""
-    return MEASURED - {"challenge"} if version < 3 else MEASURED
 
 
 def without_samples(record: Document) -> Document:
@@ -159,18 +136,19 @@ def _check(data: Any, where: str, *, is_nested: bool) -> None:
     if not isinstance(data, dict):
         raise InvalidRecordError(f"{where}: it must be an object")
     version = data.get("format_version")
-    if type(version) is not int or version not in FORMAT_VERSIONS:
-        versions = ", ".join(map(str, FORMAT_VERSIONS))
-        raise InvalidRecordError(f"{where}.format_version: it must be one of {versions}")
-    _object(data, where, _measured_of(version) | DERIVED)
+    if type(version) is not int or version != FORMAT_VERSION:
+        raise InvalidRecordError(
+            f"{where}.format_version: it must be {FORMAT_VERSION}; measure again with the "
+            "`hub bench` of this version"
+        )
+    _object(data, where, MEASURED | DERIVED)
     if data["format"] != FORMAT:
         raise InvalidRecordError(f"{where}.format: it must be {FORMAT!r}")
     for name, checker in _FIELDS.items():
-        if name in data:
-            checker(data[name], f"{where}.{name}")
+        checker(data[name], f"{where}.{name}")
     _list(data["processes"], f"{where}.processes", MOST_PROCESSES)
     for place, process in enumerate(data["processes"]):
-        check_process(process, f"{where}.processes[{place}]", version)
+        check_process(process, f"{where}.processes[{place}]")
     _list(data["sweeps"], f"{where}.sweeps", 0 if is_nested else MOST_SWEEPS)
     for place, sweep in enumerate(data["sweeps"]):
         spot = f"{where}.sweeps[{place}]"
@@ -180,13 +158,10 @@ def _check(data: Any, where: str, *, is_nested: bool) -> None:
         _check(sweep["record"], f"{spot}.record", is_nested=True)
 
 
-def check_process(data: Any, where: str, version: int = FORMAT_VERSION) -> None:
-    """Check one process of a version of the format; raises InvalidRecordError."""
-    fields = {
-        name: kind for name, kind in _OF_PROCESS.items() if version >= SINCE.get(name, version)
-    }
-    _object(data, where, frozenset(fields) | {"samples_ns"})
-    for name, checker in fields.items():
+def check_process(data: Any, where: str) -> None:
+    """Check one process; raises InvalidRecordError."""
+    _object(data, where, frozenset(_OF_PROCESS) | {"samples_ns"})
+    for name, checker in _OF_PROCESS.items():
         checker(data[name], f"{where}.{name}")
     samples = data["samples_ns"]
     _list(samples, f"{where}.samples_ns", MOST_SAMPLES)
@@ -414,5 +389,3 @@ _OF_PROCESS: dict[str, Check] = {
     "outputs": _keyed({"sha256": _MAYBE_SHA256, "repeat": _one_of(*REPEATS)}),
     "rejected": _flag, "reasons": _TEXTS,
 }  # fmt: skip
-# Fields of a process that earlier versions of the format lack, with the first that has them.
-SINCE = {"outputs": 3, "unserved": 4}

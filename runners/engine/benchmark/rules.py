@@ -75,8 +75,7 @@ class Broken:
 def broken(record: Document, where: str = "") -> Iterator[Broken]:
     """The rules that one record breaks, sweeps left out; ``where`` is the prefix of its fields.
 
-    Asks for a record in shape (`record.check`). Records of earlier formats are held to what holds
-    of any measurement; lists of meters and grids and outputs are those of the current format.
+    Asks for a record in shape (`record.check`).
     """
     yield from _of_runtime(record, where)
     yield from _of_nodes(record, where)
@@ -158,7 +157,7 @@ def _of_cpu_time(process: Process, record: Document, spot: str) -> Iterator[Brok
 
 
 def _of_outputs(process: Process, record: Document, spot: str) -> Iterator[Broken]:
-    if form.is_before_outputs(record) or record["provider"]["runtime"] == PAGE:
+    if record["provider"]["runtime"] == PAGE:
         return
     sha256 = process["outputs"]["sha256"]
     if sha256 == form.NOT_EXPOSED:
@@ -295,8 +294,6 @@ def _stray(record: Document, providers: set[str]) -> str:
 
 
 def _of_power(record: Document, where: str) -> Iterator[Broken]:
-    if form.is_before_outputs(record):
-        return
     declared, grid = record["power"], record["grid"]
     if words := power.contradiction(declared, record["provider"]["claimed"]):
         cure = (

@@ -48,7 +48,7 @@ def summarise(measured: Document) -> dict[str, Any]:
     is_gated = len(accepted) >= _least(measured["gate"])
     stats = _stats(used, measured, is_gated=is_gated) if used else None
     status, reasons = _status(measured, len(accepted), finished, stats)
-    if stats is not None and not measured["failure"] and not form.is_first(measured):
+    if stats is not None and not measured["failure"]:
         reasons += _unreadable(measured, used)
         status = form.NOISY if reasons else status
     energy = energy_of(measured, used)
@@ -206,7 +206,7 @@ def _under_bound(used: list[Process], measured: Document, throughput: Any) -> di
     It is what was served, not the rate of arrivals: with a bound of minutes more may arrive.
     """
     config = measured["config"]
-    if form.is_before_loads(measured) or "bound" not in config:
+    if "bound" not in config:
         return {}
     bound = config["bound"]
     whole = bounds.RateTrial.of(
@@ -227,19 +227,13 @@ def _under_bound(used: list[Process], measured: Document, throughput: Any) -> di
 
 
 def rates(used: list[Process], measured: Document) -> dict[str, Any]:
-    """Samples a second: all samples of these processes over all of their timed seconds.
-
-    Records before the third version have the geometric mean of the processes' rates.
-    """
+    """Samples a second: all samples of these processes over all of their timed seconds."""
     batch = measured["config"]["batch"]
     timed = [process for process in used if process["wall_s"]]
     each = [process["inferences"] * batch / process["wall_s"] for process in timed]
-    if form.is_before_outputs(measured):
-        interval = statistics.interval(each)
-    else:
-        seconds = [process["wall_s"] for process in timed]
-        counts = [process["inferences"] * batch for process in timed]
-        interval = statistics.ratio_of_sums(counts, seconds)
+    seconds = [process["wall_s"] for process in timed]
+    counts = [process["inferences"] * batch for process in timed]
+    interval = statistics.ratio_of_sums(counts, seconds)
     return {"throughput_per_s": _middle(interval, each), "throughput_ci95_per_s": _ends(interval)}
 
 
@@ -317,7 +311,7 @@ def energy_of(measured: Document, used: list[Process]) -> dict[str, Any]:
     """Energy over the timed parts, with how it was come by; never a figure without a source.
 
     The figure of one inference is that of all processes over the inferences of all, `energy_j` over
-    `inferences`; records before the third version have the geometric mean of the processes'.
+    `inferences`.
     """
     power = measured["power"]
     energy = {
@@ -337,23 +331,17 @@ def energy_of(measured: Document, used: list[Process]) -> dict[str, Any]:
         (joule, process["inferences"]) for joule, process in zip(measured_joules, used, strict=True)
         if process["inferences"]
     ]  # fmt: skip
-    each = [joule / count for joule, count in pairs]
-    if form.is_before_outputs(measured):
-        interval = statistics.interval(each)
-    else:
-        interval = statistics.ratio_of_sums(*zip(*pairs, strict=True)) if pairs else None
-    seconds, total = math.fsum(process["wall_s"] for process in used), math.fsum(measured_joules)
+    interval = statistics.ratio_of_sums(*zip(*pairs, strict=True)) if pairs else None
+    seconds = math.fsum(process["wall_s"] for process in used)
+    total = math.fsum(measured_joules)
     inferences = sum(process["inferences"] for process in used)
-    middle = _middle(interval, each)
-    if inferences and not form.is_before_outputs(measured):
-        middle = rounded(rounded(total) / inferences)
     return {
         **energy,
         "energy_j": rounded(total),
         "duration_s": rounded(seconds),
         "mean_power_w": rounded(total / seconds) if seconds else None,
         "inferences": inferences,
-        "j_per_inference": middle,
+        "j_per_inference": rounded(rounded(total) / inferences) if inferences else None,
         "ci95": _ends(interval),
     }
 

@@ -1,8 +1,8 @@
 """The record of a benchmark as typed facts, read once from its JSON document (`record`).
 
 A document that was sent is checked first (`record.check`, `verification.problems`); one that is
-stored was checked when it came. Where the format is open, or an older version lacks a field, what
-is absent or has another shape is empty here.
+stored was checked when it came. Where the format is open, what is absent or has another shape is
+empty here.
 """
 
 from __future__ import annotations
@@ -194,7 +194,6 @@ class Record:
     energy: Energy
     carbon: Carbon
     sweeps: tuple[Record, ...]
-    format_version: int = 0
     challenge: str = ""
     status: str = ""
     reasons: tuple[str, ...] = ()
@@ -231,8 +230,7 @@ class Record:
                 _READER.read(Process, row) for row in stored.rows(data.get("processes"))
             ),
             operators=tuple(
-                _READER.read(Operator, {"operator": row.get("op"), "nodes": row.get("count")} | row)
-                for row in stored.rows(profile.get("operators"))
+                _READER.read(Operator, row) for row in stored.rows(profile.get("operators"))
             ),
             stats=Stats.read(stored.mapping(data.get("stats"))),
             energy=_READER.read(Energy, data.get("energy")),
@@ -273,13 +271,8 @@ class Record:
 
     @property
     def median_ms(self) -> float:
-        """The p50 that is shown and ranked: the middle of the processes' medians, as its interval.
-
-        Records of the first version keep theirs, the median of all samples, as all of their keys
-        have. 0 where there are no figures.
-        """
-        pooled = self.stats.latency_ms.get("p50") if self.format_version == 1 else None
-        return (self.stats.p50_of_processes_ms if pooled is None else pooled) or 0.0
+        """The p50 that is shown and ranked: the middle of its interval; 0 without figures."""
+        return self.stats.p50_of_processes_ms or 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def judge(baseline: Document, candidate: Document) -> dict[str, Any]:
     sides = (baseline, candidate)
     noise = _noise(sides)
     pairs, is_mixed = _pairs(baseline, candidate)
-    if is_mixed and not any(form.is_first(side) for side in sides):
+    if is_mixed:
         noise = [*noise, REJECTED_USED]
     threads = [side["config"]["intra_op_threads"] for side in sides]
     is_single = threads == [1, 1] and all(
@@ -208,9 +208,9 @@ def check(data: Any) -> dict[str, Any]:
     """Give the data back if it has the shape of a comparison; raises InvalidRecordError."""
     if not isinstance(data, dict) or data.keys() != _KEYS or data["format"] != FORMAT:
         raise form.InvalidRecordError(f"comparison: it must be of the format {FORMAT}")
-    if data["method"] not in form.COMPARISON_METHODS:
-        methods = " or ".join(form.COMPARISON_METHODS)
-        raise form.InvalidRecordError(f"comparison.method: it must be {methods}")
+    if data["method"] != form.COMPARISON_METHOD_VERSION:
+        words = f"comparison.method: it must be {form.COMPARISON_METHOD_VERSION}"
+        raise form.InvalidRecordError(words)
     if not isinstance(data["verdict"], dict):
         raise form.InvalidRecordError("comparison: its verdict must be an object")
     if not isinstance(data["order"], str) or set(data["order"]) - {"A", "B"}:

@@ -114,16 +114,4 @@ def record(processes=None, **changed):
         "sweeps": [],
         **changed,
     }
-    return summary.complete(of_version(measured))
-
-
-def of_version(measured):
-    """The fields that the version of a measured record has: earlier ones have fewer."""
-    version = measured["format_version"]
-    lacks = {name for name, since in form.SINCE.items() if version < since}
-    kept = {name: value for name, value in measured.items() if version >= 3 or name != "challenge"}
-    kept["processes"] = [
-        {name: value for name, value in one.items() if name not in lacks}
-        for one in measured["processes"]
-    ]
-    return kept
+    return summary.complete(measured)
