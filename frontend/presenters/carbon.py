@@ -116,7 +116,7 @@ def inference(row: Measurement | None) -> list[CarbonFact]:
 def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison:
     """This version and other models of its task, the least first; bars share one axis from 0."""
     own = version.typed_card.emissions.kilograms
-    shown = list(others[:OTHERS])
+    first = list(others[:OTHERS])
     rows = [
         (
             row.carbon_kg or 0.0,
@@ -124,7 +124,7 @@ def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison
             reverse("model", args=[row.namespace_slug, row.model.name]),
             False,
         )
-        for row in shown
+        for row in first
     ]
     if own is not None:
         rows.append((own, version.ref, "", True))

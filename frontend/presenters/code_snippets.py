@@ -240,7 +240,7 @@ def _plain(words: str) -> str:
 
 
 def _shell(url: str) -> str:
-    return f"'{url}'" if any(one in url for one in "&()';*?!~$") else url
+    return f"'{url}'" if any(character in url for character in "&()';*?!~$") else url
 
 
 def _base(path: str) -> str:

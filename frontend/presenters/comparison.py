@@ -142,7 +142,7 @@ def find(actor: Actor, references: Sequence[str]) -> tuple[list[Column], list[Re
         columns, {version.pk: benchmark_selectors.of_version(version) for version in versions}
     )
     order = {ref: index for index, ref in enumerate(references)}
-    return columns, sorted(refused, key=lambda one: order[one.ref])
+    return columns, sorted(refused, key=lambda reference: order[reference.ref])
 
 
 def _timed(columns: Sequence[Column], rows: dict[int, list[Measurement]]) -> list[Column]:

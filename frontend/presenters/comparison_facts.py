@@ -168,9 +168,9 @@ def _base(column: Column) -> Fact:
 def _trained_on(column: Column) -> Fact:
     card = column.version.typed_card
     # What both fields name stands there once.
-    detailed = {name for one in card.training_data for name in one.names}
-    plain = [one for one in card.datasets if not detailed.intersection(one.names)]
-    return _text(_name_list(one.title for one in (*card.training_data, *plain)))
+    detailed = {name for dataset in card.training_data for name in dataset.names}
+    plain = [dataset for dataset in card.datasets if not detailed.intersection(dataset.names)]
+    return _text(_name_list(dataset.title for dataset in (*card.training_data, *plain)))
 
 
 def _personal(column: Column) -> Fact:

@@ -124,9 +124,9 @@ def of_variant(
     version: Version, variant: Variant | None, matrices: Iterable[selectors.Matrix]
 ) -> Matrix | None:
     """The matrix of one variant in words; None for a draft, or where nothing has read the files."""
-    for one in () if version.state in ("draft", "submitted") else matrices:
-        if variant is not None and one.variant.pk == variant.pk:
-            return matrix(version, one)
+    for rows in () if version.state in ("draft", "submitted") else matrices:
+        if variant is not None and rows.variant.pk == variant.pk:
+            return matrix(version, rows)
     return None
 
 

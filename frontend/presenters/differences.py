@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from registry.models import Variant, Version
 
-SHOWN = 50
+LIMIT = 50
 PAGE = 200
 LISTS = {"changed": "Changed", "added": "Added", "removed": "Removed"}
 ALONE = 2
@@ -61,7 +61,7 @@ class NodeList:
     title: str
     side: str
     count: int
-    known: int
+    stored: int
     rows: tuple[NodeRow, ...]
     more_url: str
     next_url: str
@@ -109,11 +109,11 @@ def read(
         ),
         model=tuple(
             (
-                f"operator set {one.name}" if one.what == "opset" else one.name,
-                one.before or "none",
-                one.after or "none",
+                f"operator set {change.name}" if change.what == "opset" else change.name,
+                change.before or "none",
+                change.after or "none",
             )
-            for one in map(Change.read, stored.rows(facts.get("model")))
+            for change in map(Change.read, stored.rows(facts.get("model")))
         ),
         weights=_weights(stored.mapping(facts.get("weights"))),
         matched=", ".join(
@@ -166,15 +166,15 @@ def _node_list(
 ) -> NodeList:
     """A whole page of a list that was asked for, else the beginning of it."""
     rows = stored.rows(value)
-    start, stop = ((number - 1) * PAGE, number * PAGE) if number else (0, SHOWN)
+    start, stop = ((number - 1) * PAGE, number * PAGE) if number else (0, LIMIT)
     here = {**parameters, "list": name}
-    more = not number and len(rows) > SHOWN
+    more = not number and len(rows) > LIMIT
     return NodeList(
         name=name,
         title=LISTS[name],
         side="before" if name == "removed" else "after",
         count=count,
-        known=len(rows),
+        stored=len(rows),
         rows=tuple(_row(row) for row in rows[start:stop]),
         more_url=f"?{urlencode(here)}" if more else "",
         next_url=f"?{urlencode({**here, 'page': number + 1})}" if number and rows[stop:] else "",
@@ -191,8 +191,8 @@ def _row(row: Mapping[str, Any]) -> NodeRow:
         str(row.get("path", "")),
     ]
     outputs = row.get("out")
-    shown = outputs[0] if isinstance(outputs, list) and outputs else ()
-    names = [str(part) for part in shown] if isinstance(shown, list) else []
+    first = outputs[0] if isinstance(outputs, list) and outputs else ()
+    names = [str(part) for part in first] if isinstance(first, list) else []
     lines = [_change(Change.read(change)) for change in stored.rows(row.get("changes"))]
     more = stored.count(row.get("more"))
     return NodeRow(

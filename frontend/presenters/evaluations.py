@@ -53,14 +53,16 @@ def of(version: Version, variant: Variant | None) -> Accuracy:
     """The measured accuracy of a version; of variants other than ``variant`` one figure each."""
     overview = selectors.overview(version)
     variant_id = variant.pk if variant else None
-    own = [one for one in overview.measured if one.row.variant_id == variant_id]
+    own = [
+        evaluation for evaluation in overview.measured if evaluation.row.variant_id == variant_id
+    ]
     firsts: dict[tuple[int, int, str], Measured] = {}
-    for one in overview.measured:
-        key = (one.row.variant_id, one.row.dataset_version_id, one.row.split)
-        if one.row.variant_id != variant_id:
-            firsts.setdefault(key, one)
-    lines = tuple(_beside(one) for one in (*own, *firsts.values()))
-    return Accuracy(lines, tuple(_lacking(one) for one in overview.unmeasured))
+    for evaluation in overview.measured:
+        key = (evaluation.row.variant_id, evaluation.row.dataset_version_id, evaluation.row.split)
+        if evaluation.row.variant_id != variant_id:
+            firsts.setdefault(key, evaluation)
+    lines = tuple(_beside(evaluation) for evaluation in (*own, *firsts.values()))
+    return Accuracy(lines, tuple(_lacking(evaluation) for evaluation in overview.unmeasured))
 
 
 def amount(metric: str, value: float) -> str:
@@ -87,19 +89,21 @@ def line(row: Evaluation) -> Line:
     )
 
 
-def _beside(one: Measured) -> Line:
-    claimed = "" if one.claimed is None else amount(one.row.metric, one.claimed)
-    return replace(line(one.row), claimed=claimed, is_less=one.is_less)
+def _beside(evaluation: Measured) -> Line:
+    claimed = (
+        "" if evaluation.claimed is None else amount(evaluation.row.metric, evaluation.claimed)
+    )
+    return replace(line(evaluation.row), claimed=claimed, is_less=evaluation.is_less)
 
 
-def _lacking(one: Unmeasured) -> Lacking:
-    claim = one.claim
+def _lacking(unmeasured: Unmeasured) -> Lacking:
+    claim = unmeasured.claim
     return Lacking(
         title=title(claim.metric),
         claimed=amount(claim.metric, claim.value),
         dataset=claim.dataset,
         split=claim.split,
-        state=one.state,
-        reason=one.reason,
-        job=str(one.job.pk) if one.job else "",
+        state=unmeasured.state,
+        reason=unmeasured.reason,
+        job=str(unmeasured.job.pk) if unmeasured.job else "",
     )

@@ -187,8 +187,8 @@ def _equality(version: Version, own: Sequence[ConformanceResult]) -> Iterator[Pa
         measured = [(worst, row) for worst, row in by_worst if worst is not None]
         if not measured:
             continue
-        worst, row = max(measured, key=lambda one: one[0])
-        count = formatting.plural(min(one.datasets for _, one in measured), inputs)
+        worst, row = max(measured, key=lambda pair: pair[0])
+        count = formatting.plural(min(row.datasets for _, row in measured), inputs)
         url = version_head.place(version, "conformance", row.pk)
         if worst == 0:
             yield Part(words, "exactly", f"on {count}", url)

@@ -32,15 +32,17 @@ def of(variant: Variant | None) -> Facts:
 
 def operators(facts: Facts) -> list[tuple[str, int]]:
     """Each operator with the number of its nodes, the most frequent first."""
-    counts = ((one.title, one.count) for one in facts.operators if one.count)
+    counts = ((operator.title, operator.count) for operator in facts.operators if operator.count)
     return sorted(counts, key=lambda pair: (-pair[1], pair[0]))
 
 
 def shares(facts: Facts) -> list[Share]:
     """Nodes by category, in the order of the legend; a cell of the barcode may be several."""
     counts: Counter[str] = Counter()
-    for one in facts.operators:
-        counts[FAMILIES[CATEGORY_OF.get(one.title.rpartition(".")[2], OTHER)]] += one.count
+    for operator in facts.operators:
+        counts[FAMILIES[CATEGORY_OF.get(operator.title.rpartition(".")[2], OTHER)]] += (
+            operator.count
+        )
     return [
         Share(category, words, counts[category])
         for category, words in CATEGORIES.items()

@@ -190,7 +190,7 @@ def compliances(models: Iterable[Compliance]) -> str:
     """How many models keep the limits: 2 within the limits, 7 not known to fit."""
     counts = Counter(models)
     return ", ".join(
-        f"{formatting.grouped(counts[one])} {words}"
-        for one, words in _COMPLIANCE.items()
-        if counts[one]
+        f"{formatting.grouped(counts[limits])} {words}"
+        for limits, words in _COMPLIANCE.items()
+        if counts[limits]
     )

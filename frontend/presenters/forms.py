@@ -66,7 +66,7 @@ class FilesField(forms.FileField):
     def clean(self, data: Any, initial: Any = None) -> list[Any]:
         """Check each file on its own."""
         each = data if isinstance(data, list | tuple) else [data]
-        return [super(FilesField, self).clean(one, initial) for one in each]
+        return [super(FilesField, self).clean(file, initial) for file in each]
 
 
 class Named(forms.CharField):
@@ -114,7 +114,7 @@ class NamespaceForm(forms.Form):
 
     def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offer(self, "namespace", ((one.slug, one.slug) for one in namespaces))
+        offer(self, "namespace", ((namespace.slug, namespace.slug) for namespace in namespaces))
 
 
 class VisibilityForm(forms.Form):
@@ -147,7 +147,7 @@ class DescriptionForm(forms.Form):
     def __init__(self, *args: Any, task: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         tasks = [*TASKS, *([task] if task and task not in TASKS else [])]
-        offer(self, "task", [("", "not declared"), *((one, labels.task(one)) for one in tasks)])
+        offer(self, "task", [("", "not declared"), *((name, labels.task(name)) for name in tasks)])
 
 
 class ModelForm(NamespaceForm, VisibilityForm, DescriptionForm, VersionForm):
@@ -213,7 +213,7 @@ class TokenForm(forms.Form):
 
     def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        slugs = ((one.slug, one.slug) for one in namespaces)
+        slugs = ((namespace.slug, namespace.slug) for namespace in namespaces)
         offer(self, "namespace", [("", "all your namespaces"), *slugs])
 
 

@@ -30,7 +30,7 @@ LAYERS = {
     "seccomp": "seccomp (restricted system calls)",
 }
 LOW = 2**28
-SHOWN = 10
+LIMIT = 10
 _NIGHTLY = {"comparison": "Graphs", "dump": "Graph dump"}
 
 
@@ -98,7 +98,7 @@ def _files(actor: Actor) -> Part:
         return Part("Stored files", "passed", "sound", "")
     detail = f"{formatting.plural(count, 'file')} missing or changed on disk"
     if actor.is_authenticated and actor.is_admin:
-        named = (f"sha256:{row.pk} {row.get_problem_display()}" for row in unsound[:SHOWN])
+        named = (f"sha256:{row.pk} {row.get_problem_display()}" for row in unsound[:LIMIT])
         detail = f"{detail}: {', '.join(named)}"
     return Part("Stored files", "failed", "damaged", detail)
 
@@ -112,7 +112,7 @@ def _graphs(actor: Actor) -> Part:
         count = formatting.plural(len(status.refused), "graph")
         detail = f"{count} malformed and left out"
         if actor.is_authenticated and actor.is_admin:
-            detail = f"{detail}: {', '.join(status.refused[:SHOWN])}"
+            detail = f"{detail}: {', '.join(status.refused[:LIMIT])}"
         return Part("Graph store", "failed", "incomplete", detail)
     if not status.is_sound:
         seconds = round(status.behind.total_seconds())

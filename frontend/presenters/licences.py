@@ -30,6 +30,9 @@ def family(name: str) -> str:
     if _PLAIN_BY.fullmatch(licence):
         return PERMISSIVE
     for group, beginnings in _BEGINNINGS.items():
-        if any(licence == one or licence.startswith(f"{one}-") for one in beginnings.split()):
+        if any(
+            licence == beginning or licence.startswith(f"{beginning}-")
+            for beginning in beginnings.split()
+        ):
             return group
     return OTHER

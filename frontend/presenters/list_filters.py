@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hub.protocol.accuracy import Limit
     from hub.protocol.filters import Quantity, Text
 
-SHOWN = 7
+LIMIT = 7
 # All that the address of the list may hold: `on` is a setup in one value, as its form sends it, and
 # `measure` with `bound` a limit of accuracy.
 PARAMETERS = (
@@ -196,7 +196,7 @@ def chips(query: Query) -> list[Chip]:
             for value in _choices(query, name)
         ]
     for limit in query.accuracy:
-        rest = tuple(one for one in query.accuracy if one != limit)
+        rest = tuple(other for other in query.accuracy if other != limit)
         wider = _reordered(query, replace(query, accuracy=rest))
         amount = evaluations.amount(limit.metric, limit.value)
         all_chips.append(Chip(_bounded(limit), amount, address(wider), "accuracy"))
@@ -234,7 +234,7 @@ def groups(
             options = [Option("any", on=query[filter_] is None), *options]
         if options:
             kind = "radio" if isinstance(filter_, Bound) else "checkbox"
-            first, rest = tuple(options[:SHOWN]), tuple(options[SHOWN:])
+            first, rest = tuple(options[:LIMIT]), tuple(options[LIMIT:])
             all_groups.append(Group(name, filter_.title, kind, first, rest))
     return all_groups
 

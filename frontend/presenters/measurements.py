@@ -73,9 +73,9 @@ def shared(row: Measurement, *, with_batch: bool = True) -> str:
 def shapes(inputs: Iterable[Any]) -> str:
     """Types and shapes of inputs: float32[1, 3, 224, 224]."""
     words = [
-        f"{one[0]}[{', '.join(str(size) for size in one[1])}]"
-        for one in inputs
-        if isinstance(one, list) and len(one) == 2 and isinstance(one[1], list)
+        f"{port[0]}[{', '.join(str(size) for size in port[1])}]"
+        for port in inputs
+        if isinstance(port, list) and len(port) == 2 and isinstance(port[1], list)
     ]
     more = len(words) - SHAPES
     return ", ".join(words[:SHAPES]) + (f" and {more} more" if more > 0 else "")

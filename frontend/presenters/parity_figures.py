@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LARGEST = "max_abs"
-SHOWN = 50
+LIMIT = 50
 
 
 @dataclass(frozen=True, slots=True)

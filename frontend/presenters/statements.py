@@ -60,8 +60,8 @@ def read(nquads: str) -> list[Statement]:
 def formats(path: str) -> list[tuple[str, str, str]]:
     """Name, address and media type of each format of the thing at ``path``."""
     return [
-        (WORDS[ending], f"{path}.{ending}", one.media_type.partition(";")[0])
-        for ending, one in FORMATS.items()
+        (WORDS[ending], f"{path}.{ending}", kind.media_type.partition(";")[0])
+        for ending, kind in FORMATS.items()
     ]
 
 

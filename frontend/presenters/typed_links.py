@@ -39,7 +39,8 @@ def of_version(version: Version, address: str) -> Metadata | None:
         header=signposting.header(links, sheet.iri),
         formats=tuple((WORDS[ending], f"{address}.{ending}") for ending in FORMATS),
         exports=tuple(
-            (one.title, f"{address}/export/{one.filename}") for one in exports.EXPORTS.values()
+            (export.title, f"{address}/export/{export.filename}")
+            for export in exports.EXPORTS.values()
         ),
         linkset=f"{address}/linkset",
     )

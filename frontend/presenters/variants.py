@@ -27,7 +27,7 @@ _STEPS = {
     "not-provable": ("can't tell", "nothing to compare"),
     "proven": ("can't tell", "recorded by an older method"),
 }
-# State of a job -> glyph, what its ladder says where it made nothing.
+# State of a job -> glyph, what is said where it made nothing.
 _SENTENCES = {
     "queued": ("queued", "Queued. A worker will try the highest opset its runtime supports."),
     "running": ("running", "Running: tries opsets from the highest down until outputs are equal."),
@@ -66,7 +66,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class UpgradeAttempts:
     """How far up one uploaded variant got."""
 
     variant: str
@@ -85,7 +85,7 @@ def lines(version: Version, matrices: Iterable[Matrix]) -> list[Line]:
 
     The accuracy of each is on the split that most of them were measured on.
     """
-    summaries = {one.variant: one.summary for one in matrices}
+    summaries = {matrix.variant: matrix.summary for matrix in matrices}
     variants = {row.pk: row for row in version_head.variants(version)}
     measured = evaluation_selectors.shared(list(variants.values()))
     return [
@@ -100,15 +100,15 @@ def lines(version: Version, matrices: Iterable[Matrix]) -> list[Line]:
     ]
 
 
-def ladder(version: Version, of: selectors.UpgradeHistory) -> Ladder:
-    """A ladder in words, from the highest opset that was tried down, each in its newest try."""
+def upgrade_attempts(version: Version, of: selectors.UpgradeHistory) -> UpgradeAttempts:
+    """Attempts in words, from the highest opset that was tried down, each in its newest try."""
     newest: dict[int | None, Step] = {}
-    for rung in of.targets:
-        newest.setdefault(rung.opset, _step(rung))
+    for target in of.targets:
+        newest.setdefault(target.opset, _step(target))
     steps = sorted(newest.values(), key=lambda step: -(step.opset or 0))
     highest = of.highest
     state, sentence = _sentence(of)
-    return Ladder(
+    return UpgradeAttempts(
         variant=of.variant.name,
         opset=of.variant.opset,
         state=state,
@@ -175,16 +175,16 @@ def _size(files: Iterable[File], variant: Variant) -> int:
     return sum(file.blob.size for file in files if file.path in paths)
 
 
-def _step(rung: selectors.UpgradeTarget) -> Step:
-    unreached = ("failed", rung.outcome.replace("-", " ") or "not reached")
-    state, word = _STEPS.get(rung.outcome, unreached)
+def _step(target: selectors.UpgradeTarget) -> Step:
+    unreached = ("failed", target.outcome.replace("-", " ") or "not reached")
+    state, word = _STEPS.get(target.outcome, unreached)
     return Step(
-        opset=rung.opset if isinstance(rung.opset, int) else None,
+        opset=target.opset if isinstance(target.opset, int) else None,
         state=state,
         word=word,
-        reason=rung.reason,
-        blocking=tuple(_blocking(row) for row in rung.blocking if isinstance(row, dict)),
-        job=str(rung.job.pk),
+        reason=target.reason,
+        blocking=tuple(_blocking(row) for row in target.blocking if isinstance(row, dict)),
+        job=str(target.job.pk),
     )
 
 
@@ -194,7 +194,7 @@ def _blocking(row: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _sentence(of: selectors.UpgradeHistory) -> tuple[str, str]:
-    """The state of a ladder and what it says: how far up it got, or why it got nowhere."""
+    """The state of the attempts and a sentence: the highest opset, or why it got nowhere."""
     job, highest = of.job, of.highest
     if highest is not None:
         return "passed", f"{highest.opset} ready: {highest.proof_sentence}"
@@ -216,7 +216,7 @@ def _sentence(of: selectors.UpgradeHistory) -> tuple[str, str]:
 
 
 def _nothing_higher(of: selectors.UpgradeHistory, job: Job) -> tuple[str, str]:
-    unprovable = [rung.reason for rung in of.targets if rung.outcome == "not-provable"]
+    unprovable = [target.reason for target in of.targets if target.outcome == "not-provable"]
     if unprovable:
         return "can't tell", f"No upgrade: nothing can show equal outputs, {unprovable[0]}."
     own = of.variant.opset or 0

@@ -69,9 +69,9 @@ def of(items: Sequence[Standing], chosen_name: str, parameters: dict[str, str]) 
     those of the address.
     """
     values = {
-        (item.row.pk, Axis(one.metric, one.dataset, one.split)): one.value
+        (item.row.pk, Axis(result.metric, result.dataset, result.split)): result.value
         for item in _main(items)
-        for one in evaluations.reported(item.row.variant.version.typed_card)
+        for result in evaluations.reported(item.row.variant.version.typed_card)
     }
     counts = Counter(axis for _, axis in values)
     if max(counts.values(), default=0) < _LEAST_MODELS:

@@ -95,50 +95,50 @@ def window(query: Mapping[str, str], whole: int) -> Window:
 
 def line(processes: Sequence[Process], query: Mapping[str, str]) -> Line | None:
     """Every sample of the range in order; None where there is no sample."""
-    values = [sample / 1e6 for one in processes for sample in one.samples_ns]
+    values = [sample / 1e6 for process in processes for sample in process.samples_ns]
     if not values:
         return None
-    shown = window(query, len(values))
-    part = values[shown.first : shown.last]
+    view = window(query, len(values))
+    part = values[view.first : view.last]
     low, high = min(part), max(part)
     # Where a new process begins.
-    edges = accumulate(len(one.samples_ns) for one in processes[:-1])
+    edges = accumulate(len(process.samples_ns) for process in processes[:-1])
     return Line(
-        drawing=_drawn(part, low, high, [edge - shown.first for edge in edges]),
-        window=shown,
+        drawing=_drawn(part, low, high, [edge - view.first for edge in edges]),
+        window=view,
         low=latency(low),
         high=latency(high),
-        links=tuple(_links(shown)),
-        sentence=_sentence(part, shown),
+        links=tuple(_links(view)),
+        sentence=_sentence(part, view),
     )
 
 
-def _sentence(part: Sequence[float], shown: Window) -> str:
+def _sentence(part: Sequence[float], view: Window) -> str:
     ordered = sorted(part)
     middle = ordered[(len(ordered) - 1) // 2]
-    place = f"samples {formatting.grouped(shown.first + 1)} to {formatting.grouped(shown.last)}"
-    whole = f"all {formatting.grouped(shown.whole)} samples" if shown.is_whole else place
+    place = f"samples {formatting.grouped(view.first + 1)} to {formatting.grouped(view.last)}"
+    whole = f"all {formatting.grouped(view.whole)} samples" if view.is_whole else place
     ends = f"minimum {latency(ordered[0])}, maximum {latency(ordered[-1])}"
     return f"Of {whole} the median is {latency(middle)}, {ends}."
 
 
-def _links(shown: Window) -> list[tuple[str, str]]:
-    size, middle = shown.size, (shown.first + shown.last) // 2
+def _links(view: Window) -> list[tuple[str, str]]:
+    size, middle = view.size, (view.first + view.last) // 2
     ranges: list[tuple[str, int, int]] = []
     if size > 2 * LEAST:
         ranges.append(("Nearer", middle - size // 4, middle + size // 4))
-    if not shown.is_whole:
+    if not view.is_whole:
         ranges.append(("Further", middle - size, middle + size))
-    if shown.first:
-        ranges.append(("Earlier", shown.first - size, shown.first))
-    if shown.last < shown.whole:
-        ranges.append(("Later", shown.last, shown.last + size))
+    if view.first:
+        ranges.append(("Earlier", view.first - size, view.first))
+    if view.last < view.whole:
+        ranges.append(("Later", view.last, view.last + size))
     links = []
     for words, raw_first, raw_last in ranges:
-        first, last = max(0, raw_first), min(shown.whole, raw_last)
-        if (first, last) != (0, shown.whole):
+        first, last = max(0, raw_first), min(view.whole, raw_last)
+        if (first, last) != (0, view.whole):
             links.append((words, f"?{urlencode({'from': first, 'to': last})}#samples"))
-    return [*links, *([] if shown.is_whole else [("All", "?#samples")])]
+    return [*links, *([] if view.is_whole else [("All", "?#samples")])]
 
 
 def _drawn(part: Sequence[float], low: float, high: float, edges: Sequence[int]) -> SafeString:
@@ -189,7 +189,7 @@ def _band(part: Sequence[float], down: Any) -> SafeString:
 def histogram(row: Measurement, processes: Sequence[Process]) -> tuple[Bar, ...]:
     """How many samples that count lie in each of equal parts of a logarithmic axis."""
     basis = stored.basis(row, processes)
-    values = [sample / 1e6 for one in basis for sample in one.samples_ns if sample > 0]
+    values = [sample / 1e6 for process in basis for sample in process.samples_ns if sample > 0]
     if not values:
         return ()
     low, high = math.log(min(values)), math.log(max(values))

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 OPERATORS_SHOWN = 40
 # Latencies stand above these.
-_METRICS = [one for one in benchmark_metrics.ALL if one.unit is not Unit.MILLISECOND or one.source]
+_METRICS = [
+    metric
+    for metric in benchmark_metrics.ALL
+    if metric.unit is not Unit.MILLISECOND or metric.source
+]
 _HIDDEN = {"not-exposed": "not reported by the machine", "not-applicable": "not applicable"}
 
 
@@ -61,22 +65,22 @@ class OperatorRow:
 def table(processes: Sequence[typed_record.Process]) -> list[Process]:
     """The processes as a table, each with the range of its own samples."""
     rows, at = [], 0
-    for one in processes:
-        size = len(one.samples_ns)
-        ordered = sorted(one.samples_ns)
+    for process in processes:
+        size = len(process.samples_ns)
+        ordered = sorted(process.samples_ns)
         rows.append(
             Process(
-                ordinal=one.ordinal,
-                state="excluded" if one.rejected else "counts",
-                why=figures.reasons(one.reasons),
+                ordinal=process.ordinal,
+                state="excluded" if process.rejected else "counts",
+                why=figures.reasons(process.reasons),
                 samples=size,
                 p50=measurements.latency(ordered[(size - 1) // 2] / 1e6) if size else "",
-                load=_milliseconds(one.session_load_ms),
-                first=_milliseconds(one.first_inference_ms),
-                warmup=str(one.warmup_count),
-                memory=_bytes(one.peak_rss_bytes),
-                switches=reading(one.involuntary_switches),
-                readings=_interference(one.interference),
+                load=_milliseconds(process.session_load_ms),
+                first=_milliseconds(process.first_inference_ms),
+                warmup=str(process.warmup_count),
+                memory=_bytes(process.peak_rss_bytes),
+                switches=reading(process.involuntary_switches),
+                readings=_interference(process.interference),
                 url=f"?{urlencode({'from': at, 'to': at + size})}#samples" if size else "",
             )
         )
@@ -116,9 +120,9 @@ def reading(value: Any) -> str:
     if isinstance(value, int | float):
         return formatting.figure(value)
     if isinstance(value, list):
-        return ", ".join(reading(one) for one in value) or "none"
+        return ", ".join(reading(part) for part in value) or "none"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {reading(one)}" for name, one in value.items()) or "none"
+        return ", ".join(f"{name} {reading(part)}" for name, part in value.items()) or "none"
     return _HIDDEN.get(str(value), str(value))
 
 
@@ -140,7 +144,10 @@ def facts(row: Measurement) -> list[tuple[str, str, str]]:
     metrics = [(metric.label, row.figure(metric)) for metric in _METRICS]
     rows = [
         *((f"Option {name}", reading(value), "declared") for name, value in options),
-        *((label, figures.text(one), one.kind if one.is_known else "") for label, one in metrics),
+        *(
+            (label, figures.text(figure), figure.kind if figure.is_known else "")
+            for label, figure in metrics
+        ),
         *_loads(row),
         *_gpu_memory(record.stats.peak_device_bytes),
         ("Loading", _typical(record.stats.session_load_ms), "measured"),
@@ -181,20 +188,22 @@ def percentiles(row: Measurement) -> list[tuple[str, str, str]]:
 
 def operators(row: Measurement) -> list[OperatorRow]:
     """What each operator took in the profiled process, the longest first."""
-    rows = sorted(row.typed_record.operators, key=lambda one: -(one.time_ms or 0))
-    whole = sum(one.time_ms or 0 for one in rows) or 1.0
+    rows = sorted(row.typed_record.operators, key=lambda operator: -(operator.time_ms or 0))
+    whole = sum(operator.time_ms or 0 for operator in rows) or 1.0
     return [
         OperatorRow(
-            operator=one.operator,
-            inside=one.contains_others,
-            count="" if one.nodes is None else str(one.nodes),
-            provider=measurements.PROVIDERS.get(one.provider, one.provider),
-            time=measurements.latency(one.time_ms),
+            operator=operator.operator,
+            inside=operator.contains_others,
+            count="" if operator.nodes is None else str(operator.nodes),
+            provider=measurements.PROVIDERS.get(operator.provider, operator.provider),
+            time=measurements.latency(operator.time_ms),
             share=formatting.share(share),
             bar=round(100 * share, 2),
         )
-        for one in rows[:OPERATORS_SHOWN]
-        for share in [min(1.0, (one.time_ms or 0) / whole if one.share is None else one.share)]
+        for operator in rows[:OPERATORS_SHOWN]
+        for share in [
+            min(1.0, (operator.time_ms or 0) / whole if operator.share is None else operator.share)
+        ]
     ]
 
 
@@ -207,14 +216,16 @@ def _loads(row: Measurement) -> list[tuple[str, str, str]]:
         rate = stats.under_bound_per_s
         value = "not met" if rate is None else figures.number(rate, Unit.PER_SECOND)
         rows.append((words, value, "measured"))
-        rows += [(_at_rate(one), _estimate(one, load.percentile), "measured") for one in load.rates]
+        rows += [
+            (_at_rate(trial), _estimate(trial, load.percentile), "measured") for trial in load.rates
+        ]
     rows += [
         (
-            f"Throughput of batch {one.batch}",
-            figures.number(one.throughput_per_s, Unit.PER_SECOND),
+            f"Throughput of batch {batch.batch}",
+            figures.number(batch.throughput_per_s, Unit.PER_SECOND),
             "measured",
         )
-        for one in load.batches
+        for batch in load.batches
     ]
     if load.batch_choice == batches.FIXED:
         rows.append(("Batch", f"{row.batch}, fixed by the model", "measured"))

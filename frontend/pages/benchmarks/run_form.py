@@ -51,7 +51,7 @@ def form(variant: Variant | None) -> RunForm:
     """The form for a variant."""
     inputs = variant.typed_facts.inputs if variant is not None else ()
     names = dict.fromkeys(
-        size for one in inputs for size in one.type.shape or () if isinstance(size, str)
+        size for port in inputs for size in port.type.shape or () if isinstance(size, str)
     )
     setups = dict.fromkeys((offer.runtime, offer.provider) for offer in offers.live())
     return RunForm(
@@ -59,9 +59,9 @@ def form(variant: Variant | None) -> RunForm:
         percentiles=bounds.PERCENTILES,
         sizes=tuple((name, addresses.SIZE_FIELD + name) for name in names),
         shapes=tuple(
-            (one.name, SHAPE_FIELD + one.name, "x".join(str(size or "?") for size in shape))
-            for one in inputs
-            if (shape := one.type.shape) and not all(isinstance(size, int) for size in shape)
+            (port.name, SHAPE_FIELD + port.name, "x".join(str(size or "?") for size in shape))
+            for port in inputs
+            if (shape := port.type.shape) and not all(isinstance(size, int) for size in shape)
         ),
         setups=tuple(
             Setup(

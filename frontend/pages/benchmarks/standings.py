@@ -61,7 +61,7 @@ def rows(items: Sequence[Standing], *, by_latency: bool) -> list[tuple[Standing,
     points = [_point(item) for item in items]
     best = iter(charts.undominated([point for point in points if point is not None]))
     stands = [point is not None and next(best) for point in points]
-    return [(item, by_latency and one) for item, one in zip(items, stands, strict=True)]
+    return [(item, by_latency and is_best) for item, is_best in zip(items, stands, strict=True)]
 
 
 def accuracies(items: Sequence[Standing]) -> dict[int, Figure]:

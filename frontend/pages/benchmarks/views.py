@@ -55,7 +55,7 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
     if elsewhere := _tidied(request):
         return elsewhere
     version = selectors.whole_version(request.user, namespace, name, number)
-    shown = context(request, version, "benchmarks")
+    page = context(request, version, "benchmarks")
     listing = benchmark_selectors.listing_of(version)
     rows = listing.rows
     selection = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
@@ -65,13 +65,13 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
         variant=request.GET.get("variant", ""),
     )
     results = [row for row in rows if filters.keeps(row)]
-    variant = shown["variant"]
+    variant = page["variant"]
     waiting = jobs.of_version(request.user, version, kinds=tuple(KINDS))
     return render(
         request,
         "models/benchmarks.html",
         {
-            **shown,
+            **page,
             "any": bool(rows),
             "standing": unmeasured.of(variant) if variant and not rows else None,
             "sentence": latency_tables.sentence(results),
@@ -118,11 +118,11 @@ def again(request: HttpRequest, version: Version) -> HttpResponse:
 
 @require_safe
 @of_whole_version
-def one(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
+def result(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
     """One result: every sample, its spread, its processes and its environment."""
     row = benchmark_selectors.one(version, pk)
     row.variant.version = version
-    shown = context(request, version, "benchmarks", row.variant)
+    page = context(request, version, "benchmarks", row.variant)
     processes = run.processes(row)
     bars = run.histogram(row, processes)
     history = [other for other in benchmark_selectors.history_of(row) if other.pk != row.pk]
@@ -132,7 +132,7 @@ def one(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
         request,
         "models/benchmark.html",
         {
-            **shown,
+            **page,
             "row": row,
             "about": measurements.shared(row),
             "counts": benchmark_selectors.counts(row),
@@ -147,7 +147,7 @@ def one(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
             "gate": run_facts.environment(row.typed_record.gate),
             "command": run_facts.command(row),
             "history": history,
-            "data_url": f"{shown['head'].api_url}/benchmarks/{row.pk}",
+            "data_url": f"{page['head'].api_url}/benchmarks/{row.pk}",
             **result_discussions.of(request.user, version, "benchmark", row.pk),
         },
     )
@@ -172,7 +172,7 @@ def across(request: HttpRequest) -> HttpResponse:
     )
     # A page has one key: chosen before its rows are cut, and the same on every page of them.
     keys = rankings.keys(request.user, replace(selection, key=""))
-    ranking_key = selection.key or next((one.key for one in keys), "")
+    ranking_key = selection.key or next((key.key for key in keys), "")
     ranking = rankings.across(
         request.user,
         replace(selection, key=ranking_key),
@@ -187,8 +187,8 @@ def across(request: HttpRequest) -> HttpResponse:
         Status.UNVERIFIED: rankings.unverified(request.user, selection, limit=PAGE),
     }
     # Where nothing is ranked, the trade-offs are of the first key with noisy results.
-    trade_key = ranking_key or next((one.row.comparability_key for one in noisy), "")
-    points = (*items, *(one for one in noisy if one.row.comparability_key == trade_key))
+    trade_key = ranking_key or next((item.row.comparability_key for item in noisy), "")
+    points = (*items, *(item for item in noisy if item.row.comparability_key == trade_key))
     every = replace(ranking, keys=keys if key is None or key in keys else (*keys, key))
     query = {name: value for name, value in parameters.items() if value}
     key_links = standings.keys(every, key, query)
@@ -202,11 +202,11 @@ def across(request: HttpRequest) -> HttpResponse:
             "kept": query,
             "keys": key_links,
             "key": key,
-            "about": next((one["words"] for one in key_links if one["on"]), "")
+            "about": next((link["words"] for link in key_links if link["on"]), "")
             or (standings.about(points[0]) if points else ""),
             "listing": standings.rows(items, by_latency=selection.sort == "p50"),
             "accuracies": standings.accuracies(items),
-            "has_energy": any(one.row.figure(benchmark_metrics.ENERGY).is_known for one in items),
+            "has_energy": any(item.row.figure(benchmark_metrics.ENERGY).is_known for item in items),
             "chart": standings.chart(points),
             "quality": quality.of(points, parameters["quality"], query),
             "sections": [
@@ -251,7 +251,9 @@ def device(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def runtime(request: HttpRequest, name: str) -> HttpResponse:
     """Everything that was measured with one runtime."""
-    versions = [one for one in benchmark_selectors.runtimes(request.user) if one.name == name]
+    versions = [
+        version for version in benchmark_selectors.runtimes(request.user) if version.name == name
+    ]
     if not versions:
         raise problems.NotFound(f"No results with {name[:32]}.")
     listing = timelines.of_runtime(request.user, name)
@@ -263,7 +265,7 @@ def runtime(request: HttpRequest, name: str) -> HttpResponse:
             "title": labels.runtime(name),
             "kind": "Runtime",
             "versions": versions,
-            "results": sum(one.measurements for one in versions),
+            "results": sum(version.measurements for version in versions),
             "table": latency_tables.table(listing.rows, left_out=listing.left_out),
             "apart": figures.SECTIONS[Status.UNVERIFIED],
             "across_url": f"{reverse('benchmarks')}?{urlencode({'runtime': name})}",

@@ -103,17 +103,19 @@ class Plot:
 
     @property
     def best(self) -> list[Candidate]:
-        return [one for one in self.candidates if one.is_best]
+        return [candidate for candidate in self.candidates if candidate.is_best]
 
     @property
     def unranked(self) -> list[Candidate]:
         """Those with both figures where none is accepted for both."""
-        return [] if self.best else [one for one in self.candidates if one.is_placed]
+        return (
+            [] if self.best else [candidate for candidate in self.candidates if candidate.is_placed]
+        )
 
     @property
     def counts(self) -> str:
         """How many of the candidates keep the limits."""
-        return figures.compliances(one.compliance for one in self.candidates)
+        return figures.compliances(candidate.compliance for candidate in self.candidates)
 
 
 def choice(
@@ -157,17 +159,27 @@ def of(
         _candidate(row, timed.get(pk), measured.get(pk), judge, is_listed=pk in fitting)
         for pk, row in documents.items()
     ]
-    placed = [(one, place) for one in candidates if (place := _place(one, choice)) is not None]
+    placed = [
+        (candidate, place)
+        for candidate in candidates
+        if (place := _place(candidate, choice)) is not None
+    ]
     best = _best(placed, choice, counts_predictions=query.predicted)
-    points = [_point(one, place, choice, is_best=one.ref in best) for one, place in placed]
+    points = [
+        _point(candidate, place, choice, is_best=candidate.ref in best)
+        for candidate, place in placed
+    ]
     across = tradeoffs.Axis(AXES[choice.across], _write(choice.across), _bound(query, choice))
     title = f"{_title(choice)} against {_AGAINST[choice.across]}"
-    places = {one.ref for one, _ in placed}
+    places = {candidate.ref for candidate, _ in placed}
     candidates = [
-        replace(one, is_best=one.ref in best, is_placed=one.ref in places) for one in candidates
+        replace(candidate, is_best=candidate.ref in best, is_placed=candidate.ref in places)
+        for candidate in candidates
     ]
-    candidates.sort(key=lambda one: (not one.is_best, one.compliance is not Compliance.WITHIN))
-    compared = [one.ref for one in candidates if one.is_best][:COMPARED]
+    candidates.sort(
+        key=lambda candidate: (not candidate.is_best, candidate.compliance is not Compliance.WITHIN)
+    )
+    compared = [candidate.ref for candidate in candidates if candidate.is_best][:COMPARED]
     return Plot(
         picture=tradeoffs.draw(points, across, _up(query, choice), title=title),
         title=title,
@@ -203,7 +215,7 @@ def _without_limits(query: Query, choice: Choice) -> Query:
     """The query without its limits on the two figures, in an order that needs none of them."""
     wider = query.without(_LIMIT_OF[choice.across].name)
     if choice.measure:
-        others = tuple(one for one in query.accuracy if _named(one) != _named(choice.measure))
+        others = tuple(limit for limit in query.accuracy if _named(limit) != _named(choice.measure))
         wider = replace(wider, accuracy=others)
     else:
         wider = wider.without(filters.MAX_SIZE.name)
@@ -217,14 +229,14 @@ def _limits(query: Query, choice: Choice) -> Callable[[Candidate], Iterator[Comp
     names = {choice.across} if choice.measure else {choice.across, SIZE}
     limits = {name: query[_LIMIT_OF[name]] for name in names}
     bounds = {name: limit for name, limit in limits.items() if limit is not None}
-    accuracy = [one for one in query.accuracy if choice.measure and _named(one) == choice.up]
+    accuracy = [limit for limit in query.accuracy if choice.measure and _named(limit) == choice.up]
 
     def judge(candidate: Candidate) -> Iterator[Compliance]:
         for name, limit in bounds.items():
             figure = candidate.figure(name)
             yield figure.compliance(limit, with_predictions=query.predicted)
-        for one in accuracy:
-            yield candidate.accuracy.compliance(one.value, is_maximum=one.is_maximum)
+        for limit in accuracy:
+            yield candidate.accuracy.compliance(limit.value, is_maximum=limit.is_maximum)
 
     return judge
 
@@ -244,13 +256,15 @@ def _best(
     """The models that no other beats in both figures; noisy results beat and join nothing."""
     sign = 1 if choice.measure is None or choice.measure.is_maximum else -1
     ranked = [
-        (one, charts.Point(x, sign * y))
-        for one, (x, y) in placed
-        if one.figure(choice.across).is_ranked
-        and (counts_predictions or one.figure(choice.across).kind is not Kind.PREDICTED)
+        (candidate, charts.Point(x, sign * y))
+        for candidate, (x, y) in placed
+        if candidate.figure(choice.across).is_ranked
+        and (counts_predictions or candidate.figure(choice.across).kind is not Kind.PREDICTED)
     ]
     stands = charts.undominated([point for _, point in ranked])
-    return {one.ref for (one, _), is_best in zip(ranked, stands, strict=True) if is_best}
+    return {
+        candidate.ref for (candidate, _), is_best in zip(ranked, stands, strict=True) if is_best
+    }
 
 
 def _point(
@@ -270,7 +284,9 @@ def _point(
 
 def _sentence(of: Candidate) -> str:
     parts = [("p50", of.latency), (evaluations.title(of.metric), of.accuracy), ("", of.size)]
-    words = [f"{name} {figures.sentence(one)}".strip() for name, one in parts if one.is_known]
+    words = [
+        f"{name} {figures.sentence(figure)}".strip() for name, figure in parts if figure.is_known
+    ]
     return ", ".join((of.ref, *words))
 
 
@@ -305,7 +321,7 @@ def _up(query: Query, choice: Choice) -> tradeoffs.Axis:
     measure = choice.measure
     if measure is None:
         return tradeoffs.Axis("File size", _write(SIZE), query[filters.MAX_SIZE])
-    limits = [one.value for one in query.accuracy if _named(one) == _named(measure)]
+    limits = [limit.value for limit in query.accuracy if _named(limit) == _named(measure)]
     return tradeoffs.Axis(
         evaluations.title(measure.metric),
         lambda value: evaluations.amount(measure.metric, value),

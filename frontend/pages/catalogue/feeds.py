@@ -79,7 +79,7 @@ def collection(request: HttpRequest, namespace: str, slug: str) -> HttpResponse:
     place = reverse("collection", args=[row.namespace.slug, row.slug])
     feed = _feed(request, row.title, place)
     entries = collections.entries(request.user, row)
-    for entry in sorted(entries, key=lambda one: one.added_at, reverse=True)[:ENTRIES]:
+    for entry in sorted(entries, key=lambda entry: entry.added_at, reverse=True)[:ENTRIES]:
         model = entry.model
         url = settings.HUB_PUBLIC_URL + reverse("model", args=[model.namespace.slug, model.name])
         feed.add_item(

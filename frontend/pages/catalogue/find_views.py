@@ -50,7 +50,7 @@ def find(request: HttpRequest) -> HttpResponse:
         own=request.user.is_authenticated,
         collated=connection.vendor == "postgresql",
     )
-    offer = next((one for one in known_setups if one.setup == setup), None)
+    offer = next((offer for offer in known_setups if offer.setup == setup), None)
     context = {
         "section": "find",
         "query": query,

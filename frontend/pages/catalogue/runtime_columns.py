@@ -40,13 +40,13 @@ class Passing:
 
 def of(runtimes: Sequence[str], documents: Sequence[SearchDocument]) -> Passing:
     """The columns for these runtimes, those that most models pass on first."""
-    shown = runtimes[:MOST]
-    facts = facets.of_documents([document.pk for document in documents], _GROUPS) if shown else {}
+    columns = runtimes[:MOST]
+    facts = facets.of_documents([document.pk for document in documents], _GROUPS) if columns else {}
     cells = {
-        document.pk: tuple(_outcome(runtime, facts.get(document.pk, set())) for runtime in shown)
+        document.pk: tuple(_outcome(runtime, facts.get(document.pk, set())) for runtime in columns)
         for document in documents
     }
-    return Passing(tuple(words.runtime(runtime) for runtime in shown), cells)
+    return Passing(tuple(words.runtime(runtime) for runtime in columns), cells)
 
 
 def _outcome(runtime: str, facts: set[tuple[str, str]]) -> tuple[str, str, str]:

@@ -84,23 +84,23 @@ def _with_bars(row: FactRow) -> FactRow:
 def _with_accuracy(row: FactRow, columns: Sequence[Column]) -> FactRow:
     """The row with pictures of its intervals; those of one metric and split are compared."""
     figures = [column.accuracy for column in columns]
-    same = Counter(_measured_as(one) for one in figures if one is not None)
+    same = Counter(_measured_as(figure) for figure in figures if figure is not None)
     shared, many = same.most_common(1)[0] if same else (None, 0)
-    alike = [one for one in figures if one is not None and _measured_as(one) == shared]
-    ends = [end for one in alike for end in (one.low, one.high, one.value)]
+    alike = [figure for figure in figures if figure is not None and _measured_as(figure) == shared]
+    ends = [end for figure in alike for end in (figure.low, figure.high, figure.value)]
     cells = list(row.cells)
-    for at, one in enumerate(figures):
-        if one is not None and many > 1 and one in alike:
-            picture = bars.interval(one.value, one.low, one.high, (min(ends), max(ends)))
+    for at, figure in enumerate(figures):
+        if figure is not None and many > 1 and figure in alike:
+            picture = bars.interval(figure.value, figure.low, figure.high, (min(ends), max(ends)))
             cells[at] = replace(cells[at], picture=picture)
-    if many < 2 or len({one.value for one in alike}) == 1:
+    if many < 2 or len({figure.value for figure in alike}) == 1:
         return replace(row, cells=tuple(cells))
-    best = (min if alike[0].metric in ERRORS else max)(one.value for one in alike)
+    best = (min if alike[0].metric in ERRORS else max)(figure.value for figure in alike)
     first = figures[0]
-    for at, one in enumerate(figures):
-        if one is not None and one in alike:
-            difference = _points(one, first) if first in alike and at else ""
-            cells[at] = replace(cells[at], best=one.value == best, difference=difference)
+    for at, figure in enumerate(figures):
+        if figure is not None and figure in alike:
+            difference = _points(figure, first) if first in alike and at else ""
+            cells[at] = replace(cells[at], best=figure.value == best, difference=difference)
     return replace(row, cells=tuple(cells))
 
 
@@ -159,9 +159,9 @@ def _difference(value: float | None, first: float | None) -> str:
     if 0 < ratio <= 0.1:
         return f"1/{formatting.rounded(1 / ratio)}"
     percent = (ratio - 1) * 100
-    shown = round(percent) if abs(percent) >= 1 else float(f"{percent:.1g}")
+    rounded = round(percent) if abs(percent) >= 1 else float(f"{percent:.1g}")
     sign = "+" if percent > 0 else ""
-    return f"{sign}{formatting.rounded(shown)}{formatting.NARROW}%"
+    return f"{sign}{formatting.rounded(rounded)}{formatting.NARROW}%"
 
 
 def _conformance(columns: Sequence[Column]) -> list[FactRow]:

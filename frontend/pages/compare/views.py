@@ -65,8 +65,8 @@ def table(request: HttpRequest) -> HttpResponse:
     """The table as CSV; raises NotFound for a reference that leads to nothing."""
     refs = presenter.read(request.GET.getlist("m"))
     columns, refused = presenter.find(request.user, refs)
-    for one in refused:
-        raise problems.NotFound(f"{one.ref}: {one.words}")
+    for reference in refused:
+        raise problems.NotFound(f"{reference.ref}: {reference.words}")
     if not columns:
         raise problems.NotFound("Add models with the parameter m.")
     response = HttpResponse(content_type="text/csv; charset=utf-8")

@@ -45,10 +45,10 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
         {
             **template_context,
             "lines": presenter_variants.lines(version, matrices),
-            "ladders": []
+            "upgrades": []
             if version.state in ("draft", "submitted")
             else [
-                presenter_variants.ladder(version, history)
+                presenter_variants.upgrade_attempts(version, history)
                 for history in proof_selectors.upgrade_histories(version)
             ],
             "form": form,

@@ -93,8 +93,8 @@ def of(
         sets=tuple(_sets(version, result)),
         environment=tuple(_environment(result.job)),
         command=_command(version, result),
-        lines=tuple(lines[: parity_figures.SHOWN]),
-        more=max(0, len(lines) - parity_figures.SHOWN),
+        lines=tuple(lines[: parity_figures.LIMIT]),
+        more=max(0, len(lines) - parity_figures.LIMIT),
         node=_node(node) if (node := stored.mapping(result.node)) else None,
         file=result.evidence if version.state != "withdrawn" else None,
         newest_url=""

@@ -229,11 +229,11 @@ def test_figures_of_any_shape_do_no_harm(guest, version):
 
 
 def test_evidence_shows_a_bounded_number_of_rows(guest, version):
-    many = [proven.figures(f"y{index}") for index in range(parity_figures.SHOWN + 5)]
+    many = [proven.figures(f"y{index}") for index in range(parity_figures.LIMIT + 5)]
     rows = proven.conformance(version, [proven.measure("bundled", outputs=many)])
     html = guest.page(f"{MATRIX}/{rows['bundled'].pk}")
     assert "5 more rows" in html
-    assert f"y{parity_figures.SHOWN}" not in html
+    assert f"y{parity_figures.LIMIT}" not in html
 
 
 def test_result_of_another_version_is_not_here(guest, ada, version):
