@@ -50,6 +50,8 @@ class Column:
     # The result that may be held against the other columns', else the best there is.
     speed: Measurement | None = None
     is_comparable: bool = False
+    # Why an accepted result is not compared.
+    speed_note: str = ""
     accuracy: Evaluation | None = None
 
     @property
@@ -168,11 +170,16 @@ def _timed(columns: Sequence[Column], rows: dict[int, list[Measurement]]) -> lis
         for key in {row.comparability_key for row in results if row.is_ranked}
     )
     shared = min(counts, key=lambda key: (-counts[key], key)) if counts else ""
+    accepted = sum(any(row.is_ranked for row in results) for results in mine)
     done = []
     for column, results in zip(columns, mine, strict=True):
         same = [row for row in results if row.is_ranked and row.comparability_key == shared]
         best = min(same or results, key=benchmark_selectors.reliability, default=None)
-        done.append(replace(column, speed=best, is_comparable=bool(same) and counts[shared] > 1))
+        is_comparable = bool(same) and counts[shared] > 1
+        note = ""
+        if best is not None and best.is_ranked and not is_comparable and len(columns) > 1:
+            note = "not comparable" if accepted > 1 else "the only accepted result"
+        done.append(replace(column, speed=best, is_comparable=is_comparable, speed_note=note))
     return done
 
 

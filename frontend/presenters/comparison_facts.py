@@ -202,13 +202,8 @@ def _latency(column: Column) -> Fact:
     row = column.speed
     if row is None:
         return _of_figure(absent(P50.unit))
-    is_apart = row.is_ranked and not column.is_comparable
-    return _of_figure(
-        row.p50,
-        is_compared=column.is_comparable,
-        url=measurements.address(row),
-        note="not comparable" if is_apart else "",
-    )
+    url = measurements.address(row)
+    return _of_figure(row.p50, is_compared=column.is_comparable, url=url, note=column.speed_note)
 
 
 def _accuracy(column: Column) -> Fact:

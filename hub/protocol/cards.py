@@ -30,6 +30,7 @@ _NAMES: Final = frozenset({"name", "iri", "url", "doi", "id"})
 _TEXTS: Final = ("iri", "doi", "url", "name", "type", "id", "split")
 _ENERGY: Final = ("kwh", "gpu_kwh", "cpu_kwh", "ram_kwh", "hours")
 _KEYWORDS, _KEYWORD_CHARACTERS = 50, 64
+_LICENCE_CHARACTERS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +124,12 @@ class Energy:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a card declares; `licenses` are as written, each perhaps an SPDX expression."""
+    """What a card declares.
+
+    Each of `licenses` is as written, perhaps an SPDX expression; of `other` it is the licence's name.
+    """
 
     licenses: tuple[str, ...] = ()
-    license_name: str = ""
     task: str = ""
     keywords: tuple[str, ...] = ()
     summary: str = ""
@@ -161,8 +164,7 @@ class Card:
         hardware = (*texts(card.get("hardware")), *texts(carbon.get("hardware_used")))
         places = (*texts(carbon.get("geographical_location")), *texts(energy.get("location")))
         return cls(
-            licenses=texts(card.get("license")),
-            license_name=" ".join(texts(card.get("license_name"))),
+            licenses=tuple(_licenses(card)),
             task=" ".join(texts(card.get("pipeline_tag")))[:64],
             keywords=tuple(
                 word[:_KEYWORD_CHARACTERS] for word in texts(card.get("tags"))[:_KEYWORDS]
@@ -225,6 +227,12 @@ def dataset_rows(value: object) -> list[dict[str, Any]]:
     items = value if isinstance(value, list) else [value]
     rows = (item if isinstance(item, dict) else {"name": _text(item)} for item in items)
     return [row for row in rows if row not in ({}, {"name": ""})]
+
+
+def _licenses(card: dict[str, Any]) -> Iterator[str]:
+    name = " ".join(texts(card.get("license_name")))[:_LICENCE_CHARACTERS].strip()
+    for licence in texts(card.get("license")):
+        yield name if name and licence.lower() == "other" else licence
 
 
 def _indexed(value: object) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -63,7 +63,7 @@ def version_facts(version: Version) -> facts.VersionFacts:
         previous=_previous(version),
         summary=cards.summary(card.summary, body) or model.summary,
         body=body.strip(),
-        licenses=licences.of_card(card) or licences.named(model.license),
+        licenses=licences.named(*(card.licenses or (model.license,))),
         license_expression=licences.expression(*(card.licenses or (model.license,))),
         task=card.task or model.task,
         keywords=tuple(card.keywords or map(str, model.keywords)),
@@ -203,7 +203,7 @@ def model_facts(model: RegisteredModel) -> facts.ModelFacts:
         keywords=tuple(map(str, model.keywords)),
         versions=tuple(row.number for row in rows),
         newest=newest.number if newest else None,
-        card_licenses=licences.of_card(newest.typed_card) if newest else (),
+        card_licenses=licences.named(*newest.typed_card.licenses) if newest else (),
         former=tuple(_former(model, rows)),
     )
 

@@ -15,8 +15,6 @@ from registry.cards import vocabularies
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hub.protocol.cards import Card
-
 LONGEST = 64
 # Between the licences of a column.
 _BETWEEN = ", "
@@ -48,13 +46,6 @@ def items(*written: str) -> tuple[str, ...]:
 def of_column(column: str, written: Sequence[str]) -> tuple[str, ...]:
     """Each licence of a column; `text` may have made it of those that are written in the card."""
     return named(*written) if column == text(*written) else named(column)
-
-
-def of_card(card: Card) -> tuple[str, ...]:
-    """Each licence that a card names; the name of its own for one that is `other`."""
-    own = card.license_name[:LONGEST]
-    names = named(*card.licenses)
-    return tuple(own if own and name.lower() == "other" else name for name in names)
 
 
 def expression(*written: str) -> str:

@@ -28,8 +28,8 @@ def test_a_front_matter_is_read():
             "co2_eq_emissions": {"emissions": "12", "source": ["CodeCarbon"], "kind": "Measured"},
         }
     )
-    assert card.licenses == ("mit", "other")
-    assert (card.license_name, card.task, card.keywords) == ("Own 1.0", "fill-mask", ("one",))
+    assert card.licenses == ("mit", "Own 1.0")
+    assert (card.task, card.keywords) == ("fill-mask", ("one",))
     assert card.base_models == ("a/b", "3")
     assert card.datasets == (CardDataset(name="squad"), CardDataset(name="x", is_described=True))
     (trained,) = card.training_data

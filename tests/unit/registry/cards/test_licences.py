@@ -206,3 +206,27 @@ def test_exports_and_the_hub_protocol_name_each(both, client, graphs):
         if one["type"] == "simplelicensing_LicenseExpression"
     ]
     assert told == ["Apache-2.0", "MIT"]
+
+
+def test_a_licence_of_its_own_has_its_name_everywhere(client, graphs, db):
+    ada = factories.somebody("ada")
+    card = "---\nlicense: other\nlicense_name: Own 1.0\n---\n# A model\n"
+    factories.published(ada, factories.model(ada, "own"), card=card)
+    outbox.deliver()
+    for end in ("own", "own/v/1"):
+        nquads = NamedGraph.objects.get(iri__endswith=f"/ada/{end}/metadata").nquads
+        subject = f"/models/ada/{end}> <http://purl.org/dc/terms/license> "
+        assert nquads.count(subject) == 1
+        assert f"{subject}<http://testserver/licences/own%201.0>" in nquads
+    assert dict(facets.count(GUEST, Query())["license"]) == {"own 1.0": 1}
+    assert names("Own 1.0") == ["own"]
+    answer = client.get("/api/v1/models/ada/own").json()
+    assert (answer["license"], answer["licenses"]) == ("Own 1.0", ["Own 1.0"])
+    answer = client.post("/api/v1/cards/check", card, content_type="text/markdown").json()
+    assert answer["card"]["license"] == "Own 1.0"
+    page = client.get("/models/ada/own/v/1").content.decode()
+    assert '<a class="tag"\n      href="/models?license=own%201.0">Own 1.0</a>' in page
+    front = yaml.safe_load(
+        client.get("/models/ada/own/v/1/export/README.md").content.split(b"---")[1]
+    )
+    assert (front["license"], front["license_name"]) == ("other", "Own 1.0")
