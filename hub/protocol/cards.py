@@ -126,7 +126,7 @@ class Energy:
 class Card:
     """What a card declares.
 
-    Each of `licenses` is as written, perhaps an SPDX expression; of `other` it is the licence's name.
+    Each of `licenses` is as written, perhaps an SPDX expression; `other` is replaced by its name.
     """
 
     licenses: tuple[str, ...] = ()
