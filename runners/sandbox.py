@@ -22,10 +22,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from hub.protocol import strict
 from runners.engine.reports import (
     Finding,
     Greeting,
-    InvalidReportError,
     IsolationLevel,
     Offers,
     Report,
@@ -255,7 +255,7 @@ class _Server:
     def _report(self, message: dict[str, Any]) -> Report:
         try:
             return Report.from_json(message.get("report"))
-        except InvalidReportError as error:
+        except strict.UnreadableError as error:
             raise _LostError(
                 "sandbox-lost", f"The sandbox gave no readable report: {error}."
             ) from None

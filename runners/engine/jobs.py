@@ -12,12 +12,13 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import strict
 from runners.engine.checks import check
 from runners.engine.confine import children, fresh, isolation
 from runners.engine.confine.children import EndingKind
 from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.onnx_files import staging, text
-from runners.engine.reports import Finding, InvalidReportError, Outcome, OutputFile, Report, Scan
+from runners.engine.reports import Finding, Outcome, OutputFile, Report, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -326,7 +327,7 @@ def scan_of(answer: Any) -> Scan:
     """Read a child's answer as a scan; raises JobError."""
     try:
         return Scan.from_json(answer)
-    except InvalidReportError as error:
+    except strict.UnreadableError as error:
         words = f"The response of a child process has no readable scan: {error}."
         raise JobError("engine-error", words) from None
 

@@ -1,7 +1,7 @@
 """The one shape in which every task answers, as data that crosses processes and databases.
 
 A report is written by a process that has just read somebody's upload, so reading one back trusts
-nothing: unknown keys, wrong types and unknown words are refused, never guessed.
+nothing (`hub.protocol.strict`): wrong types, unknown words and missing keys are refused.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from hub.protocol import strict
 from hub.protocol.stored import count, mapping, rows, text
 
 if TYPE_CHECKING:
@@ -96,14 +97,9 @@ class Greeting:
     offers: Offers = field(default_factory=Offers)
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Greeting:
-        """Read what the server wrote, which has opened no upload by then."""
-        level, offers = IsolationLevel(**data["level"]), Offers(**data["offers"])
-        return cls(data["versions"], level, data["broken"], offers)
-
-
-class InvalidReportError(ValueError):
-    """The data is not a report: its message names the first thing that is wrong."""
+    def from_json(cls, data: object) -> Greeting:
+        """Read what the server wrote; raises strict.UnreadableError."""
+        return _READER.read(cls, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +113,6 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Any) -> Finding:
-        """Read one finding back; raises InvalidReportError."""
-        _keys(data, cls, "finding")
-        code = _text(data, "code")
-        if not _CODE.fullmatch(code):
-            raise InvalidReportError(f"code {code!r} is not kebab-case")
-        severity = _word(data, "severity", get_args(Severity))
-        return cls(code, cast("Severity", severity), _text(data, "message"), _text(data, "where"))
 
 
 def stored_findings(stored: object) -> tuple[Finding, ...]:
@@ -215,13 +201,9 @@ class Scan:
         return any(finding.severity == "error" for finding in self.findings)
 
     @classmethod
-    def from_json(cls, data: Any) -> Scan:
-        """Read what a child answers; raises InvalidReportError."""
-        _keys(data, cls, "scan")
-        external = data["external"]
-        if not isinstance(external, list) or not all(isinstance(path, str) for path in external):
-            raise InvalidReportError("external must be a list of paths")
-        return cls(_findings(data), _mapping(data, "facts"), tuple(external))
+    def from_json(cls, data: object) -> Scan:
+        """Read what a child answers; raises strict.UnreadableError."""
+        return _READER.read(cls, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,30 +254,12 @@ class Report:
         }
 
     @classmethod
-    def from_json(cls, data: Any) -> Report:
-        """Read a report back; raises InvalidReportError. The caller caps the size beforehand."""
-        _keys(data, cls, "report")
-        versions = _mapping(data, "versions")
-        if not all(isinstance(value, str) for value in versions.values()):
-            raise InvalidReportError("versions must map names to text")
-        subject = _text(data, "subject")
-        if not _SUBJECT.fullmatch(subject):
-            raise InvalidReportError("subject must be 64 lower-case hexadecimal digits")
-        seconds = data["seconds"]
-        # The comparison also refuses NaN, which a database cannot store as JSON.
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
-            raise InvalidReportError("seconds must be a number of at least 0")
-        return cls(
-            task=_text(data, "task"),
-            versions=versions,
-            subject=subject,
-            outcome=cast("Outcome", _word(data, "outcome", get_args(Outcome))),
-            findings=_findings(data),
-            facts=_mapping(data, "facts"),
-            measures=_rows(data, "measures"),
-            outputs=list(map(OutputFile.read, _rows(data, "outputs"))),
-            seconds=float(seconds),
-        )
+    def from_json(cls, data: object) -> Report:
+        """Read a report; raises strict.UnreadableError. The caller caps the size beforehand."""
+        report = _READER.read(cls, data)
+        if not _SUBJECT.fullmatch(report.subject):
+            raise strict.UnreadableError("subject is no 64 lower-case hexadecimal digits")
+        return report
 
     @classmethod
     def stored(cls, data: object) -> Report:
@@ -315,45 +279,18 @@ class Report:
         )
 
 
-def _keys(data: Any, kind: type[Finding | Scan | Report], what: str) -> None:
-    if not isinstance(data, dict):
-        raise InvalidReportError(f"a {what} must be an object")
-    if strange := sorted(
-        str(key) for key in data.keys() ^ {member.name for member in fields(kind)}
-    ):
-        raise InvalidReportError(f"a {what} has unknown or missing keys: {', '.join(strange[:5])}")
+def _finding(value: object, place: str) -> Finding:
+    finding = strict.Reader(is_complete=True).read(Finding, value, place)
+    if not _CODE.fullmatch(finding.code):
+        raise strict.UnreadableError(f"{place}.code {finding.code!r} is not kebab-case")
+    return finding
 
 
-def _findings(data: dict[str, Any]) -> tuple[Finding, ...]:
-    findings = data["findings"]
-    if not isinstance(findings, list):
-        raise InvalidReportError("findings must be a list")
-    return tuple(map(Finding.from_json, findings))
+def _seconds(value: object, place: str) -> float:
+    seconds = strict.number(value, place)
+    if seconds < 0:
+        raise strict.UnreadableError(f"{place} is below 0")
+    return seconds
 
 
-def _text(data: dict[str, Any], key: str) -> str:
-    value = data[key]
-    if not isinstance(value, str):
-        raise InvalidReportError(f"{key} must be text")
-    return value
-
-
-def _word(data: dict[str, Any], key: str, allowed: tuple[str, ...]) -> str:
-    value = _text(data, key)
-    if value not in allowed:
-        raise InvalidReportError(f"{key} must be one of {', '.join(allowed)}")
-    return value
-
-
-def _mapping(data: dict[str, Any], key: str) -> dict[str, Any]:
-    value = data[key]
-    if not isinstance(value, dict):
-        raise InvalidReportError(f"{key} must be an object")
-    return value
-
-
-def _rows(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    value = data[key]
-    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        raise InvalidReportError(f"{key} must be a list of objects")
-    return value
+_READER = strict.Reader({Finding: _finding, float: _seconds, int: strict.count}, is_complete=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from hub.protocol import inputs, proofs
+from hub.protocol import inputs, proofs, strict
 from hub.protocol.facts import Facts
 from hub.protocol.stored import mapping
 from registry.cards import cards
@@ -26,7 +26,7 @@ from runners.engine.benchmark import record
 from runners.engine.benchmark.verdicts import SpeedChange
 from runners.engine.evaluation import rules
 from runners.engine.onnx_files import describe
-from runners.engine.reports import InvalidReportError, Report
+from runners.engine.reports import Report
 from runners.models import Comparison, Job, Measurement, Worker
 from runners.queue import order
 
@@ -148,7 +148,7 @@ def _is_whole(job: Job) -> bool:
     """Whether a job's report is complete and conclusive, and all its files are still stored."""
     try:
         report = Report.from_json(job.report)
-    except InvalidReportError:
+    except strict.UnreadableError:
         return False
     if job.kind in _GATE and (report.outcome != "passed" or _reads_card(report)):
         return False

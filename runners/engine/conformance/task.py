@@ -13,6 +13,7 @@ reference. A third party that cannot run the model never counts as agreement.
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ from runners.engine.conformance.verdicts import (
 from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import datasets
 from runners.engine.runs.answers import Comparison
-from runners.engine.runs.child_runs import BUNDLED, FileKind, ModelFile
+from runners.engine.runs.child_runs import BUNDLED, FileKind
 from runners.engine.runs.generate import GENERATED
 from runners.engine.runs.localise import Parties
 from runners.engine.runs.shared_runs import AGAIN, Attempt, ModelUnderTest, RunStatus
@@ -91,9 +92,13 @@ class _Judge:
         self._subject = subject
         self._name = subject.runtime
         self._runtime = runtimes.of(subject.runtime)
-        self._generated: Attempt | None = None
         self._refused: Verdict | None = None
         self.verdicts: dict[str, Verdict] = {}
+
+    @functools.cached_property
+    def _generated(self) -> Attempt:
+        """The first run on generated inputs."""
+        return self._subject.generate()
 
     def measure(self, check: str) -> dict[str, Any]:
         started = time.monotonic()
@@ -128,8 +133,6 @@ class _Judge:
         prepared = self._subject.prepared
         if not prepared.is_readable:
             return Verdict(CheckOutcome.CANNOT_TELL, f"reading the model {prepared.problem}")
-        if self._generated is None:
-            self._generated = self._subject.generate()
         attempt = self._generated
         if attempt.status == RunStatus.NONE and prepared.bundled:
             attempt = self._subject.attempt(self._name, BUNDLED)
@@ -156,7 +159,7 @@ class _Judge:
         """
         reason = f"{self._name} {refusal(attempt)}, and every other input that was tried"
         witness = self._witness()
-        for model_file in self._model_files() if witness else []:
+        for model_file in self._subject.model_files if witness else []:
             other = self._subject.attempt(str(witness), GENERATED, model_file=model_file)
             if other.has_outputs:
                 return self._faulty(f"{reason}; {witness} runs these inputs", runs=False)
@@ -229,7 +232,7 @@ class _Judge:
             return self._blamed(guilty, comparison, f"{reason}; no other runtime to ask")
         witness_ran = False
         refused = ""
-        for model_file in self._model_files():
+        for model_file in self._subject.model_files:
             other = self._subject.attempt(witness, BUNDLED, model_file=model_file)
             if not other.has_outputs:
                 if other.status == RunStatus.RAN:
@@ -246,8 +249,7 @@ class _Judge:
                 return self._blamed(Blame.DATA, comparison, words)
         if refused and not witness_ran and not attempt.ran:
             words = f"{reason}; {witness} refuses it too, so the data may be at fault"
-            generated = self._generated
-            blames = Blame.DATA if generated is not None and generated.ran else Blame.NONE
+            blames = Blame.DATA if self._generated.ran else Blame.NONE
             return Verdict(CheckOutcome.CANNOT_TELL, words, blames, runs=bool(blames))
         words = "agrees with neither" if witness_ran else "cannot be asked"
         verdict = self._blamed(guilty, comparison, f"{reason}; {witness} {words}")
@@ -260,10 +262,6 @@ class _Judge:
         return next(
             (name for name in others if name != self._name and name in runtimes.names()), None
         )
-
-    def _model_files(self) -> list[ModelFile]:
-        self._subject.upgrade()
-        return self._subject.model_files()
 
     def _agrees(self, expected: Path, actual: Path) -> bool:
         comparison = self._subject.compare(expected, actual)
@@ -284,7 +282,7 @@ class _Judge:
     def _against_reference(self, attempt: Attempt, origin: str, note: str) -> Verdict:
         best: tuple[Comparison, Attempt] | None = None
         why = ""
-        for model_file in self._model_files():
+        for model_file in self._subject.model_files:
             other = self._subject.attempt(REFERENCE, origin, model_file=model_file)
             comparison = self._subject.compare(other.results, attempt.results)
             if isinstance(comparison, str) or not comparison.sets:
@@ -307,7 +305,7 @@ class _Judge:
         Generated inputs are used, or the bundled ones if the model runs on none of them.
         """
         generated = self._generated
-        if generated is not None and (generated.status == RunStatus.DIED or generated.ran):
+        if generated.status == RunStatus.DIED or generated.ran:
             return generated, GENERATED, ""
         why = self._subject.generation_problem or refusal(generated) or "none could be made"
         if self._subject.prepared.bundled:
@@ -332,7 +330,7 @@ class _Judge:
         if self._subject.prepared.bundled:
             data = self._subject.sets[BUNDLED]
             model_file = next(
-                file for file in self._subject.model_files() if file.kind == other.file_kind
+                file for file in self._subject.model_files if file.kind == other.file_kind
             )
             mine = self._subject.attempt(self._name, BUNDLED)
             theirs = self._subject.attempt(REFERENCE, BUNDLED, model_file=model_file)
@@ -392,8 +390,7 @@ class _Judge:
 
     def _origins(self) -> list[str]:
         origins = [BUNDLED] if self._subject.prepared.bundled else []
-        generated = self._generated
-        if generated is not None and (generated.ran or generated.status == RunStatus.DIED):
+        if self._generated.ran or self._generated.status == RunStatus.DIED:
             origins.append(GENERATED)
         return origins
 

@@ -103,10 +103,10 @@ def differs(comparison: Comparison, whom: str = "the bundled data") -> str:
     return f"differs from {whom} in {first['dataset']}: {first['reason']}"
 
 
-def refusal(attempt: Attempt | None) -> str:
+def refusal(attempt: Attempt) -> str:
     """Message about the first data set on which a run failed, or about why there was no run."""
-    if attempt is None or not attempt.refused:
-        return attempt.reason if attempt is not None else ""
+    if not attempt.refused:
+        return attempt.reason
     name, why = next(iter(attempt.refused.items()))
     return f"refuses {title_of(name)}: {why}"
 

@@ -14,7 +14,7 @@ from runners.engine.evaluation.answers import Ports, Predicted, Rows
 from runners.engine.evaluation.rules import FOLDER, METHOD, PERCENTILES, RESAMPLES
 from runners.engine.jobs import JobError, RefusedError
 from runners.engine.reports import Finding
-from runners.engine.runs.answers import Done, read
+from runners.engine.runs.answers import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ def _predict(job: Job, split: Split, plan: Plan, rows: Rows, file: Path) -> Pred
     run_all = partial(predicting.run, job.model, job.work, plan, source)
     ending = job.stage("run", run_all)
     if ending.kind == EndingKind.TIMED_OUT:
-        done = read(Done, _answer(job, "count", partial(predicting.done, job.work))).done
+        done = read(int, _answer(job, "count", partial(predicting.done, job.work)))
         words = predicting.over_budget(done, rows.rows, whole)
         raise RefusedError((Finding("over-budget", "error", words),))
     if ending.kind != EndingKind.ANSWERED:

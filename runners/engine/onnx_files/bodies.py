@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import onnx
 
@@ -30,33 +30,44 @@ RANDOM = frozenset(
 
 def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     """Give every node: of the graph, of bodies at any depth, and of local functions."""
-    yield from nodes_of(model.graph)
-    for function in model.functions:
-        yield from _inside(function.node)
+    for holder in (model.graph, *model.functions):
+        yield from nodes_of(holder)
 
 
-def running(model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    """List the nodes that a run may reach: those of local functions only where one is called."""
+def running(
+    model: onnx.ModelProto, starts: Iterable[onnx.NodeProto] | None = None
+) -> list[onnx.NodeProto]:
+    """List the nodes that a run may reach: those of local functions only where one is called.
+
+    `starts` are some nodes of the graph (default: all).
+    """
     functions = {(function.domain, function.name): function for function in model.functions}
-    reachable = list(nodes_of(model.graph))
+    reachable = list(_inside(model.graph.node if starts is None else starts))
     for node in reachable:
         called = functions.pop((node.domain, node.op_type), None)
         if called is not None:
             # Grows while it is walked, so that functions inside functions are reached too.
-            reachable.extend(_inside(called.node))
+            reachable.extend(nodes_of(called))
     return reachable
 
 
-def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    """Give every node of a graph and of the bodies in it."""
-    yield from _inside(graph.node)
+def nodes_of(holder: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
+    """Give every node of a graph or function, and of the bodies in it."""
+    yield from _inside(holder.node)
 
 
-def _inside(sequence: object) -> Iterator[onnx.NodeProto]:
-    for node in sequence:  # type: ignore[attr-defined]
+def _inside(sequence: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    for node in sequence:
         yield node
         for body in bodies(node):
             yield from nodes_of(body)
+
+
+def graphs_of(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """Give a graph, and the bodies in it."""
+    yield graph
+    for node in nodes_of(graph):
+        yield from bodies(node)
 
 
 def bodies(node: onnx.NodeProto) -> list[onnx.GraphProto]:

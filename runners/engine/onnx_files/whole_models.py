@@ -27,12 +27,9 @@ def weight_bytes(model: onnx.ModelProto) -> int:
 
 def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     """Give every weight: of the graph and of its bodies, and in attributes."""
-    graphs = [model.graph]
-    while graphs:
-        graph = graphs.pop()
+    for graph in bodies.graphs_of(model.graph):
         yield from graph.initializer
         for node in graph.node:
-            graphs.extend(bodies.bodies(node))
             for attribute in node.attribute:
                 if attribute.HasField("t"):
                     yield attribute.t

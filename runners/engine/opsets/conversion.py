@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import onnx
 
-from runners.engine.onnx_files.bodies import bodies
+from runners.engine.onnx_files.bodies import bodies, graphs_of
 from runners.engine.opsets import functions, names, normal, schemas, weights
 from runners.engine.opsets.names import Names
 from runners.engine.opsets.node_conversion import NodeConversion, NodeConverter
 from runners.engine.opsets.outcome import Blocking, Conversion, InvalidModelError
 from runners.engine.opsets.scopes import Scope, of_graph
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _FIRST_WITH_INFERENCE = 7
 
@@ -73,7 +68,7 @@ def _convert_graphs(model: onnx.ModelProto, converter: NodeConverter) -> None:
                 gather(inner, known_inner, scope, depth + 1)
 
     gather(model.graph, _inferred(model, converter.source), None, 0)
-    for training in _training_graphs(model):
+    for training in names.training_graphs(model):
         gather(training, training, None, 0)
     for level in reversed(levels):
         converter.convert(conversion for _, mine in level for conversion in mine)
@@ -107,17 +102,11 @@ def _inferred(model: onnx.ModelProto, source: int) -> onnx.GraphProto:
     return inferred.graph
 
 
-def _training_graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
-    for training in model.training_info:
-        yield training.initialization
-        yield training.algorithm
-
-
 def _read(graph: onnx.GraphProto) -> set[str]:
     """Names that a graph reads, including those of graphs inside."""
     return {
         name
-        for inner in names.within(graph)
+        for inner in graphs_of(graph)
         for node in inner.node
         for name in (*node.input, *(value.name for value in inner.output))
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import onnx
 from onnx import inliner
 
+from runners.engine.onnx_files import bodies
 from runners.engine.opsets import normal, schemas
 from runners.engine.opsets.outcome import InvalidModelError
 
@@ -46,7 +47,7 @@ def untouched(model: onnx.ModelProto, source: int, target: int) -> bool:
     return all(
         node.domain != "" or schemas.same(node.op_type, _version(function) or source, target)
         for function in model.functions
-        for node in normal.nodes_of(function)
+        for node in bodies.nodes_of(function)
     )
 
 
@@ -60,7 +61,7 @@ def _unchanged(function: onnx.FunctionProto, source: int, target: int) -> bool:
         node.domain != ""
         or schemas.same(node.op_type, version, target)
         or schemas.widened(node.op_type, version, target)
-        for node in normal.nodes_of(function)
+        for node in bodies.nodes_of(function)
     )
 
 

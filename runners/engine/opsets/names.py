@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runners.engine.onnx_files.bodies import bodies
+from runners.engine.onnx_files import bodies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,15 +36,12 @@ class Names:
 
 def every_graph(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
     """The main graph, graphs of training, and all graphs inside nodes."""
-    yield from within(model.graph)
+    for graph in (model.graph, *training_graphs(model)):
+        yield from bodies.graphs_of(graph)
+
+
+def training_graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
+    """The graphs of training, without those inside nodes."""
     for training in model.training_info:
-        yield from within(training.initialization)
-        yield from within(training.algorithm)
-
-
-def within(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    """A graph and all graphs inside its nodes."""
-    yield graph
-    for node in graph.node:
-        for inner in bodies(node):
-            yield from within(inner)
+        yield training.initialization
+        yield training.algorithm

@@ -81,16 +81,7 @@ def every_node(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     for graph in names.every_graph(model):
         yield from graph.node
     for function in model.functions:
-        yield from nodes_of(function)
-
-
-def nodes_of(function: onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
-    """All nodes of a function, including those inside nodes."""
-    for node in function.node:
-        yield node
-        for inner in bodies.bodies(node):
-            for graph in names.within(inner):
-                yield from graph.node
+        yield from bodies.nodes_of(function)
 
 
 def stamp(model: onnx.ModelProto, target: int, *, up: bool) -> None:

@@ -174,7 +174,7 @@ class _Output:
 
     def compare_arrays(self, expected: Array, actual: Array) -> Figures:
         kind = expected.dtype.name
-        if _is_text(expected) or _is_text(actual):
+        if is_text(expected) or is_text(actual):
             kind = "string"
             expected, actual = expected.astype(object), actual.astype(object)
         elif expected.dtype != actual.dtype:
@@ -185,7 +185,7 @@ class _Output:
             return self.different(kind, words, expected.shape)
         if kind == "string" or expected.dtype == np.bool_:
             return self._compare_exactly(kind, expected, actual)
-        if expected.dtype.kind in "iu" or kind in {"int4", "uint4", "int2", "uint2"}:
+        if is_whole(expected.dtype):
             return self._compare_integers(kind, expected, actual)
         if self.profile.exact:
             return self._compare_exactly(kind, _bits(expected), _bits(actual))
@@ -198,8 +198,8 @@ class _Output:
     def _compare_integers(self, kind: str, expected: Array, actual: Array) -> Figures:
         profile, narrow = self.profile, expected.dtype.itemsize <= 2
         # Wide integers as floats: the difference of two 64-bit integers may overflow.
-        wide = np.int64 if narrow else np.float64
-        apart = np.abs(expected.astype(wide) - actual.astype(wide))
+        numbers = np.int64 if narrow else np.float64
+        apart = np.abs(expected.astype(numbers) - actual.astype(numbers))
         step = 1 if profile.cosine is not None and narrow else 0
         # Exact even where floats round: unequal integers are always outside.
         unlike: Array = np.asarray(expected != actual)
@@ -213,8 +213,7 @@ class _Output:
         profile, kind, shape = self.profile, expected.dtype.name, expected.shape
         if _is_plain(expected) and np.array_equal(_bits(expected), _bits(actual)):
             return self._figures(kind, shape, np.zeros(0, bool), "", **_same_figures(expected))
-        wide = np.complex128 if expected.dtype.kind == "c" else np.float64
-        left, right = expected.astype(wide).reshape(-1), actual.astype(wide).reshape(-1)
+        left, right = wide(expected).reshape(-1), wide(actual).reshape(-1)
         with np.errstate(all="ignore"):
             same = (left == right) | (np.isnan(left) & np.isnan(right))
             apart = np.where(same, 0.0, np.abs(left - right))
@@ -261,7 +260,17 @@ class _Output:
         )
 
 
-def _is_text(array: Array) -> bool:
+def wide(array: Array) -> Array:
+    """The array with the widest numbers of its kind: complex128 or float64."""
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def is_whole(dtype: Any) -> bool:
+    """Whether these are integers, those of other libraries than numpy included."""
+    return dtype.kind in "iu" or dtype.name in {"int4", "uint4", "int2", "uint2"}
+
+
+def is_text(array: Array) -> bool:
     return array.dtype.kind in "OUST"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any, NewType, TypeVar, get_args, get_origin
 
 from hub.protocol import proofs, stored, strict
@@ -29,6 +29,10 @@ _T = TypeVar("_T")
 # A text of an upload, cut to 200 characters when it is read.
 Name = NewType("Name", str)
 Names = list[Name]
+# A text of a library or an upload for people, cut to 2,000 characters when it is read.
+Message = NewType("Message", str)
+# The file name of the evidence of a difference; empty when it is read as anything else.
+Evidence = NewType("Evidence", str)
 # A finite number of either sign.
 Number = NewType("Number", float)
 # The comparison of one output in a report: `agreement.Figures` with the data set.
@@ -57,21 +61,6 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Upgraded:
-    """Whether an upgrade made a file, and its opset."""
-
-    changed: bool
-    opset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """How many of the sets a child has finished."""
-
-    done: int
-
-
-@dataclass(frozen=True, slots=True)
 class Survey:
     """Opset and IR version of a model, and the highest ones that the runtime loads.
 
@@ -92,7 +81,7 @@ class Blocking:
     op: Name
     source: int
     target: int
-    reason: str
+    reason: Message
 
     @property
     def sentence(self) -> str:
@@ -143,13 +132,6 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """Results of one session for each origin, in the requested order."""
-
-    origins: list[Ran]
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     """Comparison of the outputs of two runs.
 
@@ -173,11 +155,6 @@ class OutputState:
     name: Name
     state: proofs.State
     operators: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class States:
-    outputs: list[OutputState]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +241,8 @@ class Divergence:
     """The first node at which two runtimes differ, the evidence file, and what is missing."""
 
     node: Node | None
-    evidence: str
-    note: str
+    evidence: Evidence
+    note: Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,17 +312,10 @@ def read(kind: type[_T], answer: Any) -> _T:
 
 def session(answer: Any, count: int) -> list[Ran]:
     """Read the results of a session for `count` origins, in the requested order."""
-    origins = read(Session, answer).origins
+    origins = read(list[Ran], answer)
     if len(origins) != count:
         raise JobError("engine-error", f"A session answered for {len(origins)} of {count} origins.")
     return origins
-
-
-def divergence(answer: Any) -> Divergence:
-    """Read the first node that differs, its evidence file and its note."""
-    divergence = read(Divergence, answer)
-    evidence = divergence.evidence if _EVIDENCE.fullmatch(divergence.evidence) else ""
-    return replace(divergence, evidence=evidence, note=text.message(divergence.note))
 
 
 def name_of(words: str) -> Name:
@@ -377,6 +347,15 @@ def _limited(kind: Any, values: list[Any], _place: str) -> list[Any]:
 
 def _name(value: Any, place: str) -> Name:
     return name_of(strict.check(value, str, place))
+
+
+def _message(value: Any, place: str) -> Message:
+    return Message(text.message(strict.check(value, str, place)))
+
+
+def _evidence(value: Any, place: str) -> Evidence:
+    name = strict.check(value, str, place)
+    return Evidence(name if _EVIDENCE.fullmatch(name) else "")
 
 
 def _hidden(value: Any, place: str) -> proofs.HiddenDifference:
@@ -422,6 +401,8 @@ _READER = strict.Reader(
         float: lambda value, place: max(0.0, strict.number(value, place)),
         Number: strict.number,
         Name: _name,
+        Message: _message,
+        Evidence: _evidence,
         Row: _row,
         Mapping[str, Any]: lambda value, place: strict.check(value, dict, place),
         dict[str, str]: _refused,

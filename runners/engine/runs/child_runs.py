@@ -30,8 +30,6 @@ from runners.engine.runs.answers import (
     Prepared,
     Ran,
     Row,
-    Session,
-    Upgraded,
 )
 from runners.engine.runs.generate import GENERATED, VARIED
 from runners.engine.runtimes import probing
@@ -199,18 +197,18 @@ def _example(
     return DataSet("generated-example", "generated", {**values, **read}) if read else None
 
 
-def upgrade(path: Path, target: Path, runtime: str) -> Upgraded:
-    """Convert to the newest opset that both the runtime and the reference run.
+def upgrade(path: Path, target: Path, runtime: str) -> int:
+    """Convert to the newest opset that both the runtime and the reference run; 0 without success.
 
     The new file refers to the same external data as the original.
     """
     highest = min(probing.highest(name)[0] for name in {runtime, REFERENCE})
     conversion = opsets.convert(load(path), highest)
     if conversion.model is None or conversion.source == conversion.target:
-        return Upgraded(changed=False, opset=conversion.source)
+        return 0
     target.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(conversion.model, str(target))
-    return Upgraded(changed=True, opset=conversion.target)
+    return conversion.target
 
 
 def run(
@@ -220,7 +218,7 @@ def run(
     *,
     optimise: bool = True,
     budget: float = math.inf,
-) -> Session:
+) -> list[Ran]:
     """Run every data set of each origin in one session, which is loaded once.
 
     An origin is a pair of folders: its data sets, and their outputs, which are written as data sets
@@ -232,12 +230,10 @@ def run(
     model = model_file.load()
     execute = model_file.open(runtime, optimise=optimise)
     loading = time.process_time() - began
-    return Session(
-        [
-            _run(execute, model_file, model, sets, results, loading, budget)
-            for sets, results in origins
-        ]
-    )
+    return [
+        _run(execute, model_file, model, sets, results, loading, budget)
+        for sets, results in origins
+    ]
 
 
 def _run(
@@ -286,9 +282,9 @@ def _elements(dataset: DataSet) -> int:
     return max(1, sum(int(array.size) for array in arrays))
 
 
-def count(results: Path) -> dict[str, int]:
+def count(results: Path) -> int:
     """Count the data sets that have results, also after a run that was ended early."""
-    return {"done": sum(1 for _ in results.iterdir()) if results.is_dir() else 0}
+    return sum(1 for _ in results.iterdir()) if results.is_dir() else 0
 
 
 def compare(path: Path, expected: Path, actual: Path, profile: str) -> Comparison:

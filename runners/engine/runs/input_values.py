@@ -16,6 +16,7 @@ import numpy as np
 from onnx import helper
 
 from runners.engine.onnx_files.datasets import Value, required_inputs
+from runners.engine.runs import agreement
 from runners.engine.runs.usage import Use, Uses
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class InputMaker:
             return np.asarray(self._random.random(shape) < share)
         if dtype.kind == "c":
             return np.asarray(self._floats(shape) + 1j * self._floats(shape))
-        if dtype.kind in "iu" or dtype.name in {"int4", "uint4", "int2", "uint2"}:
+        if agreement.is_whole(dtype):
             return self._integers(port, shape, dtype)
         if _is_mask(port.name) and self._kind != "extreme":
             return self._mask(shape)

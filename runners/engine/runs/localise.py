@@ -21,7 +21,7 @@ from runners.engine import runtimes
 from runners.engine.onnx_files import bodies, datasets, text
 from runners.engine.onnx_files.datasets import DataSet, Value
 from runners.engine.runs import agreement, body_runs, child_runs
-from runners.engine.runs.answers import Divergence, Name, Node, Step, name_of
+from runners.engine.runs.answers import Divergence, Evidence, Message, Name, Node, Step, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,7 +84,7 @@ def find(
         if result.node is not None:
             return result
         note = result.note
-    return Divergence(None, "", note)
+    return _unlocated(note)
 
 
 class _Search:
@@ -108,7 +108,7 @@ class _Search:
 
     def run(self) -> Divergence:
         if not self._names or len(self._names) > _MOST_VALUES:
-            return Divergence(None, "", "the graph has too many values, or none, to look at")
+            return _unlocated("the graph has too many values, or none, to look at")
         parties = self._parties
         values = self._model_file.open(parties.witness, optimise=False, outputs=self._names)(
             self._inputs
@@ -149,13 +149,14 @@ class _Search:
                 return inner
             evidence = self._pack(cut, index, node)
             note = "" if evidence else "the node's values are too large to offer"
-            return Divergence(_described(index, node, figures, alone=True), evidence, note)
+            described = _described(index, node, figures, alone=True)
+            return Divergence(described, Evidence(evidence), Message(note))
         if first is None:
-            return Divergence(None, "", "no value inside the graph differs once it is looked at")
+            return _unlocated("no value inside the graph differs once it is looked at")
         note = (
             "no node differs alone: the difference grows over several, or the node needs the rest"
         )
-        return Divergence(first, "", note)
+        return Divergence(first, Evidence(""), Message(note))
 
     def _inside(self, index: int, node: onnx.NodeProto) -> Divergence | None:
         """Search the bodies of a node; None if no node there differs alone."""
@@ -269,6 +270,10 @@ class _Search:
         return f"{name}.zip" if pack(cut, dataset, self._places, f"{name}.zip") else ""
 
 
+def _unlocated(note: str) -> Divergence:
+    return Divergence(None, Evidence(""), Message(note))
+
+
 def _described(index: int, node: onnx.NodeProto, figures: Figures, *, alone: bool) -> Node:
     name, op = node.name or next(iter(node.output), ""), _operator(node)
     return Node(name_of(name), name_of(op), index, [], figures.to_json(), alone)
@@ -301,9 +306,8 @@ def _magnitude(value: Value) -> float:
         return 0.0
     if value.dtype.kind in "OUSTb":
         return 1.0
-    kind = np.complex128 if value.dtype.kind == "c" else np.float64
-    wide = np.abs(value.astype(kind))
-    finite = wide[np.isfinite(wide)]
+    sizes = np.abs(agreement.wide(value))
+    finite = sizes[np.isfinite(sizes)]
     return float(finite.max()) if finite.size else 0.0
 
 

@@ -19,10 +19,11 @@ from runners.engine.runs import answers, child_runs, localise
 from runners.engine.runs.answers import (
     Comparison,
     Divergence,
+    Evidence,
     Generated,
+    Message,
     Prepared,
     Ran,
-    Upgraded,
 )
 from runners.engine.runs.child_runs import BUNDLED, FileKind, ModelFile
 from runners.engine.runs.generate import GENERATED
@@ -109,9 +110,7 @@ class ModelUnderTest:
         self.declared = declared
         self.sizes: Sequence[int] = SIZES[0]
         self.original = ModelFile(job.model, job.model.parent, FileKind.ORIGINAL)
-        self.upgraded: ModelFile | None = None
         self.upgraded_opset = 0
-        self._tried_upgrade = False
         self.sets = {origin: job.work / "sets" / origin for origin in (BUNDLED, GENERATED)}
         self.prepared = self._prepare()
         self.generation_problem = ""
@@ -126,27 +125,21 @@ class ModelUnderTest:
             return answers.read(Prepared, ending.answer)
         return Prepared(problem=self.job.cause(ending), is_readable=False)
 
-    def upgrade(self) -> None:
-        """Convert the model to the newest opset of the reference, once.
+    @functools.cached_property
+    def model_files(self) -> list[ModelFile]:
+        """The files of the model, the one that the reference runs best first.
 
-        Without success only the original file remains.
+        That is the model at the newest opset of the reference, if it can be converted.
         """
-        if self._tried_upgrade:
-            return
-        self._tried_upgrade = True
         model, target = self.job.model, self.job.work / "upgraded" / "model.onnx"
         runtime = self.runtime
         ending = self.job.stage(
             "upgrade", lambda: child_runs.upgrade(model, target, runtime), file_bytes=_FILE_BYTES
         )
         if ending.kind == EndingKind.ANSWERED:
-            result = answers.read(Upgraded, ending.answer)
-            if result.changed:
-                self.upgraded, self.upgraded_opset = ModelFile(target, model.parent), result.opset
-
-    def model_files(self) -> list[ModelFile]:
-        """The files of the model, the one that the reference runs best first."""
-        return [self.original] if self.upgraded is None else [self.upgraded, self.original]
+            self.upgraded_opset = answers.read(int, ending.answer)
+        upgraded = [ModelFile(target, model.parent)] if self.upgraded_opset else []
+        return [*upgraded, self.original]
 
     def generate(self) -> Attempt:
         """Generate inputs that the runtime accepts: small ones, or larger ones if those fail."""
@@ -224,11 +217,10 @@ class ModelUnderTest:
         tag: str = "",
     ) -> Attempt:
         """Run all data sets of one origin; a repeated request gets the run that was made before."""
-        file = model_file or self.original
-        key = _key(runtime, origin, file.kind, tag if optimise else f"{tag}unoptimised")
-        if key not in self._attempts:
-            self._attempts[key] = self._run(runtime, origin, file, optimise=optimise, key=key)
-        return self._attempts[key]
+        attempts = self.attempts(
+            runtime, [origin], model_file=model_file, optimise=optimise, tag=tag
+        )
+        return attempts[origin]
 
     def attempts(
         self,
@@ -251,10 +243,10 @@ class ModelUnderTest:
         missing = {origin: key for origin, key in keys.items() if key not in self._attempts}
         if len(missing) > 1 and runtime != REFERENCE and not self.prepared.random:
             self._run_together(runtime, missing, file, optimise=optimise)
-        return {
-            origin: self.attempt(runtime, origin, model_file=model_file, optimise=optimise, tag=tag)
-            for origin in origins
-        }
+        for origin, key in missing.items():
+            if key not in self._attempts:
+                self._attempts[key] = self._run(runtime, origin, file, optimise=optimise, key=key)
+        return {origin: self._attempts[key] for origin, key in keys.items()}
 
     def _run_together(
         self, runtime: str, keys: dict[str, str], model_file: ModelFile, *, optimise: bool
@@ -321,11 +313,7 @@ class ModelUnderTest:
         is_job_late = self.job.seconds_left() <= _LATE_SECONDS
         note = f"{'the job' if is_job_late else 'the run'} ran out of time"
         ending = self.job.stage("count", lambda: child_runs.count(results), writes=False)
-        done = (
-            answers.read(answers.Done, ending.answer).done
-            if ending.kind == EndingKind.ANSWERED
-            else 0
-        )
+        done = answers.read(int, ending.answer) if ending.kind == EndingKind.ANSWERED else 0
         if done:
             note = f"{note} after {done} sets"
             return Attempt(RunStatus.RAN, results, sets=done, file_kind=file_kind, note=note)
@@ -345,7 +333,7 @@ class ModelUnderTest:
     def localise(self, parties: localise.Parties, origin: str, name: str) -> Divergence:
         """Find the first node whose outputs differ between two runtimes on one data set."""
         # Optimised and unoptimised runs of one runtime are compared on the original file only.
-        model_files = [self.original] if parties.optimised else self.model_files()
+        model_files = [self.original] if parties.optimised else self.model_files
         places = localise.Places(self.sets[origin], self.job.work, self.job.out)
         ending = self.job.stage(
             "localise",
@@ -355,8 +343,9 @@ class ModelUnderTest:
             file_bytes=_FILE_BYTES,
         )
         if ending.kind == EndingKind.ANSWERED:
-            return answers.divergence(ending.answer)
-        return Divergence(None, "", f"looking for the node {self.job.cause(ending)}")
+            return answers.read(Divergence, ending.answer)
+        note = f"looking for the node {self.job.cause(ending)}"
+        return Divergence(None, Evidence(""), Message(note))
 
 
 def _attempt_of(run: Ran, results: Path, model_file: ModelFile) -> Attempt:

@@ -17,7 +17,15 @@ from runners.engine.onnx_files import bodies, datasets, describe, text
 from runners.engine.onnx_files.bodies import DEFAULT_DOMAINS
 from runners.engine.opsets import normal, rules, schemas, weights
 from runners.engine.runs import agreement, child_runs
-from runners.engine.runs.answers import Blocking, Converted, Difference, Inside, Survey, name_of
+from runners.engine.runs.answers import (
+    Blocking,
+    Converted,
+    Difference,
+    Inside,
+    Message,
+    Survey,
+    name_of,
+)
 from runners.engine.runtimes import probing
 
 if TYPE_CHECKING:
@@ -75,7 +83,7 @@ def make(path: Path, target: int, highest_ir: int, candidate: Path) -> Converted
                 name_of(blocking.op),
                 blocking.source,
                 blocking.target,
-                text.message(blocking.reason),
+                Message(text.message(blocking.reason)),
             )
             for blocking in conversion.blocking[:_MOST_BLOCKING]
         ],

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runners.engine.onnx_files import bodies, datasets
-from runners.engine.runs import child_runs
-from runners.engine.runs.answers import Name, OutputState, States, name_of, number
+from runners.engine.runs import agreement, child_runs
+from runners.engine.runs.answers import Name, OutputState, name_of, number
 from runners.engine.upgrades import noise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import onnx
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 
-def states(path: Path, results: Sequence[Path]) -> States:
+def states(path: Path, results: Sequence[Path]) -> list[OutputState]:
     """The state of each output over all runs in these folders.
 
     "independent": it depends on no input; "empty": it never has elements; "not-finite": it never
@@ -46,7 +46,7 @@ def states(path: Path, results: Sequence[Path]) -> States:
         ancestors, operators = _ancestors(model, name)
         state = _state(runs, is_independent=inputs.isdisjoint(ancestors))
         outputs.append(OutputState(name_of(name), state, sorted(operators)))
-    return States(outputs)
+    return outputs
 
 
 def _state(runs: list[list[Array]], *, is_independent: bool) -> proofs.State:
@@ -63,8 +63,7 @@ def _state(runs: list[list[Array]], *, is_independent: bool) -> proofs.State:
 def _has_finite(array: Array) -> bool:
     if array.dtype.kind in "OUSTbiu":
         return bool(array.size)
-    wide = np.complex128 if array.dtype.kind == "c" else np.float64
-    return bool(np.isfinite(array.astype(wide)).any())
+    return bool(np.isfinite(agreement.wide(array)).any())
 
 
 def _is_constant(runs: list[list[Array]]) -> bool:
@@ -86,13 +85,13 @@ def _is_constant(runs: list[list[Array]]) -> bool:
 
 
 def _content(array: Array) -> bytes:
-    if array.dtype.kind in "OUST":
+    if agreement.is_text(array):
         return "\0".join(map(str, array.reshape(-1))).encode("utf-8", "replace")
     return array.tobytes()
 
 
 def _elements(array: Array) -> set[Any]:
-    if array.dtype.kind in "OUST":
+    if agreement.is_text(array):
         return set(map(str, array.reshape(-1)))
     raw = np.ascontiguousarray(array)
     return {element.tobytes() for element in np.unique(raw.view((np.void, raw.dtype.itemsize)))}
@@ -104,30 +103,14 @@ def _ancestors(model: onnx.ModelProto, output: str) -> tuple[set[str], set[str]]
     Nodes are in topological order, so one pass from the last to the first suffices. Operators of
     inner graphs and of local functions are included.
     """
-    values, operators = {output}, set()
-    functions = {(function.domain, function.name): function for function in model.functions}
+    values = {output}
+    makers = []
     for node in reversed(model.graph.node):
-        if values.isdisjoint(node.output):
-            continue
-        values.update(name for name in _reads(node) if name)
-        pending = [node]
-        while pending:
-            inner = pending.pop()
-            if inner.domain in bodies.DEFAULT_DOMAINS:
-                operators.add(inner.op_type)
-            for body in bodies.bodies(inner):
-                pending += body.node
-            function = functions.pop((inner.domain, inner.op_type), None)
-            pending += [] if function is None else function.node
-    return values, operators
-
-
-def _reads(node: onnx.NodeProto) -> Iterable[str]:
-    yield from node.input
-    for body in bodies.bodies(node):
-        yield from (port.name for port in body.output)
-        for inner in body.node:
-            yield from _reads(inner)
+        if not values.isdisjoint(node.output):
+            values.update(bodies.reads(node))
+            makers.append(node)
+    reached = bodies.running(model, makers)
+    return values, {node.op_type for node in reached if node.domain in bodies.DEFAULT_DOMAINS}
 
 
 def compare(path: Path, runs: Sequence[Path], actual: Path) -> Comparison:

@@ -116,13 +116,12 @@ def _outside(runs: list[Array], actual: Array) -> tuple[Array, float | None]:
     same_as_any = np.zeros(base.shape, bool)
     for run in runs:
         same_as_any |= _same(run, actual)
-    whole = base.dtype.kind in "iu" or base.dtype.name in {"int4", "uint4", "int2", "uint2"}
+    whole = agreement.is_whole(base.dtype)
     if base.dtype.kind in "OUSTb" or (whole and base.dtype.itemsize > _NARROW_BYTES):
         return ~same_as_any, None
-    wide = np.complex128 if base.dtype.kind == "c" else np.float64
-    values = [run.astype(wide) for run in runs]
+    values = [agreement.wide(run) for run in runs]
     with np.errstate(all="ignore"):
-        apart = np.abs(actual.astype(wide) - values[0])
+        apart = np.abs(agreement.wide(actual) - values[0])
         spread = np.zeros(base.shape)
         for other in values[1:]:
             distance = np.abs(other - values[0])
@@ -145,8 +144,8 @@ def _same(left: Array, right: Array) -> Array:
     same = np.asarray(left == right)
     if left.dtype.kind in "OUSTbiu":
         return same.reshape(left.shape)
-    wide = np.complex128 if left.dtype.kind == "c" else np.float64
-    return (same | (np.isnan(left.astype(wide)) & np.isnan(right.astype(wide)))).reshape(left.shape)
+    both_nan = np.isnan(agreement.wide(left)) & np.isnan(agreement.wide(right))
+    return (same | both_nan).reshape(left.shape)
 
 
 def _near(values: Array, of: Any) -> Array:

@@ -18,7 +18,7 @@ from hub.protocol.vocabularies import ONNXRUNTIME
 from hub.protocol.vocabularies import REFERENCE as REFERENCE_RUNTIME
 from runners.engine.confine.children import EndingKind
 from runners.engine.runs import agreement, answers
-from runners.engine.runs.answers import Comparison, Inside, OutputState, Row, States, Trace
+from runners.engine.runs.answers import Comparison, Inside, OutputState, Row, Trace
 from runners.engine.runs.child_runs import BUNDLED, ModelFile
 from runners.engine.runs.generate import GENERATED, SEARCHED, VARIED
 from runners.engine.runs.shared_runs import AGAIN, Attempt, ModelUnderTest, RunStatus
@@ -195,7 +195,7 @@ class ParityCheck:
         job, folders = self.subject.job, [expected.results for expected in self.expected]
         ending = job.stage("evidence", lambda: evidence.states(job.model, folders), writes=False)
         if ending.kind == EndingKind.ANSWERED:
-            return answers.read(States, ending.answer).outputs
+            return answers.read(list[OutputState], ending.answer)
         self.notes.append(f"looking at the outputs {job.cause(ending)}")
         return []
 

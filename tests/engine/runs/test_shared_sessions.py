@@ -37,9 +37,7 @@ def test_one_session_runs_the_sets_of_all_origins(model_file, tmp_path, monkeypa
     )
     answer = child_runs.run("onnxruntime", model_file, origins)
     assert len(loads) == 1
-    for ran, (_, results), values in zip(
-        answer.origins, origins, ([2.0, 3.0], [4.0, 5.0]), strict=True
-    ):
+    for ran, (_, results), values in zip(answer, origins, ([2.0, 3.0], [4.0, 5.0]), strict=True):
         assert (ran.refused, ran.sets) == ({}, 1)
         assert ran.seconds > 0
         [outputs] = child_runs.outputs_in(results, model)
@@ -79,7 +77,7 @@ def test_sets_beyond_the_budget_are_left_out(model_file, tmp_path, slow, budget,
         dataset = DataSet(f"generated-{name}", "generated", {"x": np.ones(size, np.float32)})
         datasets.write(sets, dataset, model)
     answer = child_runs.run("onnxruntime", model_file, [(sets, results)], budget=budget)
-    [ran] = answer.origins
+    [ran] = answer
     assert (ran.sets, ran.left_out, ran.refused) == (len(names), 4 - len(names), {})
     run = [child_runs.title_of(one.name) for one in child_runs.outputs_in(results, model)]
     assert run == [f"generated-{name}" for name in names]
@@ -93,8 +91,7 @@ def test_the_first_set_runs_however_long_loading_took(model_file, tmp_path, monk
     for name in ("1", "2"):
         dataset = DataSet(f"generated-{name}", "generated", {"x": np.ones(1, np.float32)})
         datasets.write(sets, dataset, model)
-    answer = child_runs.run("onnxruntime", model_file, [(sets, results)], budget=5)
-    [ran] = answer.origins
+    [ran] = child_runs.run("onnxruntime", model_file, [(sets, results)], budget=5)
     assert (ran.sets, ran.left_out) == (1, 1)
 
 
@@ -102,13 +99,12 @@ def test_the_first_set_runs_however_long_loading_took(model_file, tmp_path, monk
 def test_a_child_that_answers_for_other_origins_is_not_believed(count):
     row = {"refused": {}, "sets": 1, "seconds": 0.1, "left_out": 0}
     with pytest.raises(JobError, match="origins"):
-        answers.session({"origins": [row]}, count)
+        answers.session([row], count)
 
 
 def test_time_that_a_child_claims_is_never_negative():
-    [ran] = answers.session(
-        {"origins": [{"refused": {}, "sets": 1, "seconds": -5.0, "left_out": 0}]}, 1
-    )
+    row = {"refused": {}, "sets": 1, "seconds": -5.0, "left_out": 0}
+    [ran] = answers.session([row], 1)
     assert ran.seconds == 0
 
 
