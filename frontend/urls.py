@@ -10,10 +10,8 @@ from frontend.pages.benchmarks import views as benchmark_views
 from frontend.pages.cards import refused_views
 from frontend.pages.catalogue import feeds, find_views
 from frontend.pages.catalogue import views as catalogue_views
-from frontend.pages.collections import views as collection_views
 from frontend.pages.compare import views as compare_views
 from frontend.pages.datasets import views as dataset_views
-from frontend.pages.discussions import views as discussion_views
 from frontend.pages.documentation import console
 from frontend.pages.documentation import views as documentation_views
 from frontend.pages.drafts import upload_views
@@ -22,7 +20,11 @@ from frontend.pages.federated import fleets, invitations, wizard
 from frontend.pages.federated import views as federated_views
 from frontend.pages.graphs import file_views
 from frontend.pages.graphs import views as network
-from frontend.pages.linked_data import client_addresses, graph_views
+from frontend.pages.linked_data import (
+    client_addresses,
+    converters,  # noqa: F401 - registers `ending`
+    graph_views,
+)
 from frontend.pages.linked_data import views as linked_data_views
 from frontend.pages.models import (
     origin_views,
@@ -32,7 +34,7 @@ from frontend.pages.models import (
 from frontend.pages.models import (
     views as model_views,
 )
-from frontend.pages.people import access_views, account_views, views, watching
+from frontend.pages.people import access_views, account_views, views
 from frontend.pages.proofs import conformance_views, suite_views
 from frontend.pages.query import views as query_views
 from frontend.pages.query.page import DOWNLOADS
@@ -43,13 +45,6 @@ from frontend.pages.site import views as site_views
 from frontend.parts.caching import page
 from frontend.parts.patterns import MODEL, VERSION
 from metadata.store.entities import KINDS
-from metadata.store.negotiation import FORMATS
-
-
-class Ending(StringConverter):
-    """The ending of an address that asks for RDF, as metadata.store.negotiation has them."""
-
-    regex = "|".join(FORMATS)
 
 
 class Place(StringConverter):
@@ -66,10 +61,7 @@ class DownloadEnding(StringConverter):
 
 register_converter(DownloadEnding, "download")
 register_converter(Place, "place")
-register_converter(Ending, "ending")
 
-DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
-COLLECTION = "collections/<name:namespace>/<slug:slug>"
 NAMESPACE = "account/namespaces/<name:slug>"
 
 urlpatterns = [
@@ -85,8 +77,7 @@ urlpatterns = [
     path("problems/<slug:slug>", site_views.problem, name="problem"),
     path("robots.txt", page(crawlers.robots), name="robots"),
     path("sitemap.xml", page(crawlers.sitemap), name="sitemap"),
-    path("sitemap-collections.xml", page(crawlers.collections), name="sitemap-collections"),
-    path("sitemap-<number:number>.xml", page(crawlers.sitemap_page), name="sitemap-page"),
+    path("sitemap-<str:name>.xml", page(crawlers.sitemap_page), name="sitemap-page"),
     path("models", page(catalogue_views.models), name="models"),
     path("find", page(find_views.find), name="find"),
     path("models.atom", page(feeds.models), name="models-feed"),
@@ -104,20 +95,6 @@ urlpatterns = [
     path(f"{MODEL}/access/withdraw", access_views.withdraw, name="access-withdraw"),
     path(f"{MODEL}/access/decide", access_views.decide, name="access-decide"),
     path(f"{MODEL}/access/grant", access_views.grant, name="access-grant"),
-    path(f"{MODEL}/interest", watching.act, name="model-interest"),
-    path(f"{MODEL}/collect", collection_views.collect, name="model-collect"),
-    path(f"{MODEL}/discussions.atom", page(feeds.discussions), name="discussions-feed"),
-    path(f"{MODEL}/discussions", page(discussion_views.every), name="discussions"),
-    path(f"{MODEL}/discussions/new", discussion_views.new, name="discussion-new"),
-    path(DISCUSSION, page(discussion_views.show), name="discussion"),
-    path(f"{DISCUSSION}/edit", discussion_views.edit, name="discussion-edit"),
-    path(f"{DISCUSSION}/act", discussion_views.act, name="discussion-act"),
-    path(f"{DISCUSSION}/comment", discussion_views.comment, name="discussion-comment"),
-    path(
-        f"{DISCUSSION}/comments/<number:comment>/edit",
-        discussion_views.edit_comment,
-        name="comment-edit",
-    ),
     path(f"{MODEL}/trainings", page(federated_views.of_model), name="model-trainings"),
     path(f"{MODEL}/trainings/new", wizard.new, name="training-new"),
     path(f"{MODEL}/fleets", page(fleets.every), name="fleets"),
@@ -185,19 +162,6 @@ urlpatterns = [
     path("ns.<ending:ending>", page(linked_data_views.terms_graph), name="ns-graph"),
     path("ns/shapes.ttl", page(linked_data_views.shapes), name="ns-shapes"),
     path("ns/context.jsonld", page(linked_data_views.context), name="ns-context"),
-    path("collections", page(collection_views.every), name="collections"),
-    path("collections/new", collection_views.new, name="collection-new"),
-    path(f"{COLLECTION}.atom", page(feeds.collection), name="collection-feed"),
-    path(f"{COLLECTION}.<ending:ending>", page(collection_views.graph), name="collection-graph"),
-    path(COLLECTION, page(collection_views.show), name="collection"),
-    path(f"{COLLECTION}/edit", collection_views.edit, name="collection-edit"),
-    path(f"{COLLECTION}/act", collection_views.act, name="collection-act"),
-    path(
-        f"{COLLECTION}/unavailable",
-        collection_views.remove_unavailable,
-        name="collection-unavailable",
-    ),
-    path(f"{COLLECTION}/delete", collection_views.delete, name="collection-delete"),
     path("catalog", page(linked_data_views.catalog), name="catalog"),
     path("catalog.<ending:ending>", page(linked_data_views.catalog_graph), name="catalog-graph"),
     path("catalog.nq.gz", linked_data_views.dumped, name="catalog-dump"),
@@ -236,7 +200,6 @@ urlpatterns = [
     path("jobs/<uuid:uuid>/lift", queue_views.lift, name="job-lift"),
     path("login", account_views.login, name="login"),
     path("logout", account_views.logout, name="logout"),
-    path("watching", watching.watching, name="watching"),
     path("account", account_views.show, name="account"),
     path("account/password", account_views.password, name="password"),
     path("account/namespaces/new", views.new_namespace, name="namespace-new"),
@@ -258,8 +221,5 @@ urlpatterns = [
     path("<name:namespace>/<name:name>", client_addresses.model),
     path("<name:namespace>/<name:name>/tree/<path:rest>", client_addresses.tree),
     path("<name:namespace>/<name:name>/blob/<path:rest>", client_addresses.blob),
-    path(
-        "<name:namespace>/<name:name>/discussions/<number:discussion>", client_addresses.discussion
-    ),
     path("<name:namespace>/<name:name>/commits/<path:rest>", client_addresses.commits),
 ]

@@ -34,8 +34,6 @@ def connect() -> None:
     outbox.subscribe("metadata.models", ("model.",), _on_model, apart=True)
     outbox.subscribe("metadata.heirs", BASE_VERBS, _on_base, apart=True)
     outbox.subscribe("metadata.datasets", ("dataset.",), _on_dataset)
-    outbox.subscribe("metadata.collections", ("collection.",), _on_collection)
-    outbox.subscribe("metadata.collected", ("version.published", "model."), _on_collected)
     outbox.subscribe("metadata.agents", ("namespace.edited",), _on_namespace)
     outbox.subscribe("metadata.users", ("dataset.",), _on_used, apart=True)
     outbox.subscribe("metadata.card", ("version.submitted",), card_check.on_submitted, apart=True)
@@ -95,17 +93,6 @@ def _on_used(subject: outbox.Subject) -> None:
     for dataset in Dataset.objects.filter(pk=subject.key):
         maintenance.refresh_versions(_versions(resolution.like(dataset)))
     maintenance.refresh_catalogue()
-
-
-def _on_collection(subject: outbox.Subject) -> None:
-    """A collection's event concerns its own graph."""
-    maintenance.refresh_collection(int(subject.key))
-
-
-def _on_collected(subject: outbox.Subject) -> None:
-    """A model's event concerns the collections that contain it: at once, since it may be hidden."""
-    if subject.model_id is not None:
-        maintenance.refresh_collections_of(subject.model_id)
 
 
 def _on_namespace(subject: outbox.Subject) -> None:

@@ -17,21 +17,30 @@ if TYPE_CHECKING:
 class Place(StrEnum):
     """Where a piece stands: which page, and where on it."""
 
-    # Of a version: among the buttons, below the code, after its provenance, and where a measurement
-    # was made in a browser.
+    # Of a version: among its tags, facts and buttons, those for everyone and those of an account;
+    # below the code, after its provenance, below a result, beside a measured accuracy, and where a
+    # measurement was made in a browser.
+    TAGS = "tags"
+    FACTS = "facts"
     ACTIONS = "actions"
+    OWN = "own"
     USE = "use"
     ORIGIN = "origin"
+    RESULT = "result"
+    ACCURACY = "accuracy"
     REPEAT = "repeat"
     # Of a namespace: after its members and its room.
     NAMESPACE = "namespace"
+    # Of every page: links in the menu of an account, and in the footer.
+    ACCOUNT = "account"
+    FOOTER = "footer"
 
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
     """A piece of a page of the core: its place, its template, and further values for that.
 
-    ``values`` are made from the context of the page.
+    ``values`` are made from the context of the page, once for all turns of a loop.
     """
 
     place: Place
@@ -40,3 +49,12 @@ class PagePart:
 
 
 page_parts = Port(PagePart)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result that a page is about: ``result_of`` in the context of `Place.RESULT`."""
+
+    kind: str
+    key: int
+    node: str = ""

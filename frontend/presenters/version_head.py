@@ -16,9 +16,10 @@ from hub.protocol.ports import Port
 from registry.catalogue import documents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from hub.protocol.facts import Facts
+    from registry.core.permissions import Actor
     from registry.models import File, Ref, Variant, Version
 
 
@@ -27,7 +28,7 @@ class Tab:
     """A page of a version: its name, title and view, and the tab that it stands under.
 
     Without a ``family`` the page is a tab of its own. Tabs are sorted by ``order``. ``is_of_model``
-    where the address names the model alone.
+    where the address names the model alone. ``count`` is how much the page has for an actor.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Tab:
     family: str = ""
     order: int = 0
     is_of_model: bool = False
+    count: Callable[[Actor, Version], int] | None = None
 
     def url(self, version: Version) -> str:
         """The address of the page."""
@@ -52,13 +54,26 @@ tabs.register(
     Tab("checks", "Checks", "version-checks", "Evidence", order=21),
     Tab("benchmarks", "Benchmarks", "version-benchmarks", "Speed", order=30),
     Tab("carbon", "Carbon", "version-carbon", "Speed", order=31),
-    Tab("files", "Files", "version-files", "Files and graph", order=40),
+    Tab(
+        "files",
+        "Files",
+        "version-files",
+        "Files and graph",
+        order=40,
+        count=lambda _, version: len(version.files.all()),
+    ),
     Tab("graph", "Graph", "network", "Files and graph", order=41),
     Tab("provenance", "Provenance", "version-provenance", "Provenance", order=50),
     Tab("lineage", "Lineage", "version-lineage", "Provenance", order=51),
     Tab("versions", "Versions", "model-versions", "Versions", order=60, is_of_model=True),
-    Tab("variants", "Variants", "version-variants", "Versions", order=61),
-    Tab("discussions", "Discussions", "discussions", order=70, is_of_model=True),
+    Tab(
+        "variants",
+        "Variants",
+        "version-variants",
+        "Versions",
+        order=61,
+        count=lambda _, version: len(variants(version)),
+    ),
 )
 
 
@@ -105,22 +120,14 @@ def head(
     refs: Iterable[Ref],
     latest: int | None,
     variant: Variant | None,
-    count: int,
-    discussions: int = 0,
+    counts: dict[str, int],
 ) -> Head:
     """The head of one version and its chosen variant, fetched with its files and variants.
 
-    ``count`` is how many versions there are; ``others``, which a select offers, may be fewer.
-    ``discussions`` is how many are open.
+    ``others`` are the versions that a select offers, ``counts`` those of tabs by their names.
     """
     files = own_files(version, variant)
     choice = choice_of(version, variant)
-    counts = {
-        "files": len(version.files.all()),
-        "versions": count,
-        "variants": len(variants(version)),
-        "discussions": discussions,
-    }
     pages = _pages(version, tab, choice, counts)
     family = next(page.family for page in pages if page.on)
     return Head(

@@ -11,11 +11,8 @@ from django.urls import reverse
 from frontend.presenters import version_head
 from hub.protocol import problems
 from hub.protocol.benchmark_metrics import CARBON
-from registry.collections import selectors as collections
 from registry.core.permissions import can
-from registry.discussions import selectors as discussions
 from registry.versions import selectors
-from registry.versions.services import interest
 from runners.benchmarks import timelines
 
 if TYPE_CHECKING:
@@ -61,7 +58,6 @@ def context(
     count = len(versions) if len(versions) < VERSIONS_SHOWN else named.count()
     newest = selectors.latest_of(versions) or selectors.latest(request.user, model)
     variant = variant or version_head.chosen_variant(version, request.GET.get("variant", ""))
-    discussing = discussions.open_counts(request.user, model, version)
     head = version_head.head(
         version,
         tab,
@@ -70,8 +66,8 @@ def context(
         selectors.refs_of(request.user, model),
         newest.number if newest else None,
         variant,
-        count,
-        discussing.model,
+        {tab.name: tab.count(request.user, version) for tab in version_head.tabs if tab.count}
+        | {"versions": count},
     )
     emitting = timelines.with_energy(variant)
     if emitting is not None and variant is not None:
@@ -86,9 +82,6 @@ def context(
         "model": model,
         "variant": variant,
         "may_edit": can(request.user, "model.edit", model),
-        "interest": interest.of_model(request.user, model),
-        "collecting": collections.of_model(request.user, model),
-        "discussing": discussing,
         "may_have": selectors.may_have_files(request.user, model),
     }
 

@@ -118,9 +118,13 @@ def place(context: template.Context, view: str, *more: object) -> str:
 def page_parts(context: template.Context, place: str) -> SafeString:
     """Write what capabilities add to a page in one place."""
     pieces = []
+    template_values: Any = context.render_context
+    values = template_values.setdefault("page_parts", {})
     for part in parts_of_pages:
         if part.place == place:
-            with context.push(**part.values(context)):
+            if part not in values:
+                values[part] = part.values(context)
+            with context.push(**values[part]):
                 pieces.append(Engine.get_default().get_template(part.template).render(context))
     return mark_safe("".join(pieces))  # noqa: S308 - each template escapes
 

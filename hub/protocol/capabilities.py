@@ -34,6 +34,10 @@ CAPABILITIES: typing.Final = {
         apps=("registry.mirrors", "runners.mirrors", "frontend.pages.mirrors"),
         documents=("mirrors",),
     ),
+    "community": Capability(
+        apps=("registry.community", "metadata.community", "frontend.pages.community"),
+        documents=("discussions", "collections"),
+    ),
 }
 
 

@@ -222,28 +222,6 @@ class DatasetFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class CollectionEntryFacts:
-    """A public model in a collection."""
-
-    namespace: str
-    name: str
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionFacts:
-    """Everything that a collection's graph tells."""
-
-    slug: str
-    publisher: AgentFacts
-    title: str
-    created_at: datetime
-    updated_at: datetime
-    description: str = ""
-    entries: tuple[CollectionEntryFacts, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class AgentFacts:
     """A user or an organisation: the name in addresses of the hub, and the one for people."""
 

@@ -26,7 +26,6 @@ from metadata.graphs import (
     rounds,
     training,
 )
-from metadata.graphs.collections import collection_graph
 from metadata.graphs.datasets import dataset_graph
 from metadata.rdf import terms
 from metadata.rdf.graph import Graph
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
     from metadata.graphs.references import Entity
 
 __all__ = [
-    "catalogue_graph", "collection_graph", "dataset_graph", "entity_graph", "model_graph",
-    "version_graph",
+    "catalogue_graph", "dataset_graph", "entity_graph", "model_graph", "version_graph",
 ]  # fmt: skip
 # Characters of a description: the whole card is one of the version's files.
 LONGEST = 20_000

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from hub.protocol.figures import Figure
-    from registry.models import Collection, Dataset, Variant
+    from registry.models import Dataset, Variant
 
 _Facts = TypeVar("_Facts", bound="DataclassInstance")
 # Names without a number that are resolved; no real merge has more.
@@ -242,20 +242,6 @@ def _dataset_versions(dataset: Dataset) -> Iterator[facts.DatasetVersionFacts]:
             files=tuple(facts.FileFacts(file.path, file.blob_id, file.blob.size) for file in files),
             splits=tuple((split.name, split.files) for split in splits),
         )
-
-
-def collection_facts(collection: Collection) -> facts.CollectionFacts:
-    """A collection with its public models, in its order."""
-    rows = collection.entries.filter(listed_for_everybody("model__")).order_by("position")
-    return _fill(
-        facts.CollectionFacts,
-        collection,
-        publisher=_namespace(collection.namespace),
-        entries=tuple(
-            facts.CollectionEntryFacts(row.model.namespace.slug, row.model.name, row.note)
-            for row in rows.select_related("model__namespace")
-        ),
-    )
 
 
 def agent_facts(login: str) -> facts.AgentFacts | None:

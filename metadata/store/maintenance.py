@@ -1,14 +1,14 @@
 """Keeping the stored graphs equal to the rows that they are made from.
 
-Models, versions, data sets, collections and the catalogue have graphs for themselves; agents,
-licences and metrics have one each while one of those names them, so that nothing is stated twice.
+What `sources` lists and the catalogue have graphs for themselves; agents, licences and metrics
+have one each while one of those names them, so that nothing is stated twice.
 The counter is locked before the rows are read: what is written is never older than what is there.
 """
 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 from django.conf import settings
@@ -19,7 +19,8 @@ from metadata.models import GraphReference, NamedGraph
 from metadata.rdf import parsing
 from metadata.rdf.iris import Places, graph_of
 from metadata.store import services
-from registry.models import Collection, Dataset, Event, RegisteredModel, Version
+from metadata.store.sources import GraphSource, graph_sources
+from registry.models import Dataset, Event, RegisteredModel, Version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -100,7 +101,7 @@ def empty_former(pk: int) -> bool:
             continue
         stale = NamedGraph.objects.filter(iri__startswith=f"{iri}/").exclude(nquads="")
         for graph in stale.order_by("pk"):
-            changed = _remove(graph.iri) or changed
+            changed = remove(graph.iri) or changed
         if living is not None:
             changed = refresh_model(living.pk, with_versions=True) or changed
     return changed
@@ -115,33 +116,15 @@ def refresh_dataset(pk: int) -> bool:
         return False
     iri = dataset_iri(dataset)
     if dataset.withdrawn_at is not None:
-        return _remove(iri)
-    return _put(iri, _dataset_text(dataset))
-
-
-@transaction.atomic
-def refresh_collection(pk: int) -> bool:
-    """Make a collection's graph equal to its rows, or empty where it is not public, or deleted."""
-    services.lock_counter()
-    collection = Collection.objects.select_related("namespace").filter(pk=pk).first()
-    if collection is None:
-        return _remove_deleted_collection(pk)
-    iri = collection_iri(collection.ref)
-    return _put(iri, _collection_text(collection)) if collection.is_public else _remove(iri)
-
-
-def refresh_collections_of(model: int) -> None:
-    """Make the graphs of the public collections that contain a model equal to their rows."""
-    rows = Collection.objects.filter(visibility="public", entries__model=model)
-    for pk in rows.order_by("pk").values_list("pk", flat=True):
-        refresh_collection(pk)
+        return remove(iri)
+    return put(iri, _dataset_text(dataset))
 
 
 @transaction.atomic
 def refresh_catalogue() -> bool:
     """Make the graph of the hub itself that of this release."""
     home = settings.HUB_PUBLIC_URL
-    return _put(Places(home).catalogue, projection.catalogue_graph(home))
+    return put(Places(home).catalogue, projection.catalogue_graph(home))
 
 
 @transaction.atomic
@@ -177,15 +160,9 @@ def rebuild(tell: Callable[[], None] = lambda: None) -> int:
     ``tell`` is called after each of the `sources`.
     """
     changed = int(refresh_catalogue())
-    steps: tuple[tuple[QuerySet[Any], Callable[[int], bool]], ...] = (
-        (RegisteredModel.objects.all(), refresh_model),
-        (Version.objects.all(), refresh_version),
-        (Dataset.objects.all(), refresh_dataset),
-        (Collection.objects.all(), refresh_collection),
-    )
-    for rows, refresh in steps:
-        for pk in rows.order_by("pk").values_list("pk", flat=True):
-            changed += refresh(pk)
+    for source in graph_sources:
+        for pk in source.rows().order_by("pk").values_list("pk", flat=True):
+            changed += source.refresh(pk)
             tell()
     named = GraphReference.objects.order_by().values_list("iri", flat=True).distinct()
     for iri in sorted(named):
@@ -193,14 +170,13 @@ def rebuild(tell: Callable[[], None] = lambda: None) -> int:
     iris = {iri for iri, _ in expected()}
     for graph in NamedGraph.objects.select_related("version"):
         if graph.iri not in iris:
-            changed += _put(graph.iri, "", graph.version)
+            changed += put(graph.iri, "", graph.version)
     return changed
 
 
 def sources() -> int:
     """How many rows have a graph, or may have one."""
-    counts = (RegisteredModel.objects.count(), Version.objects.count(), Dataset.objects.count())
-    return sum(counts) + Collection.objects.count()
+    return sum(source.rows().count() for source in graph_sources)
 
 
 def differences(tell: Callable[[], None] = lambda: None) -> Iterator[str]:
@@ -241,7 +217,8 @@ def expected() -> Iterator[tuple[str, str]]:
     """Every graph that there should be: its IRI and its text."""
     home = settings.HUB_PUBLIC_URL
     named: set[Entity] = set()
-    for iri, text in _expected_sources():
+    catalogue = (Places(home).catalogue, projection.catalogue_graph(home))
+    for iri, text in itertools.chain([catalogue], *(source.public() for source in graph_sources)):
         named |= references.named_in(text, home)
         yield iri, text
     for entity in sorted(named):
@@ -249,21 +226,21 @@ def expected() -> Iterator[tuple[str, str]]:
             yield entity.graph(home), text
 
 
-def _expected_sources() -> Iterator[tuple[str, str]]:
-    """The graphs that are there for themselves, and not because another names them."""
-    home = settings.HUB_PUBLIC_URL
-    yield Places(home).catalogue, projection.catalogue_graph(home)
+def _public_models() -> Iterator[tuple[str, str]]:
     for model in RegisteredModel.objects.select_related("namespace").order_by("pk").iterator():
         if model.is_public:
-            yield model_iri(model), projection.model_graph(selectors.model_facts(model), home)
+            yield model_iri(model), _model_text(model)
+
+
+def _public_datasets() -> Iterator[tuple[str, str]]:
     for dataset in Dataset.objects.filter(withdrawn_at=None).select_related("namespace"):
         yield dataset_iri(dataset), _dataset_text(dataset)
-    for collection in Collection.objects.filter(visibility="public").select_related("namespace"):
-        yield collection_iri(collection.ref), _collection_text(collection)
+
+
+def _public_versions() -> Iterator[tuple[str, str]]:
     for version in versions().filter(state__in=Version.SERVED).order_by("pk").iterator():
         if selectors.is_public(version):
-            text = projection.version_graph(selectors.version_facts(version), home)
-            yield version_iri(version), text
+            yield version_iri(version), _version_text(version)
 
 
 def model_iri(model: RegisteredModel) -> str:
@@ -284,11 +261,6 @@ def dataset_iri(dataset: Dataset) -> str:
     return graph_of(Places(settings.HUB_PUBLIC_URL).dataset(dataset.slug))
 
 
-def collection_iri(ref: str) -> str:
-    """The named graph of a collection, which is `namespace/name`."""
-    return graph_of(Places(settings.HUB_PUBLIC_URL).collection(*ref.split("/")))
-
-
 def versions() -> QuerySet[Version]:
     """Every version with what its graph is made from."""
     return Version.objects.select_related("model__namespace", "created_by")
@@ -299,23 +271,12 @@ def _dataset_text(dataset: Dataset) -> str:
     return projection.dataset_graph(facts, settings.HUB_PUBLIC_URL)
 
 
-def _collection_text(collection: Collection) -> str:
-    facts = selectors.collection_facts(collection)
-    return projection.collection_graph(facts, settings.HUB_PUBLIC_URL)
+def _model_text(model: RegisteredModel) -> str:
+    return projection.model_graph(selectors.model_facts(model), settings.HUB_PUBLIC_URL)
 
 
-def _remove_deleted_collection(pk: int) -> bool:
-    """Empty the graph that a deleted collection had, unless another has its name by now."""
-    deleted = Event.objects.filter(
-        verb="collection.deleted", subject_kind="collection", subject_id=str(pk)
-    ).first()
-    if deleted is None:
-        return False
-    space, _, slug = str(deleted.data["ref"]).partition("/")
-    heir = Collection.objects.filter(namespace__slug=space, slug=slug).first()
-    if heir is not None:
-        return refresh_collection(heir.pk)
-    return _remove(collection_iri(f"{space}/{slug}"))
+def _version_text(version: Version) -> str:
+    return projection.version_graph(selectors.version_facts(version), settings.HUB_PUBLIC_URL)
 
 
 def _gave_way(model: RegisteredModel) -> bool:
@@ -331,21 +292,18 @@ def _gave_way(model: RegisteredModel) -> bool:
 def _write_version(version: Version) -> bool:
     iri = version_iri(version)
     if not selectors.is_public(version):
-        return not _gave_way(version.model) and _remove(iri)
-    facts = selectors.version_facts(version)
-    text = projection.version_graph(facts, settings.HUB_PUBLIC_URL)
-    return _put(iri, text, version)
+        return not _gave_way(version.model) and remove(iri)
+    return put(iri, _version_text(version), version)
 
 
 def _write_model(model: RegisteredModel) -> bool:
     iri = model_iri(model)
     if not model.is_public:
-        return not _gave_way(model) and _remove(iri)
-    text = projection.model_graph(selectors.model_facts(model), settings.HUB_PUBLIC_URL)
-    return _put(iri, text)
+        return not _gave_way(model) and remove(iri)
+    return put(iri, _model_text(model))
 
 
-def _put(iri: str, nquads: str, version: Version | None = None) -> bool:
+def put(iri: str, nquads: str, version: Version | None = None) -> bool:
     """Store a graph, and make or empty those of the things that it names since or no more."""
     changed, nquads = _store(iri, nquads, version)
     home = settings.HUB_PUBLIC_URL
@@ -377,7 +335,15 @@ def _store(iri: str, nquads: str, version: Version | None = None) -> tuple[bool,
         return services.put_graph(iri, "", version), ""
 
 
-def _remove(iri: str) -> bool:
+def remove(iri: str) -> bool:
     """Empty a graph that may have been published; False where there is nothing to empty."""
     graph = NamedGraph.objects.filter(iri=iri).exclude(nquads="").select_related("version").first()
-    return graph is not None and _put(iri, "", graph.version)
+    return graph is not None and put(iri, "", graph.version)
+
+
+graph_sources.register(
+    "metadata",
+    GraphSource(RegisteredModel.objects.all, refresh_model, _public_models),
+    GraphSource(Version.objects.all, refresh_version, _public_versions),
+    GraphSource(Dataset.objects.all, refresh_dataset, _public_datasets),
+)

@@ -20,7 +20,7 @@ from metadata.store import maintenance, texts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from registry.models import Collection, Dataset, RegisteredModel, Version
+    from registry.models import Dataset, RegisteredModel, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +136,6 @@ def of_model(model: RegisteredModel) -> str:
     """The graph of a model that the user may see: stored, or computed for a private one."""
     stored = texts.of(maintenance.model_iri(model)) if model.is_public else ""
     return stored or projection.model_graph(selectors.model_facts(model), settings.HUB_PUBLIC_URL)
-
-
-def of_collection(collection: Collection) -> str:
-    """The graph of a collection that the reader sees; made for a private one, and not stored.
-
-    It has the public models alone, whoever reads it.
-    """
-    return projection.collection_graph(
-        selectors.collection_facts(collection), settings.HUB_PUBLIC_URL
-    )
 
 
 def of_dataset(dataset: Dataset) -> str:

@@ -8,13 +8,10 @@ from registry.api import (
     access,
     accounts,
     cards,
-    collections,
     converters,  # noqa: F401 - registers forms
     dataset_versions,
     datasets,
-    discussions,
     files,
-    interest,
     models,
     names,
     people,
@@ -29,15 +26,10 @@ from registry.api import (
 MODEL = "models/<str:namespace>/<str:name>"
 VERSION = f"{MODEL}/versions/<number:number>"
 DATASET = "datasets/<slug:slug>"
-DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
-COMMENT = f"{DISCUSSION}/comments/<number:comment>"
-COLLECTION = "collections/<str:namespace>/<str:slug>"
 
 urlpatterns = [
     path("models", models.ModelList.as_view()),
     path(MODEL, models.ModelDetail.as_view()),
-    path(f"{MODEL}/like", interest.LikeDetail.as_view()),
-    path(f"{MODEL}/watch", interest.WatchDetail.as_view()),
     path(f"{MODEL}/move", access.ModelMove.as_view()),
     path(f"{MODEL}/access", access.OwnAccess.as_view()),
     path(f"{MODEL}/access/requests", access.AccessList.as_view()),
@@ -55,12 +47,6 @@ urlpatterns = [
     path(f"{VERSION}/files/<path:path>", files.FileDetail.as_view()),
     *[path(f"{VERSION}/{name}", view.as_view()) for name, view in versions.ACTIONS.items()],
     path(f"{MODEL}/refs/<path:ref>", refs.RefDetail.as_view()),
-    path(f"{MODEL}/discussions", discussions.DiscussionList.as_view()),
-    path(DISCUSSION, discussions.DiscussionDetail.as_view()),
-    path(f"{DISCUSSION}/comments", discussions.CommentList.as_view()),
-    path(COMMENT, discussions.CommentDetail.as_view()),
-    path(f"{COMMENT}/hide", discussions.CommentHide.as_view()),
-    path(f"{COMMENT}/unhide", discussions.CommentUnhide.as_view()),
     path("datasets", datasets.DatasetList.as_view()),
     path(DATASET, datasets.DatasetDetail.as_view()),
     path(f"{DATASET}/withdraw", datasets.DatasetWithdraw.as_view()),
@@ -73,20 +59,10 @@ urlpatterns = [
     ),
     # Any text, so that the answer says why a name cannot be used.
     path("datasets/<path:slug>/preflight", dataset_versions.DatasetPreflight.as_view()),
-    path("collections", collections.CollectionList.as_view()),
-    path(COLLECTION, collections.CollectionDetail.as_view()),
-    path(f"{COLLECTION}/models", collections.CollectionModelList.as_view()),
-    path(
-        f"{COLLECTION}/models/<str:model_namespace>/<str:model_name>",
-        collections.CollectionModelDetail.as_view(),
-    ),
-    path(f"{COLLECTION}/order", collections.CollectionOrder.as_view()),
-    path(f"{COLLECTION}/unavailable", collections.CollectionUnavailable.as_view()),
     path("resolve", refs.Resolve.as_view()),
     path("blobs/<sha256:sha256>", files.BlobDetail.as_view()),
     path("uploads", uploads.UploadList.as_view()),
     path("uploads/<uuid:uuid>", uploads.UploadDetail.as_view()),
-    path("watching", interest.WatchList.as_view()),
     path("whoami", accounts.Whoami.as_view()),
     path("namespaces", people.NamespaceList.as_view()),
     path("namespaces/<str:slug>", people.NamespaceDetail.as_view()),

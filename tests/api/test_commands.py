@@ -162,6 +162,7 @@ def test_the_life_of_a_version(run, ada):
     assert run("versions", "list", "ada/net")[1].splitlines()[2].split()[:2] == ["1", "withdrawn"]
 
 
+@pytest.mark.capability("community")
 def test_the_life_of_a_collection(run, ada):
     for name in ("a", "b", "c"):
         factories.version(ada, factories.model(ada, name))
@@ -328,6 +329,7 @@ def test_no_hub_is_exit_5(run, monkeypatch):
     assert (code, "HUB_URL" in err) == (5, True)
 
 
+@pytest.mark.capability("community")
 def test_the_life_of_a_discussion(run, ada, bob):
     factories.version(ada, factories.model(ada))
     opened = run(

@@ -18,9 +18,9 @@ from hub.server.reads import ReadOnlyError, ReadOnlyMiddleware
 from hub.server.sessions import LONGEST_MESSAGE, MessageStorage
 from registry.api.models import fresh_model_data
 from registry.catalogue import documents
-from registry.collections import services as collections
+from registry.community.collections import services as collections
+from registry.community.discussions import services as discussions
 from registry.core import outbox, usage
-from registry.discussions import services as discussions
 from registry.federated.services import fleets
 from registry.mirrors.services import mirrors
 from registry.models import (

@@ -64,6 +64,22 @@ TRACES = {
         ("/api/v1/mirrors", "/api/v1/mirrors/import", "/api/v1/mirrors/1/sync"),
         "/docs/mirrors|/api/v1/mirrors|hub mirror",
     ),
+    "community": Traces(
+        (
+            "/collections",
+            "/collections/new",
+            "/watching",
+            "/sitemap-collections.xml",
+            "/models/ada/net/discussions",
+            "/models/ada/net/discussions.atom",
+            "/api/v1/collections",
+            "/api/v1/watching",
+            "/api/v1/models/ada/net/like",
+            "/api/v1/models/ada/net/discussions",
+            "/api/models/ada/net/discussions",
+        ),
+        "[Dd]iscuss|[Cc]ollections?|[Ww]atching|[Ll]ikes? |>Like|hub like",
+    ),
 }
 
 

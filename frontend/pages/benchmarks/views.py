@@ -18,10 +18,10 @@ from frontend.presenters import (
     latency_tables,
     measurements,
     predicted_speeds,
-    result_discussions,
     version_head,
     version_speeds,
 )
+from frontend.presenters.page_parts import Result
 from frontend.presenters.version_page import context, of_whole_version
 from hub.protocol import benchmark_metrics, problems
 from hub.protocol.figures import Status
@@ -148,7 +148,7 @@ def result(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
             "command": run_facts.command(row),
             "history": history,
             "data_url": f"{page['head'].api_url}/benchmarks/{row.pk}",
-            **result_discussions.of(request.user, version, "benchmark", row.pk),
+            "result_of": Result("benchmark", row.pk),
         },
     )
 

@@ -1,4 +1,4 @@
-"""Atom feeds (RFC 4287): the list of models, versions and discussions of a model, collections.
+"""Atom feeds (RFC 4287): the list of models, and the versions of a model.
 
 A feed has what its reader may see; readers of feeds have no cookies, so that is what is public.
 """
@@ -18,8 +18,6 @@ from django.views.decorators.http import require_safe
 from frontend.presenters import list_filters, version_head
 from registry.api.parameters import accepts
 from registry.catalogue import search
-from registry.collections import selectors as collections
-from registry.discussions import selectors as discussion_selectors
 from registry.versions import selectors
 
 if TYPE_CHECKING:
@@ -37,7 +35,7 @@ def models(request: HttpRequest) -> HttpResponse:
     query = replace(list_filters.read(request.GET), sort="updated")
     chips = list_filters.chips(query)
     title = ", ".join(f"{chip.title}: {chip.words}" for chip in chips) or "all"
-    feed = _feed(request, f"Models ({title})", list_filters.address(query))
+    feed = start(request, f"Models ({title})", list_filters.address(query))
     for row in search.find(request.user, query, limit=ENTRIES).items:
         url = settings.HUB_PUBLIC_URL + reverse("model", args=row.title.split("/", 1))
         latest = row.latest or {}
@@ -45,86 +43,46 @@ def models(request: HttpRequest) -> HttpResponse:
         feed.add_item(
             f"{row.title}@{number}" if number else row.title,
             f"{url}/v/{number}" if number else url,
-            _text(str(latest.get("summary") or row.model.summary)),
+            plain(str(latest.get("summary") or row.model.summary)),
             unique_id=f"{url}/v/{number}" if number else url,
             updateddate=row.updated_at,
         )
-    return _answer(feed)
+    return answer(feed)
 
 
 @require_safe
 def versions(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     """The versions of a model that were published last."""
     model = selectors.model(request.user, namespace, name)
-    feed = _feed(request, f"Versions of {model.ref}", reverse("model", args=[namespace, name]))
+    feed = start(request, f"Versions of {model.ref}", reverse("model", args=[namespace, name]))
     for row in selectors.versions(request.user, model).exclude(published_at=None)[:ENTRIES]:
         url = settings.HUB_PUBLIC_URL + version_head.place(row)
         state = "" if row.state == "published" else f" ({row.state})"
         feed.add_item(
             f"{row.ref}{state}",
             url,
-            _text(row.message or row.label),
+            plain(row.message or row.label),
             unique_id=url,
             pubdate=row.published_at,
             updateddate=row.ended_at or row.published_at,
             author_name=row.created_by.username,
         )
-    return _answer(feed)
+    return answer(feed)
 
 
-@require_safe
-def collection(request: HttpRequest, namespace: str, slug: str) -> HttpResponse:
-    """The models that were added to a collection last, each with its note."""
-    row = collections.collection(request.user, namespace, slug)
-    place = reverse("collection", args=[row.namespace.slug, row.slug])
-    feed = _feed(request, row.title, place)
-    entries = collections.entries(request.user, row)
-    for entry in sorted(entries, key=lambda entry: entry.added_at, reverse=True)[:ENTRIES]:
-        model = entry.model
-        url = settings.HUB_PUBLIC_URL + reverse("model", args=[model.namespace.slug, model.name])
-        feed.add_item(
-            model.ref,
-            url,
-            _text(entry.note or model.summary),
-            unique_id=f"{settings.HUB_PUBLIC_URL}{place}#{model.ref}",
-            pubdate=entry.added_at,
-            updateddate=entry.added_at,
-        )
-    return _answer(feed)
-
-
-@require_safe
-def discussions(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
-    """The discussions of a model that were opened last."""
-    model = selectors.model(request.user, namespace, name)
-    place = reverse("discussions", args=[model.namespace.slug, model.name])
-    feed = _feed(request, f"Discussions of {model.ref}", place)
-    for row in discussion_selectors.discussions(request.user, model)[:ENTRIES]:
-        url = f"{settings.HUB_PUBLIC_URL}{place}/{row.number}"
-        about = f", about version {row.version.number}" if row.version else ""
-        feed.add_item(
-            _text(row.title),
-            url,
-            f"Discussion {row.number}, {row.status}{about}",
-            unique_id=url,
-            pubdate=row.created_at,
-            updateddate=row.updated_at,
-            author_name=row.author.username,
-        )
-    return _answer(feed)
-
-
-def _feed(request: HttpRequest, title: str, page: str) -> Atom1Feed:
+def start(request: HttpRequest, title: str, page: str) -> Atom1Feed:
+    """An empty feed of what a page lists."""
     own = settings.HUB_PUBLIC_URL + request.get_full_path()
     return Atom1Feed(
-        _text(title), settings.HUB_PUBLIC_URL + page, None, language="en", feed_url=own
+        plain(title), settings.HUB_PUBLIC_URL + page, None, language="en", feed_url=own
     )
 
 
-def _text(words: str) -> str:
+def plain(words: str) -> str:
     """Words without the control characters that XML cannot hold."""
     return _CONTROL.sub("", words)
 
 
-def _answer(feed: Atom1Feed) -> HttpResponse:
+def answer(feed: Atom1Feed) -> HttpResponse:
+    """Send a feed."""
     return HttpResponse(feed.writeString("utf-8"), content_type=f"{TYPE}; charset=utf-8")

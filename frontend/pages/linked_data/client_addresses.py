@@ -52,14 +52,6 @@ def commits(request: HttpRequest, namespace: str, name: str, rest: str) -> HttpR
     return _to("model-versions", row)
 
 
-@require_safe
-def discussion(request: HttpRequest, namespace: str, name: str, discussion: int) -> HttpResponse:
-    """`/zoo/net/discussions/7`: the page of the discussion."""
-    row = selectors.model(request.user, namespace, name)
-    place = [row.namespace.slug, row.name, discussion]
-    return HttpResponseRedirect(reverse("discussion", args=place))
-
-
 def _split(request: HttpRequest, of: RegisteredModel, rest: str) -> tuple[Revision, str]:
     try:
         return revisions.split(request.user, of, rest)

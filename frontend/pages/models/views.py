@@ -38,7 +38,6 @@ from registry.api.parameters import accepts
 from registry.cards import mentions, refused_cards, resolution
 from registry.core import usage
 from registry.core.permissions import can
-from registry.discussions import selectors as discussions
 from registry.versions import file_history, history, selectors
 from registry.versions.lifecycle import BRANCH
 from runners.benchmarks import selectors as benchmark_selectors
@@ -151,12 +150,6 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
             "matrix": matrix,
             "latency": evidence.latency,
             "accuracy": evidence.accuracy,
-            "discussed": discussions.about(
-                request.user,
-                version,
-                "evaluation",
-                [line.row.pk for line in evidence.accuracy.lines],
-            ),
             "evidence": evidence.sentence,
             "get": _get(version, variant),
             "datasets": sorted(set(datasets.values()), key=lambda entry: entry.slug),

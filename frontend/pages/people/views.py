@@ -18,7 +18,6 @@ from frontend.presenters import health
 from frontend.presenters.forms import page
 from hub.protocol import problems
 from registry.api.parameters import accepts
-from registry.collections import selectors as collections
 from registry.core.permissions import can, require_admin, role_in
 from registry.people import selectors
 from registry.people.services import namespaces, users
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from registry.models import Namespace
 
 PAGE = 50
-COLLECTIONS = 10
 
 
 @login_required
@@ -184,7 +182,6 @@ def _namespace(
         "room": quotas.of_namespace(space),
         "may_edit": can(request.user, "member.edit", space),
         "is_admin": request.user.is_authenticated and request.user.is_admin,
-        "collections": collections.collections(request.user, namespace=space.slug)[:COLLECTIONS],
         "form": form,
         "quota_form": quota_form,
     }

@@ -13,7 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from frontend.pages.proofs import evidence
 from frontend.parts import formatting
-from frontend.presenters import conformance, parity_figures, result_discussions, version_head
+from frontend.presenters import conformance, parity_figures, version_head
+from frontend.presenters.page_parts import Result
 from frontend.presenters.version_page import context, of_whole_version
 from hub.protocol import problems
 from registry.api.parameters import accepts
@@ -74,7 +75,7 @@ def result(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
             "result": row,
             "evidence": result_evidence,
             "columns": parity_figures.COLUMNS.values(),
-            **result_discussions.of(request.user, version, "conformance", row.pk, node=node),
+            "result_of": Result("conformance", row.pk, node),
             "may_run": _may_run(request, version),
         },
     )

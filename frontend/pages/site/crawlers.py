@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from django.conf import settings
-from django.contrib.auth.models import AnonymousUser
 from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from frontend.parts.addresses import whole
 from hub.protocol import problems
+from hub.protocol.ports import Port
 from registry.catalogue import public_models
 from registry.core.routes import routes
-from registry.models import Collection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import datetime
 
-    from django.db.models import QuerySet
     from django.http import HttpRequest
 
-# https://www.sitemaps.org/protocol.html, which allows 50,000 addresses in a sitemap.
-COLLECTIONS = 10_000
+# https://www.sitemaps.org/protocol.html
 _SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
 # Pages that are one for each question, form or account; files are many bytes and no text.
 _CLOSED = (
-    "/account", "/administration", "/api/", "/collections?", "/collections/new",
-    "/collections/*/edit", "/compare", "/jobs", "/login", "/models?", "/query",
+    "/account", "/administration", "/api/", "/compare", "/jobs", "/login", "/models?", "/query",
     "/sparql", "/upload", "/workers", "/models/*/v/*/files/", "/models/*/v/*/graph/",
     "/models/*?",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Sitemap:
+    """Public pages for search engines: the names of sitemaps, and what each of them lists.
+
+    ``pages`` gives the path of each page and when it changed; none for a name that is not its own.
+    """
+
+    names: Callable[[], list[str]]
+    pages: Callable[[str], Iterable[tuple[str, datetime]]]
+
+
+sitemaps = Port(Sitemap)
 
 
 @require_safe
@@ -44,39 +57,35 @@ def robots(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def sitemap(_request: HttpRequest) -> HttpResponse:
-    """The index: one sitemap for each `public_models.PAGE` models."""
+    """The index of the sitemaps."""
     hub = settings.HUB_PUBLIC_URL
-    names = [str(number) for number in range(1, public_models.pages() + 1)]
-    if _public_collections().exists():
-        names.append("collections")
+    names = (name for each in sitemaps for name in each.names())
     maps = ((f"{hub}/sitemap-{name}.xml", "") for name in names)
     return _document("sitemapindex", "sitemap", maps)
 
 
 @require_safe
-def collections(_request: HttpRequest) -> HttpResponse:
-    """The sitemap of the public collections, the newest of them."""
-    hub = settings.HUB_PUBLIC_URL
-    rows = _public_collections().select_related("namespace").order_by("-pk")[:COLLECTIONS]
-    pages = (
-        (f"{hub}/collections/{row.ref}", f"{row.updated_at:%Y-%m-%dT%H:%M:%SZ}") for row in rows
-    )
-    return _document("urlset", "url", pages)
-
-
-@require_safe
-def sitemap_page(_request: HttpRequest, number: int) -> HttpResponse:
-    """One sitemap; raises NotFound beyond the last."""
-    rows = public_models.page(number)
+def sitemap_page(_request: HttpRequest, name: str) -> HttpResponse:
+    """One sitemap; raises NotFound for others."""
+    rows = [row for each in sitemaps for row in each.pages(name)]
     if not rows:
-        raise problems.NotFound(f"There is no sitemap {number}.")
+        raise problems.NotFound(f"There is no sitemap {name[:40]}.")
     hub = settings.HUB_PUBLIC_URL
-    pages = ((f"{hub}/models/{title}", f"{at:%Y-%m-%dT%H:%M:%SZ}") for title, at in rows)
+    pages = ((f"{hub}{path}", f"{at:%Y-%m-%dT%H:%M:%SZ}") for path, at in rows)
     return _document("urlset", "url", pages)
 
 
-def _public_collections() -> QuerySet[Collection]:
-    return Collection.objects.visible_to(AnonymousUser())
+def _numbers() -> list[str]:
+    """One sitemap for each `public_models.PAGE` models."""
+    return [str(number) for number in range(1, public_models.pages() + 1)]
+
+
+def _models(number: str) -> Iterator[tuple[str, datetime]]:
+    for title, at in public_models.page(whole(number) or 0):
+        yield f"/models/{title}", at
+
+
+sitemaps.register("frontend.pages.site", Sitemap(_numbers, _models))
 
 
 def _document(root: str, name: str, rows: Iterable[tuple[str, str]]) -> HttpResponse:

@@ -10,7 +10,6 @@ from registry.protocols.huggingface import (
     branches,
     commit,
     converters,  # noqa: F401 - registers forms
-    discussions,
     history,
     lfs,
     preupload,
@@ -24,13 +23,11 @@ from registry.protocols.huggingface import (
 REPO = "<part:namespace>/<part:name>"
 MODEL = f"api/models/{REPO}"
 BARE = "api/models/<part:name>"
-DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
 
 NO_SQUASHING = (
     "Commits of this hub are permanent, so history cannot be squashed. Commits before a "
     "publication become one version by themselves, and a draft can be deleted."
 )
-NO_LIKES = "This protocol has no likes here. Like models on their pages, or with `hub like`."
 NO_LFS_LIST = (
     "This hub keeps no list of Git LFS files apart from commits: list_repo_tree shows which files "
     "of a commit are such files. What no version needs is freed by itself."
@@ -44,19 +41,11 @@ NO_PROFILES = (
     "This hub has no public profiles, followers or member lists. whoami shows your own user and "
     "organisations; list_models(author=…) shows the models of a user or an organisation."
 )
-NO_COLLECTIONS = (
-    "This hub has no collections. Models are grouped by namespace, task and keyword: "
-    "list_models(author=…) and its filters."
-)
 NO_JOBS = "This hub runs no jobs of yours. It checks, proves and benchmarks each model by itself."
 NO_TAGS = "This hub has no list of all tags. Filter list_models by tags, or see the page of models."
 # What clients ask of a model and this hub does not have -> what it says.
 OF_MODELS = {
     "super-squash/<path:rest>": NO_SQUASHING,
-    # After what is served of discussions.
-    "discussions/<path:rest>": discussions.NO_PULL_REQUESTS,
-    "likers": NO_LIKES,
-    "like": NO_LIKES,
     "lfs-files": NO_LFS_LIST,
     "lfs-files/<path:rest>": NO_LFS_LIST,
     "duplicate": NO_DUPLICATES,
@@ -93,20 +82,11 @@ urlpatterns = [
     path(f"{MODEL}/paths-info/<path:rest>", trees.PathsInfo.as_view()),
     path(f"{MODEL}/commits/<path:rest>", history.Commits.as_view()),
     path(f"{MODEL}/refs", history.Refs.as_view()),
-    path(f"{MODEL}/discussions", discussions.Discussions.as_view()),
-    path(DISCUSSION, discussions.DiscussionDetails.as_view()),
-    path(f"{DISCUSSION}/title", discussions.Title.as_view()),
-    path(f"{DISCUSSION}/status", discussions.Status.as_view()),
-    path(f"{DISCUSSION}/comment", discussions.NewComment.as_view()),
-    path(f"{DISCUSSION}/comment/<str:comment>/edit", discussions.EditComment.as_view()),
-    path(f"{DISCUSSION}/comment/<str:comment>/hide", discussions.HideComment.as_view()),
     *[
         path(f"{MODEL}/{place}", views.Unsupported.as_view(words=words))
         for place, words in OF_MODELS.items()
     ],
     path("api/models-tags-by-type", views.Unsupported.as_view(words=NO_TAGS)),
-    path("api/collections", views.Unsupported.as_view(words=NO_COLLECTIONS)),
-    path("api/collections/<path:rest>", views.Unsupported.as_view(words=NO_COLLECTIONS)),
     path("api/jobs/<path:rest>", views.Unsupported.as_view(words=NO_JOBS)),
     path("api/users/<str:username>/<path:rest>", views.Unsupported.as_view(words=NO_PROFILES)),
     path("api/organizations/<str:slug>/<path:rest>", views.Unsupported.as_view(words=NO_PROFILES)),

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from registry.collections import services
+from registry.community.collections import services
 from registry.models import Collection, CollectionEntry, Membership, RegisteredModel
 from registry.models.collections import MOST_ENTRIES
 from registry.versions.services import registered_models
 from tests import factories
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("community"), pytest.mark.django_db]
 PAGE = "collections/lab/small"
 MODELS = f"{PAGE}/models"
 

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from registry.discussions import services
+from registry.community.discussions import services
 from registry.models import Comment, Discussion, Membership
 from registry.models.discussions import MOST_COMMENTS
 from registry.versions.services import registered_models
 from tests import factories, proven
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("community"), pytest.mark.django_db]
 PLACE = "models/ada/net/discussions"
 NEW = {"title": "It diverges", "body": "On **my** GPU."}
 

@@ -8,7 +8,7 @@ from registry.models import AccessToken, Like, RegisteredModel, Watch
 from tests import factories
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("community"), pytest.mark.django_db]
 LIKE, WATCH = "models/ada/net/like", "models/ada/net/watch"
 
 

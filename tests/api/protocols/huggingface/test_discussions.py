@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from registry.discussions import services
+from registry.community.discussions import services
 from registry.models import Comment, Discussion, Membership
 from registry.models.discussions import MOST_COMMENTS
 from tests import factories
 from tests.api.protocols.huggingface.conftest import refused
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("community"), pytest.mark.django_db]
 PLACE = "/api/models/ada/net/discussions"
 
 
@@ -60,7 +60,7 @@ def test_a_discussion_is_opened_read_and_listed(api, hub, settings):
 
 
 def test_a_list_has_every_discussion_once_in_its_pages(api, hub, monkeypatch):
-    from registry.protocols.huggingface import discussions
+    from registry.community import huggingface as discussions
 
     monkeypatch.setattr(discussions, "PAGE", 2)
     _, bob, *_ = hub

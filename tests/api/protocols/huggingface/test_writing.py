@@ -233,9 +233,13 @@ def test_a_card_describes_its_model_from_its_commit_on(writer, net):
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("discussions/1/merge", "no pull requests"),
+        pytest.param(
+            "discussions/1/merge",
+            "no pull requests",
+            marks=pytest.mark.capability("community"),
+        ),
         ("super-squash/main", "permanent"),
-        ("like", "no likes"),
+        pytest.param("like", "no likes", marks=pytest.mark.capability("community")),
         ("lfs-files/batch", "list_repo_tree"),
         ("duplicate", "does not duplicate"),
     ],

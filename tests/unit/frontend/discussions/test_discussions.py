@@ -8,13 +8,13 @@ import re
 import pytest
 from django.test import Client
 
-from registry.discussions import selectors, services
+from registry.community.discussions import selectors, services
 from registry.models import Comment, Discussion, Membership
 from runners.evaluations import scheduling
 from tests import evaluated, factories, proven, timed
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("community"), pytest.mark.django_db]
 PLACE = "/models/ada/net/discussions"
 HOSTILE = """# Title <script>alert(1)</script>
 
@@ -85,7 +85,7 @@ def test_a_discussion_is_opened_in_a_form_and_shown_with_its_answers(hub, graphs
 
 
 def test_the_list_has_open_ones_first_and_comes_in_pages(hub, graphs, monkeypatch):
-    from frontend.pages.discussions import views
+    from frontend.pages.community.discussions import views
 
     _, bob, _, model, version = hub
     monkeypatch.setattr(views, "PAGE", 2)
@@ -279,7 +279,7 @@ def test_a_measured_accuracy_leads_to_a_form_and_to_its_discussions(hub, graphs)
 
 
 def test_comments_come_in_pages(hub, monkeypatch):
-    from frontend.pages.discussions import views
+    from frontend.pages.community.discussions import views
 
     _, bob, _, model, _ = hub
     monkeypatch.setattr(views, "COMMENTS", 2)
@@ -296,7 +296,7 @@ def test_comments_come_in_pages(hub, monkeypatch):
 
 
 def test_a_page_renders_long_comments_for_a_while_and_says_so(hub, monkeypatch):
-    from frontend.pages.discussions import views
+    from frontend.pages.community.discussions import views
 
     _, bob, _, model, _ = hub
     discussion = begin(bob, model)

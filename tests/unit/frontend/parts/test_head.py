@@ -70,6 +70,7 @@ def tabs(html):
 
 
 @pytest.mark.capability("tryouts")
+@pytest.mark.capability("community")
 def test_every_page_stands_under_one_tab(guest, version):
     for tab, addresses in PAGES.items():
         for address in addresses:

@@ -8,14 +8,14 @@ import re
 import pytest
 from django.test import Client
 
-from registry.discussions import services as discussions
+from registry.community.discussions import services as discussions
 from registry.models import Like, RegisteredModel, Watch
 from registry.versions.services import versions
 from runners.evaluations import scheduling
 from tests import evaluated, factories, proven, timed
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("community"), pytest.mark.django_db]
 ACT, PAGE = "/models/ada/net/interest", "/models/ada/net"
 
 

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from metadata.models import NamedGraph
-from registry.collections import services
+from registry.community.collections import services
 from registry.core import outbox
 from registry.models import Namespace
 from registry.people.services import namespaces

@@ -7,7 +7,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, connection, transaction
 
 from hub.protocol import problems
-from registry.collections import selectors, services
+from registry.community.collections import selectors, services
 from registry.models import (
     Collection,
     CollectionEntry,
@@ -21,7 +21,7 @@ from registry.versions.services import registered_models
 from tests import factories
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("community"), pytest.mark.django_db]
 GUEST = AnonymousUser()
 
 

@@ -16,7 +16,7 @@ from registry.api.addresses import api_url
 from registry.api.inputs import Input
 from registry.api.operations import ModelView, listing, operation
 from registry.api.outputs import Column, Columns, Output, answers_of
-from registry.discussions import selectors, services
+from registry.community.discussions import selectors, services
 from registry.models import Comment, Discussion
 from registry.models.discussions import (
     LONGEST_COMMENT,

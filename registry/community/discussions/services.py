@@ -15,9 +15,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems
+from registry.community.discussions import selectors
 from registry.core import events, rates
 from registry.core.permissions import require, require_user
-from registry.discussions import selectors
 from registry.models import Comment, Discussion, DiscussionCount, RegisteredModel, Version
 from registry.models.discussions import (
     LONGEST_COMMENT,

@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry.collections import selectors
+from registry.community.collections import selectors
 from registry.core import events
 from registry.core.permissions import require
 from registry.models import Collection, CollectionEntry, RegisteredModel

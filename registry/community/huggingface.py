@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from hub.protocol import problems
 from registry.api.parameters import accepts
-from registry.discussions import selectors, services
+from registry.community.discussions import selectors, services
 from registry.models import Discussion
 from registry.protocols.huggingface import addresses, errors, revisions, shapes, writing
 from registry.protocols.huggingface.views import HubView

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from registry.api.operations import ModelView, View, listing, operation
 from registry.api.outputs import Column, Columns, Output
+from registry.community import interest
 from registry.models import Watch
-from registry.versions.services import interest
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

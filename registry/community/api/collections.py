@@ -13,7 +13,7 @@ from registry.api.addresses import api_url
 from registry.api.inputs import Input, Items
 from registry.api.operations import View, listing, operation
 from registry.api.outputs import Column, Columns, Output
-from registry.collections import selectors, services
+from registry.community.collections import selectors, services
 from registry.models import Collection, CollectionEntry
 from registry.models.collections import (
     LONGEST_DESCRIPTION,

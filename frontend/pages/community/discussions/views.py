@@ -12,13 +12,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from frontend.pages.discussions.forms import CommentForm, DiscussionForm, TitleForm
+from frontend.pages.community.discussions.forms import CommentForm, DiscussionForm, TitleForm
 from frontend.parts import addresses, markdown
 from frontend.presenters import forms, version_head, version_page
 from hub.protocol import problems
-from registry.api.discussions import parse_evidence
 from registry.api.parameters import accepts
-from registry.discussions import selectors, services
+from registry.community.api.discussions import parse_evidence
+from registry.community.discussions import selectors, services
 from registry.models import Discussion
 from registry.models.discussions import LONGEST_REASON
 from registry.versions import evidence
@@ -152,6 +152,16 @@ def _rows(
         may_edit = selectors.may_edit(actor, comment) and not is_hidden
         rows.append(CommentRow(comment, body, may_edit))
     return rows
+
+
+@require_safe
+def client_address(
+    request: HttpRequest, namespace: str, name: str, discussion: int
+) -> HttpResponse:
+    """`/zoo/net/discussions/7`: the page of the discussion."""
+    return HttpResponseRedirect(
+        _url("discussion", versions.model(request.user, namespace, name), discussion)
+    )
 
 
 @accepts("version", "evidence", "node")

@@ -6,10 +6,9 @@ that was given once is never given again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Exists, Q
+from django.db.models import Exists, Q
 
 from hub.protocol import problems
 from registry.core.permissions import can, has_scope, is_bound_elsewhere
@@ -27,14 +26,6 @@ if TYPE_CHECKING:
 # How many discussions the page of a result names for each.
 MOST_ABOUT = 20
 _WITH = ("model__namespace", "version", "author", "closed_by")
-
-
-@dataclass(frozen=True, slots=True)
-class OpenCounts:
-    """How many open discussions the actor sees: of a model, and about one of its versions."""
-
-    model: int
-    version: int
 
 
 def discussions(
@@ -68,11 +59,10 @@ def about(
     return by_result
 
 
-def open_counts(actor: Actor, of: RegisteredModel, version: Version | None = None) -> OpenCounts:
-    """What the pages of a model, itself seen by the actor, say of open discussions."""
-    rows = _of_model(actor, of).filter(status=Discussion.Status.OPEN).order_by()
-    counts = rows.aggregate(model=Count("pk"), version=Count("pk", filter=Q(version=version)))
-    return OpenCounts(counts["model"], counts["version"] if version else 0)
+def open_count(actor: Actor, of: RegisteredModel, version: Version | None = None) -> int:
+    """How many open discussions there are of a model, itself seen by the actor, or of a version."""
+    rows = _of_model(actor, of).filter(status=Discussion.Status.OPEN)
+    return (rows.filter(version=version) if version else rows).count()
 
 
 def evidence_path(of: Discussion) -> str:

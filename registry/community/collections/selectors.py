@@ -6,7 +6,6 @@ of its entries they do not see, since those count towards its size, and nothing 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db.models import Count, Q
@@ -43,25 +42,15 @@ def collections(
     return rows.annotate(model_count=model_count).order_by("-pk")
 
 
-@dataclass(frozen=True, slots=True)
-class Collecting:
-    """How many collections contain a model, and those that the actor may add it to."""
-
-    count: int
-    own: tuple[Collection, ...]
-
-
-def of_model(actor: Actor, model: RegisteredModel) -> Collecting:
-    """What the page of a model, itself seen by the actor, says of collections."""
-    containing = CollectionEntry.objects.filter(model=model).order_by().values("collection")
-    rows = Collection.objects.visible_to(actor)
-    count = rows.filter(pk__in=containing).count()
+def offered(actor: Actor, model: RegisteredModel) -> list[Collection]:
+    """The collections to which the actor may add a model that they see, the latest changed."""
     if not has_scope(actor, "write"):
-        return Collecting(count, ())
+        return []
+    containing = CollectionEntry.objects.filter(model=model).order_by().values("collection")
     writing = Membership.objects.filter(user=actor.pk, role__in=ROLES[ROLES.index("writer") :])
-    own = rows.filter(namespace__in=writing.values("namespace")).exclude(pk__in=containing)
-    newest = own.select_related("namespace").order_by("-updated_at", "-pk")
-    return Collecting(count, tuple(newest[:OFFERED]))
+    own = Collection.objects.visible_to(actor).filter(namespace__in=writing.values("namespace"))
+    own = own.exclude(pk__in=containing).select_related("namespace")
+    return list(own.order_by("-updated_at", "-pk")[:OFFERED])
 
 
 def collection(actor: Actor, namespace_slug: str, slug: str) -> Collection:

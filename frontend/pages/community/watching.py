@@ -16,9 +16,9 @@ from frontend.parts import labels
 from frontend.parts.formatting import figure, plural
 from frontend.presenters import version_head
 from hub.protocol import problems
+from registry.community import interest
 from registry.models import Discussion, Version
 from registry.versions import selectors
-from registry.versions.services import interest
 from runners.models import ConformanceResult, Evaluation, Measurement
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def watching(request: HttpRequest) -> HttpResponse:
     models = [row.model_id for row in watches]
     return render(
         request,
-        "people/watching.html",
+        "community/watching.html",
         {"watches": watches, "news": news(request.user, models)[:NEWS]},
     )
 

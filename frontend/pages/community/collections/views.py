@@ -12,16 +12,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from frontend.pages.catalogue import runtime_columns, speed_column
-from frontend.pages.collections.forms import CollectionForm, NewCollectionForm
+from frontend.pages.community.collections.forms import CollectionForm, NewCollectionForm
 from frontend.pages.linked_data import graph_views
 from frontend.parts import addresses
 from frontend.presenters import forms
 from hub.protocol import problems, refs
+from metadata.community import graphs
 from metadata.store import negotiation
 from registry.api.parameters import accepts
 from registry.catalogue import facets, speeds
 from registry.catalogue.query import Query
-from registry.collections import selectors, services
+from registry.community.collections import selectors, services
 from registry.core.permissions import can, require
 from registry.models.collections import LONGEST_NOTE, MOST_ENTRIES
 from registry.people import selectors as people
@@ -78,7 +79,7 @@ def show(request: HttpRequest, namespace: str, slug: str) -> HttpResponseBase:
     return graph_views.negotiated(
         request,
         page=lambda: _page(request, collection),
-        nquads=lambda: negotiation.of_collection(collection),
+        nquads=lambda: graphs.of_collection(collection),
         address=request.path,
     )
 
@@ -87,7 +88,7 @@ def show(request: HttpRequest, namespace: str, slug: str) -> HttpResponseBase:
 def graph(request: HttpRequest, namespace: str, slug: str, ending: str) -> HttpResponse:
     """The graph of a collection that the reader sees."""
     collection = selectors.collection(request.user, namespace, slug)
-    return graph_views.answer(negotiation.of_collection(collection), ending, _address(collection))
+    return graph_views.answer(graphs.of_collection(collection), ending, _address(collection))
 
 
 def _page(request: HttpRequest, collection: Collection) -> HttpResponse:

@@ -1,0 +1,1 @@
+"""The pages of discussions, collections, likes and watched models."""

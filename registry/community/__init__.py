@@ -1,0 +1,1 @@
+"""What people make of models: discussions, collections, likes and watches."""

@@ -1,0 +1,1 @@
+"""The REST API over discussions, collections, likes and watches."""
