@@ -16,8 +16,6 @@ from frontend.pages.documentation import console
 from frontend.pages.documentation import views as documentation_views
 from frontend.pages.drafts import upload_views
 from frontend.pages.drafts import views as draft_views
-from frontend.pages.federated import fleets, invitations, wizard
-from frontend.pages.federated import views as federated_views
 from frontend.pages.graphs import file_views
 from frontend.pages.graphs import views as network
 from frontend.pages.linked_data import (
@@ -95,25 +93,6 @@ urlpatterns = [
     path(f"{MODEL}/access/withdraw", access_views.withdraw, name="access-withdraw"),
     path(f"{MODEL}/access/decide", access_views.decide, name="access-decide"),
     path(f"{MODEL}/access/grant", access_views.grant, name="access-grant"),
-    path(f"{MODEL}/trainings", page(federated_views.of_model), name="model-trainings"),
-    path(f"{MODEL}/trainings/new", wizard.new, name="training-new"),
-    path(f"{MODEL}/fleets", page(fleets.every), name="fleets"),
-    path(f"{MODEL}/fleets/<str:fleet>", page(fleets.show), name="fleet"),
-    path(f"{MODEL}/trainings/<number:number>", page(federated_views.show), name="training"),
-    path(
-        f"{MODEL}/trainings/<number:number>/live", federated_views.live_mark, name="training-live"
-    ),
-    path(f"{MODEL}/trainings/<number:number>/act", federated_views.act, name="training-act"),
-    path(f"{MODEL}/trainings/<number:number>/invite", invitations.invite, name="training-invite"),
-    path(
-        f"{MODEL}/trainings/<number:number>/uninvite", invitations.revoke, name="training-uninvite"
-    ),
-    path(f"{MODEL}/trainings/<number:number>/join", invitations.join, name="training-join"),
-    path(
-        f"{MODEL}/trainings/<number:number>/rounds/<number:round_number>",
-        page(federated_views.round_),
-        name="training-round",
-    ),
     path(f"{MODEL}/versions.atom", page(feeds.versions), name="versions-feed"),
     path(f"{MODEL}/versions", page(model_views.every), name="model-versions"),
     path(f"{MODEL}/upload", upload_views.new_version, name="upload-version"),
@@ -172,7 +151,6 @@ urlpatterns = [
         name="thing-graph",
     ),
     path("<place:place>/<path:name>", page(linked_data_views.thing), name="thing"),
-    path("trainings", page(federated_views.every), name="trainings"),
     path("datasets", page(dataset_views.every), name="datasets"),
     path("datasets/new", dataset_views.new, name="dataset-new"),
     path("datasets/<slug:slug>.<ending:ending>", page(dataset_views.graph), name="dataset-graph"),

@@ -17,7 +17,10 @@ class RunnersConfig(AppConfig):
         from runners.evaluations import selectors as evaluations  # noqa: PLC0415
         from runners.proofs import selectors as proofs  # noqa: PLC0415
         from runners.proofs import verdicts  # noqa: PLC0415
-        from runners.workers import storage_verification  # noqa: PLC0415
+        from runners.workers import (  # noqa: PLC0415
+            periodic_tasks,  # noqa: F401 - registers what workers do
+            storage_verification,
+        )
 
         consumers.connect()
         verdicts.connect()

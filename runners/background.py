@@ -1,4 +1,4 @@
-"""Work beside jobs, in threads of the worker that takes light jobs."""
+"""Work beside jobs: between two of them, or in threads of the worker that takes light jobs."""
 
 from __future__ import annotations
 
@@ -28,3 +28,19 @@ class BackgroundTask:
 
 
 background_tasks = Port(BackgroundTask)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTask:
+    """Short work of workers without a broker between two jobs: how often, and what runs.
+
+    Workers that take jobs of one of the ``queues`` do it; without queues all do.
+    """
+
+    name: str
+    seconds: Callable[[], float]
+    run: Callable[[], None]
+    queues: frozenset[str] = frozenset({"light"})
+
+
+worker_tasks = Port(WorkerTask)

@@ -6,7 +6,6 @@ Handlers read the current rows, so they may run twice or late without harm.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hub.protocol.facts import read_ports
 from registry.cards import cards
@@ -18,14 +17,11 @@ from runners.drafts import facts as draft_facts
 from runners.engine.reports import FileCheck, Finding, stored_verdicts
 from runners.evaluations import results as evaluation_results
 from runners.evaluations import scheduling as evaluations
-from runners.federated import jobs as federated_jobs
 from runners.graphs import derived_files, differences, networks, tensors
 from runners.models import Job
 from runners.proofs import results, verification
-from runners.queue import services
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from runners.queue import job_kinds, services
+from runners.queue.job_kinds import JobKind
 
 
 def connect() -> None:
@@ -36,7 +32,6 @@ def connect() -> None:
     outbox.subscribe("runners.datasets", ("dataset.", "model.name-confirmed"), _on_dataset)
     outbox.subscribe("runners.results", ("job.finished",), _on_finished)
     outbox.subscribe("runners.differences", ("version.withdrawn",), _on_withdrawn)
-    federated_jobs.connect()
 
 
 def models_of(version: Version) -> list[str]:
@@ -95,11 +90,9 @@ def _on_finished(subject: outbox.Subject) -> None:
     job = Job.objects.select_related("version__model__namespace").filter(pk=subject.key).first()
     if job is None or not job.is_ended or job.input.get(draft_facts.MARK):
         return
-    if job.kind in federated_jobs.KINDS:
-        federated_jobs.take(job)
-        return
-    if job.kind in TAKERS and (job.state == Job.State.SUCCEEDED or job.kind in JUDGING):
-        TAKERS[job.kind](job)
+    kind = job_kinds.of(job)
+    if kind is not None and (job.state == Job.State.SUCCEEDED or kind.takes_failures):
+        kind.take(job)
     if job.kind == "check" or (job.kind == "describe" and _is_submitted(job)):
         _conclude(job)
 
@@ -128,23 +121,23 @@ def _is_submitted(job: Job) -> bool:
     return job.version is not None and job.version.state == Version.State.SUBMITTED
 
 
-# Kinds of jobs whose failures are results about the model, too.
-JUDGING = frozenset({"conformance", "suite", "benchmark"})
-TAKERS: dict[str, Callable[[Job], object]] = {
-    "describe": _take_facts,
-    "upgrade": results.take_variant,
-    "convert": results.take_variant,
-    "annotate": results.take_copy,
-    "benchmark": records.take,
-    "calibrate": calibrations.take,
-    "compare-speed": records.take_comparison,
-    "skeleton": networks.take,
-    "difference": differences.keep,
-    "evaluation": evaluation_results.take,
-    "conformance": results.take_conformance,
-    "suite": results.take_suite,
-    "tensors": partial(derived_files.keep, folder=tensors.FOLDER),
-}
+# The failures of some are results about the model, too.
+job_kinds.job_kinds.register(
+    "runners",
+    JobKind("describe", _take_facts),
+    JobKind("upgrade", results.take_variant),
+    JobKind("convert", results.take_variant),
+    JobKind("annotate", results.take_copy),
+    JobKind("benchmark", records.take, takes_failures=True),
+    JobKind("calibrate", calibrations.take),
+    JobKind("compare-speed", records.take_comparison),
+    JobKind("skeleton", networks.take),
+    JobKind("difference", differences.keep),
+    JobKind("evaluation", evaluation_results.take),
+    JobKind("conformance", results.take_conformance, takes_failures=True),
+    JobKind("suite", results.take_suite, takes_failures=True),
+    JobKind("tensors", partial(derived_files.keep, folder=tensors.FOLDER)),
+)
 
 
 def _conclude(job: Job) -> None:

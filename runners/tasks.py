@@ -17,7 +17,6 @@ from django.conf import settings
 from registry.core import leases
 from registry.storage.verification import SLICE_SECONDS
 from runners import pools
-from runners.federated import jobs
 from runners.models import Job
 from runners.queue import environments, notifications, registration, services
 from runners.queue.parent_death import die_with_parent
@@ -61,7 +60,6 @@ def run_job(uuid: str) -> None:
 def sweep() -> None:
     """Recover lost jobs, deliver events, and schedule missing proofs of older versions."""
     periodic_tasks.sweep()
-    jobs.keep_up()
 
 
 @shared_task(name="runners.refresh_downloads", ignore_result=True)  # type: ignore[untyped-decorator]

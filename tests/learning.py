@@ -19,6 +19,7 @@ from registry.versions.services import derivatives
 from runners.engine.reports import Finding, OutputFile, Report
 from runners.federated import jobs as learning
 from runners.models import Job
+from runners.queue import job_kinds
 from runners.queue import services as runners
 from tests import factories
 
@@ -28,6 +29,7 @@ PARTS = (
     federated.Part("count", "I64", (1,), federated.FROZEN),
 )
 SCHEDULE = {"quorum": 2, "target": 2, "grace_seconds": 30, "poll_seconds": 1}
+KINDS = (learning.SCHEMA, learning.CHECK, learning.AGGREGATE)
 CREATED = "2026-11-22T00:00:00Z"
 
 
@@ -151,7 +153,7 @@ def slug(answer):
     return answer.json()["type"].rpartition("/")[2]
 
 
-def work(refuse=None, *, results=None, kinds=learning.KINDS):
+def work(refuse=None, *, results=None, kinds=KINDS):
     """Do the jobs of trainings as a worker would; returns the kinds that were done.
 
     ``refuse`` maps pseudonyms to the problems that the engine finds.
@@ -182,8 +184,8 @@ def _report(job, refuse, results):
         outputs = [stored("model.onnx", b"skeleton"), stored("weights.safetensors", base())]
         return Report(job.kind, {}, "0" * 64, "passed", facts=facts, outputs=outputs)
     try:
-        given = learning.staged(job, store().path)
-    except learning.GoneError as gone:
+        given = job_kinds.of(job).stage(job, store().path)
+    except job_kinds.GoneError as gone:
         finding = Finding("input-gone", "error", str(gone))
         return Report(job.kind, {}, "0" * 64, "failed", (finding,))
     told = given.options["contributions"]

@@ -137,5 +137,4 @@ job_pages.register(
     ),
     JobPage("benchmark", "version-benchmarks", rows=_results),
     JobPage("compare-speed", "version-benchmarks", rows=_verdicts),
-    JobPage("federated-schema", "version"),
 )

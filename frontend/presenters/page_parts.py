@@ -18,13 +18,17 @@ class Place(StrEnum):
     """Where a piece stands: which page, and where on it."""
 
     # Of a version: among its tags, facts and buttons, those for everyone and those of an account;
-    # below the code, after its provenance, below a result, beside a measured accuracy, and where a
-    # measurement was made in a browser.
+    # below the code, among what is said about it and after that, after its provenance, above the
+    # list of versions, below a result, beside a measured accuracy, and where a measurement was made
+    # in a browser.
     TAGS = "tags"
     FACTS = "facts"
     ACTIONS = "actions"
     OWN = "own"
     USE = "use"
+    ABOUT = "about"
+    NOTES = "notes"
+    VERSIONS = "versions"
     ORIGIN = "origin"
     RESULT = "result"
     ACCURACY = "accuracy"
@@ -53,7 +57,7 @@ page_parts = Port(PagePart)
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result that a page is about: ``result_of`` in the context of `Place.RESULT`."""
+    """The result that a page is about, as `result_of` in the context of `Place.RESULT`."""
 
     kind: str
     key: int

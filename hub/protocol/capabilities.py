@@ -12,12 +12,16 @@ class Capability(typing.NamedTuple):
     """What belongs to one capability.
 
     ``apps`` are the Django apps of its rooms, which register in ports when they are ready.
-    ``client`` are the packages that plug into `import hub` and the command. ``documents`` are its
-    own pages of `docs`, without `.md`.
+    ``client`` are the packages that plug into `import hub` and the command, ``engine`` modules of
+    the engine with tasks of its own. ``documents`` are its own pages of `docs`, without `.md`.
+    ``tables`` are apps that are there even if it is left out: their tables stay, and what their
+    rows hold stays protected.
     """
 
     apps: tuple[str, ...] = ()
     client: tuple[str, ...] = ()
+    engine: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
 
 
@@ -37,6 +41,17 @@ CAPABILITIES: typing.Final = {
     "community": Capability(
         apps=("registry.community", "metadata.community", "frontend.pages.community"),
         documents=("discussions", "collections"),
+    ),
+    "federated": Capability(
+        tables=("registry.federated",),
+        apps=(
+            "registry.federated.api",
+            "runners.federated",
+            "metadata.federated",
+            "frontend.pages.federated",
+        ),
+        engine=("runners.engine.federated.tasks",),
+        documents=("federated",),
     ),
 }
 

@@ -17,7 +17,6 @@ handler500 = "hub.server.middleware.server_error"
 urlpatterns = [
     path("api/v1/schema", SpectacularJSONAPIView.as_view(), name="schema"),
     path("api/v1/", include("registry.api.urls")),
-    path("api/v1/", include("registry.federated.api.urls")),
     path("api/v1/", include("runners.api.urls")),
     path("api/v1/", include("metadata.api.urls")),
     path("sparql", sparql.endpoint, name="sparql"),

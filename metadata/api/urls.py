@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from django.urls import path
 
-from metadata.api import annotated_files, contributions, croissant, shapes
+from metadata.api import annotated_files, croissant, shapes
 from registry.api import converters  # noqa: F401 - registers `number`
 
 VERSION = "models/<str:namespace>/<str:name>/versions/<number:number>"
-ROUND = "models/<str:namespace>/<str:name>/trainings/<number:number>/rounds/<number:round_number>"
 
 urlpatterns = [
     path(
@@ -16,7 +15,6 @@ urlpatterns = [
         croissant.DatasetCroissant.as_view(),
         name="dataset-croissant",
     ),
-    path(f"{ROUND}/provenance", contributions.RoundProvenance.as_view(), name="round-provenance"),
     path(f"{VERSION}/checks/mldcat-ap", shapes.ShapeReportDetail.as_view()),
     path(
         f"{VERSION}/variants/<str:variant>/with-metadata",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from hub.protocol.figures import Figure
+    from metadata.graphs.version_parts import Describe
     from runners.engine.reports import FileCheck
 
 
@@ -125,31 +126,6 @@ class BenchmarkFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundFacts:
-    """A round of a training that a version came of; ``left_out`` counts contributions by reason."""
-
-    number: int
-    contributions: int
-    examples: int | None
-    rule: str
-    opened_at: datetime
-    ended_at: datetime | None = None
-    parameters: dict[str, Any] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)
-    noise_multiplier: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PrivacyFacts:
-    """Differential privacy of a version that came of rounds, over all of its lineage."""
-
-    epsilon: float
-    epsilon_replace_one: float
-    delta: float
-    neighbours: str
-
-
-@dataclass(frozen=True, slots=True)
 class EvaluationFacts:
     """A value that a worker measured on a split of a data set of this hub, with its interval.
 
@@ -236,8 +212,7 @@ class VersionFacts:
 
     ``variants`` are in order: the first is the one that a reference without a variant loads.
     ``bases`` and ``entries`` are what names in the card mean here; ``undecided`` are names of base
-    models that may mean one here or one elsewhere. ``rounds`` are those that a version came of,
-    beginning at the version ``rounds_from``; ``privacy`` is None where nothing is guaranteed.
+    models that may mean one here or one elsewhere. ``parts`` write what else is stated.
     """
 
     namespace: str
@@ -264,10 +239,7 @@ class VersionFacts:
     checks: tuple[CheckFacts, ...] = ()
     results: tuple[ResultFacts, ...] = ()
     measured: tuple[EvaluationFacts, ...] = ()
-    benchmarks: tuple[BenchmarkFacts, ...] = ()
-    rounds: tuple[RoundFacts, ...] = ()
-    rounds_from: int | None = None
-    privacy: PrivacyFacts | None = None
+    parts: tuple[Describe, ...] = ()
     is_gated: bool = False
     bases: tuple[BaseFacts, ...] = ()
     undecided: tuple[str, ...] = ()

@@ -14,7 +14,6 @@ from hub.protocol.variants import DERIVATIONS
 from hub.protocol.vocabularies import DENOTED_MODALITIES, TASKS
 from metadata.graphs import (
     assertions,
-    benchmarks,
     card_statements,
     datasets,
     declared_inputs,
@@ -23,7 +22,6 @@ from metadata.graphs import (
     metrics,
     onnx_facts,
     origins,
-    rounds,
     training,
 )
 from metadata.graphs.datasets import dataset_graph
@@ -59,7 +57,6 @@ def version_graph(of: VersionFacts, home: str) -> str:
         _file(graph, version, file)
     training.describe(graph, version, of)
     origins.describe(graph, version, of.card)
-    rounds.describe(graph, version, of)
     _modalities(graph, version, of)
     _file_claims(graph, version, of)
     for index, variant in enumerate(of.variants):
@@ -78,9 +75,8 @@ def version_graph(of: VersionFacts, home: str) -> str:
     for measured in of.measured:
         subject = version if measured.variant == main else variant_of(version, measured.variant)
         evaluations.describe_measured(graph, version, subject, measured)
-    for run in of.benchmarks:
-        subject = version if run.variant == main else variant_of(version, run.variant)
-        benchmarks.describe(graph, version, subject, run)
+    for describe in of.parts:
+        describe(graph, version)
     return graph.text()
 
 

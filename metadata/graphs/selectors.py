@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hub.protocol import benchmark_metrics
 from hub.protocol.accuracy import stated
-from metadata.graphs import facts
+from metadata.graphs import benchmarks, facts
+from metadata.graphs.version_parts import VersionPart, version_parts
+from metadata.rdf.iris import variant_of
 from registry.cards import cards, licences, mentions, resolution
-from registry.federated import history, privacy
 from registry.models import Check, Namespace, RegisteredModel, User, Version
 from registry.models.registered_models import listed_for_everybody
 from registry.versions import moves
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from hub.protocol.figures import Figure
+    from metadata.graphs.version_parts import Describe
+    from metadata.rdf.graph import Graph
     from registry.models import Dataset, Variant
 
 _Facts = TypeVar("_Facts", bound="DataclassInstance")
@@ -52,7 +55,6 @@ def version_facts(version: Version) -> facts.VersionFacts:
     card, body = version.typed_card, cards.body(version.readme)
     variants = list(version.variants.select_related("entry", "derived_from").order_by("pk"))
     jobs = _jobs(variants)
-    rounds = history.of(version)
     bases, undecided = _bases(version)
     return _fill(
         facts.VersionFacts,
@@ -101,10 +103,7 @@ def version_facts(version: Version) -> facts.VersionFacts:
             for row in proof_selectors.results_of(version)
         ),
         measured=tuple(_measured(version)),
-        benchmarks=tuple(_benchmarks(version, next(iter(variants), None))),
-        rounds=tuple(_fill(facts.RoundFacts, row) for row in rounds.rounds) if rounds else (),
-        rounds_from=rounds.base if rounds else None,
-        privacy=_privacy(rounds.privacy) if rounds else None,
+        parts=tuple(part.read(version) for part in version_parts),
     )
 
 
@@ -131,10 +130,21 @@ def _files(version: Version) -> tuple[facts.FileFacts, ...]:
     )
 
 
-def _privacy(of: privacy.Statement) -> facts.PrivacyFacts | None:
-    if of.epsilon is None or of.epsilon_replace_one is None:
-        return None
-    return facts.PrivacyFacts(of.epsilon, of.epsilon_replace_one, of.delta, privacy.NEIGHBOURS)
+def _benchmark_part(version: Version) -> Describe:
+    """What describes the benchmarks of a version."""
+    main = version.variants.order_by("pk").first()
+    runs = tuple(_benchmarks(version, main))
+
+    def describe(graph: Graph, iri: str) -> None:
+        for run in runs:
+            is_main = main is not None and run.variant == main.name
+            subject = iri if is_main else variant_of(iri, run.variant)
+            benchmarks.describe(graph, iri, subject, run)
+
+    return describe
+
+
+version_parts.register("metadata", VersionPart(_benchmark_part))
 
 
 def _benchmarks(version: Version, main: Variant | None) -> Iterator[facts.BenchmarkFacts]:

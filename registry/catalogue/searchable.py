@@ -43,7 +43,6 @@ def facts_of(version: Version, main: Variant | None) -> set[Fact]:
     facts = {
         *((filters.PERSONAL_DATA.name, status) for status in personal_data(version)),
         *([(_EVIDENCE, "carbon")] if card.emissions.grams is not None else []),
-        *([(_EVIDENCE, "federated")] if hasattr(version, "federated_round") else []),
         *((tags.GROUP, word) for word in tags.of_card(card)),
         *((filters.LICENCE.name, name) for name in several_licences(version)),
         *(fact for reader in _readers for fact in reader(version)),

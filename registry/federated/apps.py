@@ -4,21 +4,14 @@ from django.apps import AppConfig
 
 
 class FederatedConfig(AppConfig):
+    """The tables, and the files that their rows hold, whether or not trainings are offered."""
+
     name = "registry.federated"
     label = "federated"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from registry.core import outbox  # noqa: PLC0415 - models must be loaded first
-        from registry.core.periodic import HourlyTask, hourly_tasks  # noqa: PLC0415
-        from registry.federated.services import retention, trainings  # noqa: PLC0415
+        from registry.federated import holding  # noqa: PLC0415 - models must be loaded first
         from registry.storage.holders import Holder, holders  # noqa: PLC0415
 
-        outbox.subscribe("federated.deleted", ("model.deleted",), trainings.on_deleted)
-        holders.register(
-            self.name,
-            Holder(retention.of_trainings, retention.bytes_of_contributions),
-        )
-        hourly_tasks.register(
-            self.name, HourlyTask("trainings", "Old training results deleted", retention.forget)
-        )
+        holders.register(self.name, Holder(holding.of_trainings, holding.bytes_of_contributions))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import filters
 from registry.federated import privacy
 from registry.federated.models import Aggregate, Round
 
@@ -63,6 +64,11 @@ def of(version: Version) -> History | None:
         rounds=tuple(_summary(row) for row in reversed(rounds.order_by("-number")[:MOST])),
         privacy=privacy.of_round(last),
     )
+
+
+def searchable_facts(version: Version) -> list[tuple[str, str]]:
+    """That a version was made by a round, for lists."""
+    return [(filters.EVIDENCE.name, "federated")] if hasattr(version, "federated_round") else []
 
 
 def open_examples(aggregate: Aggregate) -> int | None:

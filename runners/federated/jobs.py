@@ -6,7 +6,6 @@ looked up when they begin, and what they find is for the training's rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,56 +14,34 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from hub.protocol import federated, problems
-from registry.core import outbox
 from registry.federated.models import Aggregate, Contribution, Round, Training
 from registry.federated.services import contributions, rounds, trainings
 from registry.federated.services.contributions import Verdict
 from runners.models import Job
 from runners.queue import services
+from runners.queue.job_kinds import GoneError, Staged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from registry.core.outbox import Subject
     from runners.engine.reports import Report
 
 log = structlog.get_logger(__name__)
 
 SCHEMA = "federated-schema"
 CHECK, AGGREGATE = Job.FEDERATED_CHECK, Job.FEDERATED_AGGREGATE
-KINDS = frozenset({SCHEMA, CHECK, AGGREGATE})
 BASE, OPTIMISER = "base.safetensors", "optimiser.safetensors"
+# How often workers look for rounds that no event announces, and the queues of those that look.
+ROUND_SECONDS = 0.5
+QUEUES = frozenset({"light", "cpu.urgent"})
 # Most contributions that one job checks.
 TOGETHER = 256
 HISTORY = 5
 # Ends of a job that say nothing of what it was given: storage was full, or its worker was lost.
 _NO_VERDICT = ("errored", "lost")
 _RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 30, 3600
-
-
-class GoneError(Exception):
-    """What the job was about has ended, or its bytes are no longer kept."""
-
-
-@dataclass(slots=True)
-class Staged:
-    """What a job is given: files by the paths under which it sees them, and its options."""
-
-    path_of: Callable[[str], Path]
-    files: dict[str, str] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def add(self, path: str, sha256: str | None) -> str:
-        """Give a blob under a path; raises GoneError where it is no longer kept."""
-        if not sha256:
-            raise GoneError(f"The content of {path} is no longer stored.")
-        self.files[path] = str(self.path_of(sha256))
-        return path
-
-
-def connect() -> None:
-    """Subscribe to what makes jobs due."""
-    outbox.subscribe("runners.federated", ("training.created", "round.closed"), _on_event)
 
 
 def keep_up() -> None:
@@ -89,26 +66,8 @@ def serve(training_round: Round) -> None:
             _enqueue(CHECK, {"round": training_round.pk, "contributions": keys, "tries": tries})
 
 
-def staged(job: Job, path_of: Callable[[str], Path]) -> Staged:
-    """What a check or an aggregation gets, as the rows are now; raises GoneError.
-
-    ``path_of`` gives the file of a blob, as ``BlobStore.files`` does.
-    """
-    stage = _stage_check if job.kind == CHECK else _stage_aggregate
-    return stage(job, Staged(path_of))
-
-
-def take(job: Job) -> None:
-    """Write what an ended job found, and move its round on."""
-    if job.kind == SCHEMA:
-        _take_schema(job)
-    elif job.kind == CHECK:
-        _take_check(job)
-    elif job.kind == AGGREGATE:
-        _take_aggregate(job)
-
-
-def _on_event(subject: outbox.Subject) -> None:
+def on_event(subject: Subject) -> None:
+    """Have the schema of a new training read, and a closed round aggregated."""
     if subject.kind == "training":
         row = Training.objects.filter(pk=subject.key, state=Training.State.DRAFT).first()
         if row is not None and not row.layout_sha256:
@@ -161,7 +120,9 @@ def _is_being_checked(training_round: Round, keys: Iterable[int]) -> bool:
     return not busy.isdisjoint(keys)
 
 
-def _stage_check(job: Job, files: Staged) -> Staged:
+def stage_check(job: Job, path_of: Callable[[str], Path]) -> Staged:
+    """The base and the contributions of a check, as the rows are now; raises GoneError."""
+    files = Staged(path_of)
     training_round = Round.objects.select_related("training").get(pk=job.input["round"])
     rows = Contribution.objects.filter(
         pk__in=job.input["contributions"], round=training_round, state=Contribution.State.RECEIVED
@@ -178,7 +139,9 @@ def _stage_check(job: Job, files: Staged) -> Staged:
     return files
 
 
-def _stage_aggregate(job: Job, files: Staged) -> Staged:
+def stage_aggregate(job: Job, path_of: Callable[[str], Path]) -> Staged:
+    """The base and the contributions of an aggregation; raises GoneError."""
+    files = Staged(path_of)
     plan = Aggregate.objects.select_related("round__training").get(pk=job.input["aggregate"])
     closing, training = plan.round, plan.round.training
     if closing.state != Round.State.CLOSING:
@@ -232,7 +195,8 @@ def _norms(training: Training, number: int) -> list[Any]:
     return [norm for norm in reversed(norms) if norm is not None]
 
 
-def _take_schema(job: Job) -> None:
+def take_schema(job: Job) -> None:
+    """Open a training, or refuse it, by what was read of its file."""
     training = Training.objects.filter(pk=job.input.get("training")).first()
     if training is None:
         return
@@ -266,7 +230,8 @@ def _finding(message: str) -> dict[str, str]:
     return {"code": "training-unread", "severity": "error", "message": message, "where": ""}
 
 
-def _take_check(job: Job) -> None:
+def take_check(job: Job) -> None:
+    """Accept or reject the contributions that were checked, and move their round on."""
     keys = list(job.input["contributions"])
     entries = job.typed_report.facts.get("contributions", [])
     if job.state == Job.State.SUCCEEDED:
@@ -297,7 +262,8 @@ def _verdict(row: Contribution, facts: dict[str, Any]) -> Verdict:
     )
 
 
-def _take_aggregate(job: Job) -> None:
+def take_aggregate(job: Job) -> None:
+    """Finish or fail a round by its aggregation."""
     plan = (
         Aggregate.objects.select_related("round__training__model")
         .filter(pk=job.input["aggregate"])

@@ -27,16 +27,16 @@ from registry.versions.services import derivatives
 from runners.benchmarks import record_checks, timing_jobs
 from runners.engine.evaluation import rules
 from runners.engine.reports import Finding, Report
-from runners.federated import jobs as federated_jobs
 from runners.graphs import differences
-from runners.models import Job
-from runners.queue import services
+from runners.queue import job_kinds, services
 from runners.queue.failures import reason_of
 from runners.sandbox import Limits, Request, Sandbox
 from runners.workers.metering import Meter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from runners.models import Job
 
 log = structlog.get_logger(__name__)
 
@@ -203,10 +203,11 @@ def _run_on(job: Job, sandbox: Sandbox, lease: Lease, path_of: Callable[[str], P
     if weak:
         return _errored(job, "sandbox-weak", weak)
     options = _options(job, files, path_of)
-    if job.kind in Job.PRIVATE:
+    kind = job_kinds.of(job)
+    if kind is not None and kind.stage is not None:
         try:
-            staged = federated_jobs.staged(job, path_of)
-        except federated_jobs.GoneError as gone:
+            staged = kind.stage(job, path_of)
+        except job_kinds.GoneError as gone:
             finding = Finding("input-gone", "error", str(gone))
             return Report(job.kind, {}, NOTHING, "failed", (finding,))
         files, options = staged.files, staged.options

@@ -8,6 +8,7 @@ from __future__ import annotations
 from django.conf import settings
 
 from registry.core import leases, periodic, usage
+from runners.background import WorkerTask, worker_tasks
 from runners.benchmarks import calibrations, predictions, scheduling
 from runners.proofs import verification
 from runners.queue import services
@@ -58,3 +59,12 @@ def tidy() -> None:
         services.tidy()
         verification.schedule_suite()
         scheduling.catch_up()
+
+
+worker_tasks.register(
+    "runners",
+    WorkerTask("sweep", sweep_seconds, sweep, queues=frozenset()),
+    WorkerTask("downloads", lambda: LISTS_SECONDS, refresh_downloads),
+    WorkerTask("predictions", lambda: LISTS_SECONDS, predict_latencies),
+    WorkerTask("tidy", lambda: TIDY_SECONDS, tidy),
+)

@@ -19,12 +19,10 @@ from django.db import close_old_connections, connections
 
 from registry.core import changes, outbox
 from runners import pools
-from runners.background import background_tasks
-from runners.federated import jobs
+from runners.background import background_tasks, worker_tasks
 from runners.queue import environments, registration, services
 from runners.sandbox import Sandbox
 from runners.worker_features import WorkerFeatures
-from runners.workers import periodic_tasks
 from runners.workers.execution import execute
 
 if TYPE_CHECKING:
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
 log = structlog.get_logger(__name__)
-
-# How often rounds of trainings are checked if no event announces that one is due.
-ROUND_SECONDS = 0.5
 
 
 class Pulse:
@@ -86,7 +81,7 @@ class Worker:
         # Where no process keeps graphs, events that a user waits for must not wait for the sweep.
         self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
         self._stopping = False
-        self._swept = self._tidied = self._moved = self._last_refresh = float("-inf")
+        self._ran: dict[str, float] = {}
         now = time.monotonic()
         self._begin_at = {task.name: now + task.first_seconds for task in background_tasks}
         self._threads: dict[str, threading.Thread] = {}
@@ -107,21 +102,13 @@ class Worker:
     def step(self, sandbox: Sandbox) -> bool:
         """Run the periodic tasks that are due, then one job; False if none was queued."""
         now = time.monotonic()
-        if now - self._swept >= periodic_tasks.sweep_seconds():
-            self._swept = now
-            periodic_tasks.sweep()
         if self._delivers and outbox.waits():
             outbox.deliver()
-        if self._delivers and now - self._moved >= ROUND_SECONDS:
-            self._moved = now
-            jobs.keep_up()
-        if "light" in self.queues and now - self._last_refresh >= periodic_tasks.LISTS_SECONDS:
-            self._last_refresh = now
-            periodic_tasks.refresh_downloads()
-            periodic_tasks.predict_latencies()
-        if "light" in self.queues and now - self._tidied >= periodic_tasks.TIDY_SECONDS:
-            self._tidied = now
-            periodic_tasks.tidy()
+        for task in worker_tasks:
+            is_mine = not task.queues or not task.queues.isdisjoint(self.queues)
+            if is_mine and now - self._ran.get(task.name, float("-inf")) >= task.seconds():
+                self._ran[task.name] = now
+                task.run()
         self._begin_tasks(now)
         job = services.claim(
             self.name,

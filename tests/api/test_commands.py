@@ -278,6 +278,7 @@ def test_data_sets(run):
     assert run("dataset", "versions", "stones") == (0, "", "hub: no dataset versions\n")
 
 
+@pytest.mark.capability("federated")
 def test_fleets(run, ada):
     factories.version(ada)
     code, out, _ = run("fleet", "create", "ada/net", "cameras", "--halt-percent", "10", "--json")

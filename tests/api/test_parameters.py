@@ -96,7 +96,15 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.capability("federated"))
+        if "trainings" in path
+        else path
+        for path in PAGES
+    ],
+)
 def test_every_list_of_pages_refuses_what_it_does_not_know(client, path, graphs):
     page = client.get(f"{path}?{UNKNOWN}=1", headers={"Accept": "text/html"})
     assert page.status_code == 400

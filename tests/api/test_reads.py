@@ -134,6 +134,8 @@ def addresses(names, special):
         yield address
 
 
+@pytest.mark.capability("community")
+@pytest.mark.capability("federated")
 def test_no_read_of_any_route_writes_or_locks(ada, settings, graphs):
     names, special, fleet_token = everything(ada)
     guest, browser = Client(), Client()

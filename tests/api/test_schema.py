@@ -30,6 +30,7 @@ def test_a_draft_has_no_digest(api, ada):
     expect_described(api(ada).get("models/ada/net/versions"), "versions_list")
 
 
+@pytest.mark.capability("federated")
 def test_fleets_are_a_page(api, ada):
     factories.published(ada, contents={"model.onnx": samples.mlp()})
     assert api(ada).post("models/ada/net/fleets", {"name": "one"}).status_code == 201

@@ -64,12 +64,21 @@ TRACES = {
         ("/api/v1/mirrors", "/api/v1/mirrors/import", "/api/v1/mirrors/1/sync"),
         "/docs/mirrors|/api/v1/mirrors|hub mirror",
     ),
+    "federated": Traces(
+        (
+            "/trainings",
+            "/models/ada/net/trainings",
+            "/models/ada/net/fleets",
+            "/api/v1/models/ada/net/trainings",
+            "/api/v1/models/ada/net/fleets",
+        ),
+        "/trainings|[Tt]rainings|[Ff]leet|/docs/federated",
+    ),
     "community": Traces(
         (
             "/collections",
             "/collections/new",
             "/watching",
-            "/sitemap-collections.xml",
             "/models/ada/net/discussions",
             "/models/ada/net/discussions.atom",
             "/api/v1/collections",

@@ -235,8 +235,8 @@ def _limits(query: Query, choice: Choice) -> Callable[[Candidate], Iterator[Comp
         for name, limit in bounds.items():
             figure = candidate.figure(name)
             yield figure.compliance(limit, with_predictions=query.predicted)
-        for limit in accuracy:
-            yield candidate.accuracy.compliance(limit.value, is_maximum=limit.is_maximum)
+        for accepted in accuracy:
+            yield candidate.accuracy.compliance(accepted.value, is_maximum=accepted.is_maximum)
 
     return judge
 

@@ -10,7 +10,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from frontend.pages.federated import trainings
 from frontend.pages.models import lineage
 from frontend.parts import link_picture, live, markdown
 from frontend.parts.addresses import whole
@@ -158,7 +157,6 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
             "origin": comparison_facts.origin(
                 comparison.Column(version.ref, version, variant, (), template_context["head"].facts)
             ),
-            "privacy": trainings.privacy_of(version),
             "under_way": under_way.read(request.user, version),
             "made_from_it": lineage.variants(version)[:DERIVED_SHOWN],
         },

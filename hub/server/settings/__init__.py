@@ -17,7 +17,13 @@ from django.core.exceptions import ImproperlyConfigured
 from hub.protocol.version import __version__
 from hub.server.settings.celery import *  # noqa: F403
 from hub.server.settings.environment import *  # noqa: F403
-from hub.server.settings.environment import CAPABILITY_APPS, HUB_HOME, HUB_PUBLIC_URL, env
+from hub.server.settings.environment import (
+    CAPABILITY_APPS,
+    HUB_HOME,
+    HUB_PUBLIC_URL,
+    TABLE_APPS,
+    env,
+)
 from hub.server.settings.limits import *  # noqa: F403
 from hub.server.settings.limits import HUB_LIMITS_ANON_RATE, HUB_LIMITS_USER_RATE
 from hub.server.settings.logging import *  # noqa: F403
@@ -98,7 +104,7 @@ INSTALLED_APPS = [
     "csp",
     "rest_framework",
     "drf_spectacular",
-    "registry.federated",
+    *TABLE_APPS,
     "runners",
     "metadata",
     "frontend",

@@ -28,5 +28,6 @@ try:
 except ValueError as error:
     raise ImproperlyConfigured(f"HUB_CAPABILITIES: {error}") from error
 CAPABILITY_APPS = [app for capability in _offered.values() for app in capability.apps]
+TABLE_APPS = [app for capability in CAPABILITIES.values() for app in capability.tables]
 # Redis for cache, throttles and the Celery broker; without it workers poll the database.
 REDIS_URL = env.str("REDIS_URL", default="")

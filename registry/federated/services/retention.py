@@ -1,4 +1,4 @@
-"""Which bytes trainings need, and dropping old ones: contributions after some days, old results.
+"""Dropping old bytes of trainings: contributions after some days, old results.
 
 Digests, signatures and figures stay. Storage is freed by the hub's collector, a day later at least.
 """
@@ -6,27 +6,11 @@ Digests, signatures and figures stay. Storage is freed by the hub's collector, a
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
 
-from django.db.models import Sum
 from django.utils import timezone
 
 from registry.federated.models import Aggregate, Contribution, Round, Training
 from registry.federated.services import releases
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.models import Namespace
-
-
-# Rows with a blob, by the names of their columns, and the way from each to its model.
-_HOLDERS = (
-    (Training, ("skeleton", "weights", "optimiser"), "model"),
-    (Round, ("base",), "training__model"),
-    (Contribution, ("blob",), "round__training__model"),
-    (Aggregate, ("result", "optimiser"), "round__training__model"),
-)
 
 
 def forget() -> int:
@@ -55,24 +39,3 @@ def _forget_results(training: Training, count: int) -> None:
     Round.objects.filter(
         training=training, number__lt=oldest, base__isnull=False, state__in=Round.ENDED
     ).update(base=None)
-
-
-def bytes_of_contributions(namespace: Namespace) -> int:
-    """Bytes that devices handed in to a namespace's trainings and that are kept still."""
-    contributions = Contribution.objects.filter(
-        blob__isnull=False,
-        round__training__model__namespace=namespace,
-        round__training__model__deleted_at=None,
-    )
-    return contributions.aggregate(sum=Sum("size"))["sum"] or 0
-
-
-def of_trainings(blob: Any) -> list[QuerySet[Any]]:
-    """Queries that are empty where no training of a model that is there needs a blob."""
-    return [
-        kind._default_manager.filter(  # noqa: SLF001 - Django's documented API
-            **{column: blob, f"{model}__deleted_at": None}
-        )
-        for kind, columns, model in _HOLDERS
-        for column in columns
-    ]

@@ -197,3 +197,6 @@ def _with_files(
             memory_bytes=limits.memory_bytes,
             file_bytes=file_bytes if file_copies else limits.file_bytes,
         )
+
+
+FLOWS = {"federated-aggregate": aggregate, "federated-check": check, "federated-schema": schema}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.capabilities import CAPABILITIES
 from runners.engine.benchmark import pairing
 from runners.engine.benchmark import task as benchmark_task
 from runners.engine.checks import check
@@ -12,7 +14,6 @@ from runners.engine.conformance import suite
 from runners.engine.conformance import task as conformance_task
 from runners.engine.convert import flow as conversion
 from runners.engine.evaluation import task as evaluation_task
-from runners.engine.federated import tasks as federated_tasks
 from runners.engine.graphs import annotate, comparison, skeleton, tensor_figures
 from runners.engine.jobs import Job, mapping_of, scan_of
 from runners.engine.onnx_files import describe
@@ -109,12 +110,12 @@ FLOWS: dict[str, Callable[[Job], Report]] = {
     "convert": conversion.run,
     "difference": comparison.run,
     "evaluation": evaluation_task.run,
-    "federated-aggregate": federated_tasks.aggregate,
-    "federated-check": federated_tasks.check,
-    "federated-schema": federated_tasks.schema,
     "run": run_once.run,
     "skeleton": skeleton.run,
     "suite": suite.run,
     "tensors": tensor_figures.run,
     "upgrade": upgrade_task.run,
 }
+for _capability in CAPABILITIES.values():
+    for _module in _capability.engine:
+        FLOWS |= import_module(_module).FLOWS

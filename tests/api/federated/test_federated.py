@@ -18,7 +18,7 @@ from runners.models import Job
 from tests import factories, learning
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("federated"), pytest.mark.django_db]
 
 
 @rows

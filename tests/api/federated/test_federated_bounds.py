@@ -20,7 +20,7 @@ from runners.queue import services
 from tests import factories, learning
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("federated"), pytest.mark.django_db]
 
 
 @rows

@@ -12,7 +12,7 @@ from hub.protocol import federated
 from registry.federated.models import Participant
 from tests import factories, learning, shared
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("federated"), pytest.mark.django_db]
 
 DER = b"\x30\x03\x02\x01\x07"
 HEADER = f":{base64.b64encode(DER).decode()}:"

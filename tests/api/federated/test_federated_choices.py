@@ -16,7 +16,7 @@ from runners.models import Job
 from tests import factories, learning
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("federated"), pytest.mark.django_db]
 
 NOISE = {"noise_multiplier": 1.0, "clip_norm": 0.5}
 STATISTIC = federated.Part("norm.mean", "F32", (3,), federated.STATISTIC)

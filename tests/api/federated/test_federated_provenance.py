@@ -10,7 +10,7 @@ from metadata.rdf import terms
 from registry.federated.models import Contribution
 from tests import factories, learning
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("federated"), pytest.mark.django_db]
 
 ADDRESS = "models/ada/net/trainings/1/rounds/1/provenance"
 HUB = "http://testserver/ns#"

@@ -10,7 +10,7 @@ from registry.federated.services import fleets
 from tests import factories, learning
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("federated"), pytest.mark.django_db]
 PATH = "models/ada/net/fleets"
 
 

@@ -61,7 +61,7 @@ def test_beat_and_the_embedded_worker_keep_predictions_up(monkeypatch, db):
     assert rounds == [1]
     Lease.objects.all().delete()  # the turn is over
     worker = Worker(["light"])
-    worker._last_refresh = time.monotonic() - LISTS_SECONDS - 1
+    worker._ran["predictions"] = time.monotonic() - LISTS_SECONDS - 1
     monkeypatch.setattr(worker, "_begin_tasks", lambda _: None)
     worker.step(None)
     worker.step(None)

@@ -21,7 +21,7 @@ from tests import evaluated, factories, learning
 from tests.conftest import Api
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("federated"), pytest.mark.django_db]
 PAGE = "/models/ada/net/trainings/1"
 
 

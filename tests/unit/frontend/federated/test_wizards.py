@@ -20,7 +20,7 @@ from tests.conftest import Api
 from tests.shared import fresh, rows
 from tests.unit.frontend.federated.test_trainings import begun, signed_in, text
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("federated"), pytest.mark.django_db]
 NEW, PAGE = "/models/ada/net/trainings/new", "/models/ada/net/trainings/1"
 FLEETS = "/models/ada/net/fleets"
 

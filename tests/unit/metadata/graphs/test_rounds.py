@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import pytest
 
-from metadata.graphs import facts, projection, selectors
+from hub.protocol import privacy
+from metadata.federated import rounds
+from metadata.graphs import projection, selectors
+from metadata.rdf.graph import Graph
+from metadata.rdf.iris import Places
+from registry.federated import history
 from registry.federated.models import Round
+from registry.federated.models.trainings import BaseData
+from registry.federated.privacy import Statement
 from registry.models import Version
 from tests import learning
 
 HOME = "https://hub.example"
+pytestmark = pytest.mark.capability("federated")
 AT = datetime.datetime(2026, 11, 22, tzinfo=datetime.UTC)
+NO_NOISE = Statement(
+    delta=1e-5, terms=(), trainings=(1,), root=3, root_data=BaseData.PUBLIC, cause="no-noise"
+)
 
 
-def graph(**more):
-    rounds = tuple(
-        facts.RoundFacts(
+def graph(statement=NO_NOISE):
+    rows = tuple(
+        history.RoundSummary(
             number=number, contributions=4, examples=400, rule="trimmed-mean", opened_at=AT,
+            ended_at=None, result_sha256="", noise_multiplier=None,
             parameters={"trim": 0.2}, left_out={"non-finite": 2} if number == 2 else {},
         )
         for number in (1, 2)
     )  # fmt: skip
-    given = {
-        "namespace": "lab", "name": "net", "number": 5, "state": "published", "uploader": "ada",
-        "created_at": AT, "published_at": AT, "rounds": rounds, "rounds_from": 3,
-    }  # fmt: skip
-    return projection.version_graph(facts.VersionFacts(**given | more), HOME).splitlines()
+    of = history.History(training=1, base=3, rounds=rows, privacy=statement)
+    graph = Graph("urn:graph", Places(HOME))
+    rounds.describe_rounds(graph, f"{HOME}/models/lab/net/v/5", of, "lab", "net")
+    return graph.text().splitlines()
 
 
 def told(lines, subject, predicate):
@@ -50,21 +62,20 @@ def test_each_round_is_an_activity_that_follows_the_one_before():
 
 
 @pytest.mark.parametrize(
-    ("spent", "word"),
-    [
-        (None, "false"),
-        (facts.PrivacyFacts(2.5, 5.5, 1e-5, "add-or-remove-one-participant"), "true"),
-    ],
+    ("statement", "word"), [(NO_NOISE, "false"), (replace(NO_NOISE, cause=""), "true")]
 )
-def test_whether_privacy_was_bounded_is_always_told(spent, word):
-    lines, hub = graph(privacy=spent), f"{HOME}/ns#"
+def test_whether_privacy_was_bounded_is_always_told(statement, word, monkeypatch):
+    monkeypatch.setattr(
+        privacy, "epsilon", lambda *_, replace_one=False: 5.5 if replace_one else 2.5
+    )
+    lines, hub = graph(statement), f"{HOME}/ns#"
     (said,) = told(lines, "#round-2", f"{hub}differentialPrivacy")
     assert said.startswith(f'"{word}"')
     values = {
         name: told(lines, "#round-2", f"{hub}{name}")
         for name in ("epsilon", "epsilonReplaceOne", "delta", "neighbourRelation")
     }
-    if spent is None:
+    if statement.cause:
         assert not any(values.values())
         return
     decimal = "^^<http://www.w3.org/2001/XMLSchema#decimal>"
@@ -85,11 +96,11 @@ def test_a_released_round_is_read_from_its_rows(ada, api):
         device.push(device.task(), learning.tensors())
     learning.work()
     version = Version.objects.get(number=2)
-    found = selectors.version_facts(version)
-    assert found.rounds_from == 1
+    found = history.of(version)
+    assert found.base == 1
     assert [(row.number, row.contributions, row.examples) for row in found.rounds] == [(1, 2, 20)]
     assert Round.objects.get(number=1).version == version
-    text = projection.version_graph(found, HOME)
+    text = projection.version_graph(selectors.version_facts(version), HOME)
     assert "FederatedRound" in text
     assert not any(device.name in text for device in devices)
-    assert selectors.version_facts(Version.objects.get(number=1)).rounds == ()
+    assert history.of(Version.objects.get(number=1)) is None

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pyoxigraph
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 
@@ -87,6 +88,8 @@ def judge_in_every_way(bob):
 
 def make_in_rounds(ada):
     """A model whose newest version, which is checked, came of a federated round."""
+    if "federated" not in settings.HUB_CAPABILITIES:
+        return
     training = learning.training(ada, release_every=1)
     code = learning.invited(ada, training)
     for device in [learning.Device(Api, training, code) for _ in range(2)]:

@@ -12,7 +12,7 @@ from registry.models import Blob
 from tests import factories, learning
 from tests.shared import fresh, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("federated"), pytest.mark.django_db]
 
 
 @rows

@@ -10,7 +10,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.views import APIView
 
-from metadata.graphs import contributions
+from metadata.federated import contributions
 from metadata.rdf.iris import Places
 from metadata.store.dump import MEDIA_TYPE
 from registry.federated import selectors

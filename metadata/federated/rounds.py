@@ -10,41 +10,51 @@ import json
 from typing import TYPE_CHECKING
 
 from metadata.rdf.quads import count, decimal, link, moment, part, string, truth
+from registry.federated import history, privacy
 
 if TYPE_CHECKING:
-    from metadata.graphs.facts import RoundFacts, VersionFacts
+    from metadata.graphs.version_parts import Describe
     from metadata.rdf.graph import Graph
+    from registry.federated.history import History, RoundSummary
+    from registry.models import Version
 
 
-def describe(graph: Graph, version: str, of: VersionFacts) -> None:
+def part_of(version: Version) -> Describe:
+    """What describes the rounds that made a version."""
+    rounds, model = history.of(version), version.model
+
+    def describe(graph: Graph, iri: str) -> None:
+        if rounds is not None:
+            describe_rounds(graph, iri, rounds, model.namespace.slug, model.name)
+
+    return describe
+
+
+def describe_rounds(graph: Graph, version: str, of: History, namespace: str, name: str) -> None:
     """Describe the rounds that made a version, each informed by the one before."""
     places = graph.places
     nodes = [f"{version}#round-{row.number}" for row in of.rounds]
     for node, row in zip(nodes, of.rounds, strict=True):
         _round(graph, node, row)
-        graph.add(node, "prov:wasAssociatedWith", link(places.agent(of.namespace)))
+        graph.add(node, "prov:wasAssociatedWith", link(places.agent(namespace)))
     for before, node in itertools.pairwise(nodes):
         graph.add(node, "prov:wasInformedBy", link(before))
-    if not nodes:
-        return
-    if of.rounds_from is not None:
-        base = places.version(of.namespace, of.name, of.rounds_from)
-        graph.add(nodes[0], "prov:used", link(base))
+    graph.add(nodes[0], "prov:used", link(places.version(namespace, name, of.base)))
     graph.add(version, "prov:wasGeneratedBy", link(nodes[-1]))
-    graph.add(nodes[-1], "hub:differentialPrivacy", truth(of.privacy is not None))
-    if of.privacy is not None:
+    graph.add(nodes[-1], "hub:differentialPrivacy", truth(of.privacy.epsilon is not None))
+    if of.privacy.epsilon is not None:
         graph.state(
             nodes[-1],
             {
                 "hub:epsilon": decimal(of.privacy.epsilon),
                 "hub:epsilonReplaceOne": decimal(of.privacy.epsilon_replace_one),
                 "hub:delta": decimal(of.privacy.delta),
-                "hub:neighbourRelation": string(of.privacy.neighbours),
+                "hub:neighbourRelation": string(privacy.NEIGHBOURS),
             },
         )
 
 
-def _round(graph: Graph, node: str, row: RoundFacts) -> None:
+def _round(graph: Graph, node: str, row: RoundSummary) -> None:
     parameters = json.dumps(row.parameters, sort_keys=True) if row.parameters else ""
     graph.describe(
         node,

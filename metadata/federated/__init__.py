@@ -1,0 +1,1 @@
+"""Trainings as linked data: the rounds of versions, and the contributions of a round."""

@@ -1,0 +1,43 @@
+"""Which stored bytes trainings need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Sum
+
+from registry.federated.models import Aggregate, Contribution, Round, Training
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from registry.models import Namespace
+
+# Rows with a blob, by the names of their columns, and the way from each to its model.
+_HOLDERS = (
+    (Training, ("skeleton", "weights", "optimiser"), "model"),
+    (Round, ("base",), "training__model"),
+    (Contribution, ("blob",), "round__training__model"),
+    (Aggregate, ("result", "optimiser"), "round__training__model"),
+)
+
+
+def bytes_of_contributions(namespace: Namespace) -> int:
+    """Bytes that devices handed in to a namespace's trainings and that are kept still."""
+    contributions = Contribution.objects.filter(
+        blob__isnull=False,
+        round__training__model__namespace=namespace,
+        round__training__model__deleted_at=None,
+    )
+    return contributions.aggregate(sum=Sum("size"))["sum"] or 0
+
+
+def of_trainings(blob: Any) -> list[QuerySet[Any]]:
+    """Queries that are empty where no training of a model that is there needs a blob."""
+    return [
+        kind._default_manager.filter(  # noqa: SLF001 - Django's documented API
+            **{column: blob, f"{model}__deleted_at": None}
+        )
+        for kind, columns, model in _HOLDERS
+        for column in columns
+    ]

@@ -1,0 +1,57 @@
+"""What the hub does for each kind of job, before it runs and when it has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hub.protocol.ports import Port
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from runners.models import Job
+
+
+class GoneError(Exception):
+    """What the job was about has ended, or its bytes are no longer kept."""
+
+
+@dataclass(slots=True)
+class Staged:
+    """What a job is given: files by the paths under which it sees them, and its options."""
+
+    path_of: Callable[[str], Path]
+    files: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, path: str, sha256: str | None) -> str:
+        """Give a blob under a path; raises GoneError where it is no longer kept."""
+        if not sha256:
+            raise GoneError(f"The content of {path} is no longer stored.")
+        self.files[path] = str(self.path_of(sha256))
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """A kind of job: what takes its result, and what gives it files that no version has.
+
+    ``take`` gets jobs that succeeded, and with ``takes_failures`` those that failed or were
+    cancelled. ``stage`` is given a job that begins, and what finds the file of a blob by its
+    digest; it raises GoneError.
+    """
+
+    name: str
+    take: Callable[[Job], object]
+    takes_failures: bool = False
+    stage: Callable[[Job, Callable[[str], Path]], Staged] | None = None
+
+
+job_kinds = Port(JobKind)
+
+
+def of(job: Job) -> JobKind | None:
+    """What is registered for the kind of a job."""
+    return next((kind for kind in job_kinds if kind.name == job.kind), None)
