@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 from hub.protocol import problems
-from registry.storage.interface import size_of
+from registry.storage.byte_store import size_of
 
 # More than two parts of a multipart upload.
 CONTENT = random.Random(1).randbytes(1 << 20) * 12 + b"the end"
@@ -25,8 +25,7 @@ STEP = 1 << 20
 def keep(store, content):
     """Store a blob as ``blobs.keep`` does; returns its SHA-256."""
     staged = store.stage(io.BytesIO(content))
-    store.prepare(staged.name, staged.sha256)
-    store.commit(staged.name, staged.sha256)
+    store.keep(staged)
     return staged.sha256
 
 
@@ -55,11 +54,11 @@ class StoreContract:
     def test_a_blob_appears_whole_under_its_digest(self, store):
         staged = store.stage(io.BytesIO(CONTENT))
         assert (staged.sha256, staged.size) == (SHA256, LENGTH)
-        assert not store.holds(SHA256)
+        assert store.find(SHA256) is None
         store.prepare(staged.name, SHA256)
         store.commit(staged.name, SHA256)
-        assert store.holds(SHA256)
-        assert abs(store.written_at(SHA256) - time.time()) < 600
+        assert store.find(SHA256).size == LENGTH
+        assert abs(store.find(SHA256).written_at - time.time()) < 600
         assert list(store.staged_before(time.time() + 600)) == []
         with store.open(SHA256) as reader:
             assert size_of(reader) == LENGTH
@@ -86,7 +85,7 @@ class StoreContract:
         for read in (lambda: store.open(SHA256), lambda: store.read(SHA256, 1)):
             with pytest.raises(problems.Unavailable, match="is missing from storage"):
                 read()
-        assert not store.holds(SHA256)
+        assert store.find(SHA256) is None
 
     def test_an_upload_goes_on_where_it_ended(self, store):
         store.begin("upload", LENGTH)
@@ -174,7 +173,7 @@ class StoreContract:
         assert trashed == digest
         store.erase(digest)
         store.purge(name)
-        assert not store.holds(digest)
+        assert store.find(digest) is None
         assert (list(store.names()), store.trashed()) == ([], [])
 
     def test_freed_bytes_stay_where_their_row_is_there(self, store):
@@ -200,16 +199,16 @@ class StoreContract:
         store.commit(staged.name, staged.sha256)
         assert store.read(SMALL_SHA256, 100) == SMALL
 
-    def test_replaced_bytes_are_not_those_that_were_opened(self, store):
+    def test_replaced_bytes_are_not_those_that_were_found(self, store):
         digest = keep(store, SMALL)
-        with store.open(digest) as reader:
-            assert store.is_current(digest, reader)
-            time.sleep(1.1)  # times of objects have seconds
-            keep(store, SMALL)
-            assert not store.is_current(digest, reader)
-            store.trash(digest)
-            store.erase(digest)
-            assert not store.is_current(digest, reader)
+        found = store.find(digest)
+        assert store.find(digest) == found
+        time.sleep(1.1)  # times of objects have seconds
+        keep(store, SMALL)
+        assert store.find(digest) != found
+        store.trash(digest)
+        store.erase(digest)
+        assert store.find(digest) is None
 
     def test_files_have_the_bytes_and_the_name(self, store):
         digest = keep(store, CONTENT)
@@ -217,22 +216,27 @@ class StoreContract:
             path = path_of(digest)
             assert (path.name, path.read_bytes()) == (digest, CONTENT)
 
-    def test_xorbs_are_kept_until_they_are_dropped(self, store):
-        for name in ("one", "two", "three"):
-            file = store.scratch(f"{name}-staged")
-            file.write_bytes(name.encode())
-            store.keep_xorb(file, "a store", name)
-            store.discard(f"{name}-staged")
-        with store.open_xorb("a store", "two") as file:
+    def test_objects_have_keys_until_they_are_deleted(self, store):
+        for name in ("two", "three", "one"):
+            store.put(f"xorbs/a store/{name}", io.BytesIO(name.encode()))
+        store.put("xorbs/another/one", io.BytesIO(CONTENT))
+        with store.get("xorbs/a store/two") as file:
             file.seek(1)
             assert file.read() == b"wo"
-        store.drop_xorb("a store", "two")
-        store.drop_xorb("a store", "two")
-        with pytest.raises(FileNotFoundError):
-            store.open_xorb("a store", "two")
-        store.drop_xorbs("a store")
-        with pytest.raises(FileNotFoundError):
-            store.open_xorb("a store", "one")
+        assert store.stat("xorbs/another/one").size == LENGTH
+        assert store.load("xorbs/another/one", 100) == CONTENT[:100]
+        store.put("xorbs/another/one", io.BytesIO(b"replaced"))
+        assert store.load("xorbs/another/one") == b"replaced"
+        names = [f"xorbs/a store/{name}" for name in ("one", "three", "two")]
+        assert list(store.keys("xorbs/a store/")) == names
+        store.delete(names[2:])
+        store.delete(names[2:])
+        for read in (store.get, store.load, store.stat):
+            with pytest.raises(FileNotFoundError):
+                read(names[2])
+        store.delete(store.keys("xorbs/a store/"))
+        assert list(store.keys("xorbs/")) == ["xorbs/another/one"]
+        assert list(store.keys("nothing/")) == []
         assert list(store.staged_before(time.time() + 600)) == []
 
     def test_a_working_store_is_well(self, store):

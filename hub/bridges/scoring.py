@@ -124,7 +124,7 @@ def pin(
     if resolved.manifest is None or not resolved.is_lasting:
         raise problems.InvalidRequest(f"{name} is a draft. Publish it before it scores anything.")
     graph = loading.read_graph(
-        resolved, lambda files: hub.bring(resolved, list(files), progress=False)
+        resolved, lambda files: hub.bring(name, list(files), progress=False)
     )[0].graph
     weights = {tensor.name for tensor in graph.initializer}
     inputs = [value for value in graph.input if value.name not in weights]

@@ -56,7 +56,7 @@ def write(
     """
     resolved = hub.resolve(ref, opset=opset, variant=variant)
     model, sources = loading.read_graph(
-        resolved, lambda files: hub.bring(resolved, list(files), progress=progress)
+        resolved, lambda files: hub.bring(str(resolved.ref), list(files), progress=progress)
     )
     files = [replace(loading.entry_of(resolved), path=ENTRY)]
     files += [replace(file, path=refs.check_path(location)) for location, file in sources.items()]
@@ -75,7 +75,7 @@ def write(
     # The configuration first: a server that looks meanwhile must not guess one.
     if not configuration.exists():
         _write(configuration, text)
-    blobs = hub.bring(resolved, files, progress=progress)
+    blobs = hub.bring(str(resolved.ref), files, progress=progress)
     # Triton takes a folder of that number for a version, so it appears with all its files.
     with tempfile.TemporaryDirectory(dir=folder, prefix=".hub-") as partial:
         export = snapshots.export(files, blobs, Path(partial) / "version")

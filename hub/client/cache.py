@@ -170,15 +170,15 @@ class Cache:
                 return path
         return None
 
-    def refuse_damaged(self, resolved: Resolved, files: Iterable[RemoteFile]) -> None:
+    def refuse_damaged(self, name: str, files: Iterable[RemoteFile]) -> None:
         """Raise `NotCached` for the first of some missing files whose blob is damaged."""
         for file in files:
             if (path := self.blob_path(file.sha256)).exists():
                 raise problems.NotCached(
                     f"The cached file {path} is damaged: it does not have the SHA-256 of "
-                    f"{file.path} of {resolved.ref}, and HUB_OFFLINE prevents downloading it "
+                    f"{file.path} of {name}, and HUB_OFFLINE prevents downloading it "
                     "again. "
-                    f"Run `HUB_OFFLINE=0 hub get {resolved.ref}` while you are online."
+                    f"Run `HUB_OFFLINE=0 hub get {name}` while you are online."
                 )
 
     def discard(self, sha256: str) -> None:

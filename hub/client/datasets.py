@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hub import counting
 from hub.client import catalogue
-from hub.client.progress import Bar, say
-from hub.client.rest import answers
+from hub.client.progress import say
 from hub.protocol import problems
 from hub.protocol import splits as protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from hub.client.cache import RemoteFile
     from hub.client.hub import Hub
-    from hub.client.local_files import LocalFile, Selected
+    from hub.client.local_files import Selected
 
 PAGE = 100
 ADDRESS = "/api/v1/datasets"
@@ -53,7 +51,7 @@ def push(
     splits that do not fit the files, `InvalidName`, `PathInvalid`, `NotAllowed`, `StateConflict`,
     `TooLarge` and `QuotaExceeded`; `errors` names all of the reasons.
     """
-    from hub.client import local_files  # noqa: PLC0415  (each verb imports what it needs)
+    from hub.client import bundles, local_files  # noqa: PLC0415  (each verb imports what it needs)
 
     hub.config.require_network(name, "hub.push_dataset")
     selected = local_files.contents(Path(path), follow_links=follow_links)
@@ -68,12 +66,18 @@ def push(
         "sizes": {file.path: file.size for file in files},
     }
     address = _address(name)
-    checked = _preflight(hub, address, content)
+    try:
+        checked = bundles.preflight(hub.transport, address, content)
+    except problems.NotFound as error:
+        if not namespace:
+            error.add_note("Pass a namespace (hub dataset push --namespace) to create the entry.")
+        raise
     if checked.identical_to is not None:
         say(f"{name}: identical to version {checked.identical_to}, so nothing was sent",
             is_shown=progress)  # fmt: skip
         return dict(hub.transport.get(f"{address}/versions/{checked.identical_to}"))
-    sent = _send(hub, name, files, frozenset(checked.missing), progress=progress)
+    sent = {file.sha256: file for file in files if file.path in checked.missing}.values()
+    bundles.send(hub.transport, hub.cache, name, sent, progress=progress)
     # The same content is the same version, so a second request does no harm.
     path = f"{address}/versions"
     answer = hub.transport.request("POST", path, content=content, repeatable=True)
@@ -118,17 +122,10 @@ def download(
     stay. Files that the cache holds are not fetched again. Raise `NotFound` where there is no
     version, `Withdrawn` for a withdrawn data set, `DigestMismatch` for files that came damaged.
     """
-    from hub.client import download as downloading  # noqa: PLC0415  (each verb imports its needs)
-    from hub.client import snapshots  # noqa: PLC0415
+    from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)
 
     files = files_of(hub, name)
-    paths = {file.sha256: hub.cache.find(file.sha256, file.size) for file in files}
-    blobs = {sha256: path for sha256, path in paths.items() if path is not None}
-    missing = {file.sha256: file for file in files if file.sha256 not in blobs}
-    total = sum(file.size for file in missing.values())
-    with Bar(name, total, is_shown=progress) as bar:
-        blobs |= downloading.fetch_all(hub.reads, hub.cache, missing.values(), on_bytes=bar.advance)
-    return snapshots.export(files, blobs, Path(to))
+    return snapshots.export(files, hub.bring(name, files, progress=progress), Path(to))
 
 
 def files_of(hub: Hub, name: str) -> tuple[RemoteFile, ...]:
@@ -203,40 +200,3 @@ def _read_splits(name: str, file: Selected) -> Any:
 
 def _unreadable(name: str, error: Exception) -> problems.InvalidRequest:
     return problems.InvalidRequest(f"The splits {name} cannot be read: {error}")
-
-
-@dataclass(frozen=True, slots=True)
-class Preflight:
-    """What a push would do: make the entry, send the files of ``missing`` paths, or nothing."""
-
-    creates: bool
-    missing: tuple[str, ...]
-    identical_to: int | None
-
-
-def _preflight(hub: Hub, address: str, content: dict[str, Any]) -> Preflight:
-    """Ask what a push would do; nothing is stored. Raise what it would run into."""
-    try:
-        answer = hub.transport.request(
-            "POST", f"{address}/preflight", content=content, repeatable=True
-        )
-    except problems.NotFound as error:
-        if not content["namespace"]:
-            error.add_note("Pass a namespace (hub dataset push --namespace) to create the entry.")
-        raise
-    return answers.read(Preflight, answer.json())
-
-
-def _send(
-    hub: Hub, name: str, files: list[LocalFile], missing: Container[str], *, progress: bool | None
-) -> list[LocalFile]:
-    """Upload the files of these paths, each content once; return those that were sent."""
-    from hub.client.upload import Upload  # noqa: PLC0415
-
-    by_digest = {file.sha256: file for file in files if file.path in missing}
-    total = sum(file.size for file in by_digest.values())
-    with Bar(name, total, files=len(by_digest), is_shown=progress) as bar:
-        for file in by_digest.values():
-            Upload(hub.transport, hub.cache, file, bar.advance).run()
-            bar.end_file()
-    return list(by_digest.values())

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hub import counting
-from hub.client import config, download
+from hub.client import bundles, config, download
 from hub.client.cache import Cache, RemoteFile, sync_folder
 from hub.client.local_files import LocalFile
 from hub.client.progress import Bar, say
-from hub.client.upload import Upload
 from hub.protocol import digests, problems, refs
 from hub.protocol.mirrors import RELEASED, ModelRecord, VersionRecord, statements
 
@@ -195,13 +194,15 @@ class FolderImport:
         if result.missing:
             files = {file.sha256: file for file in record.files}
             missing = [files[digests.parse(digest)] for digest in result.missing]
-            total = sum(file.size for file in missing)
-            with Bar(result.ref, total, files=len(missing), is_shown=self._progress) as bar:
-                for file in missing:
-                    path = self._blob(file.sha256, file.size, file.path)
-                    local = LocalFile(file.path, path, file.size, file.sha256)
-                    Upload(self._hub.transport, self._hub.cache, local, bar.advance).run()
-                    bar.end_file()
+            local = [
+                LocalFile(
+                    file.path, self._blob(file.sha256, file.size, file.path), file.size, file.sha256
+                )
+                for file in missing
+            ]
+            bundles.send(
+                self._hub.transport, self._hub.cache, result.ref, local, progress=self._progress
+            )
             result = self._ask(record)
         return result
 

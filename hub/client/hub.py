@@ -95,7 +95,7 @@ class Hub(Catalogue, Groups):
         resolved = self.resolve(ref, opset=opset, variant=variant)
 
         def bring(files: Iterable[RemoteFile]) -> Mapping[str, Path]:
-            return self.bring(resolved, list(files), progress=progress)
+            return self.bring(str(resolved.ref), list(files), progress=progress)
 
         return loading.read_model(resolved, bring)
 
@@ -159,7 +159,7 @@ class Hub(Catalogue, Groups):
 
         if to is None:
             return self._snapshot(resolved, progress=progress)
-        blobs = self.bring(resolved, resolved.files, progress=progress)
+        blobs = self.bring(str(resolved.ref), resolved.files, progress=progress)
         return snapshots.export(resolved.files, blobs, Path(to))
 
     def fetch(
@@ -175,7 +175,7 @@ class Hub(Catalogue, Groups):
         All are fetched and verified as by `download`; no folder is made of them.
         """
         resolved = self.resolve(ref, opset=opset, variant=variant)
-        blobs = self.bring(resolved, resolved.files, progress=progress)
+        blobs = self.bring(str(resolved.ref), resolved.files, progress=progress)
         return resolved, {file.path: blobs[file.sha256] for file in resolved.files}
 
     def info(self, ref: str) -> dict[str, Any]:
@@ -351,31 +351,34 @@ class Hub(Catalogue, Groups):
 
         if folder := snapshots.find(self.cache, resolved):
             return folder
-        blobs = self.bring(resolved, resolved.files, progress=progress)
+        blobs = self.bring(str(resolved.ref), resolved.files, progress=progress)
         return snapshots.make(self.cache, resolved, blobs)
 
     def bring(
-        self, resolved: Resolved, files: Sequence[RemoteFile], *, progress: bool | None = None
+        self, name: str, files: Sequence[RemoteFile], *, progress: bool | None = None
     ) -> Mapping[str, Path]:
-        """Return the blobs of some files by SHA-256, fetched where the cache does not hold them."""
+        """Return the blobs of some files by SHA-256, fetched where the cache does not hold them.
+
+        They are files of `name`, a reference or a data set.
+        """
         paths = {file.sha256: self.cache.find(file.sha256, file.size) for file in files}
         present = {sha256: path for sha256, path in paths.items() if path is not None}
         missing = {file.sha256: file for file in files if file.sha256 not in present}
         if not missing:
             return present
         if self.config.offline:
-            self.cache.refuse_damaged(resolved, missing.values())
+            self.cache.refuse_damaged(name, missing.values())
             lacking = ", ".join(sorted(file.path for file in missing.values())[:5])
             raise problems.NotCached(
-                f"Files of {resolved.ref} are missing from the cache ({lacking}), and HUB_OFFLINE "
-                f"prevents downloading them. Run `HUB_OFFLINE=0 hub get {resolved.ref}` while you "
+                f"Files of {name} are missing from the cache ({lacking}), and HUB_OFFLINE "
+                f"prevents downloading them. Run `HUB_OFFLINE=0 hub get {name}` while you "
                 "are online."
             )
         from hub.client import download  # noqa: PLC0415  (each verb imports what it needs)
         from hub.client.progress import Bar  # noqa: PLC0415
 
         total = sum(file.size for file in missing.values())
-        with Bar(str(resolved.ref), total, is_shown=progress) as bar:
+        with Bar(name, total, is_shown=progress) as bar:
             fetched = download.fetch_all(
                 self.reads, self.cache, missing.values(), on_bytes=bar.advance
             )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hub import counting
-from hub.client import checks
+from hub.client import bundles, checks
 from hub.client.local_files import CARD, select
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
@@ -70,14 +70,6 @@ def read_card(
 
 
 @dataclass(frozen=True, slots=True)
-class Preflight:
-    """What a push would send: bytes the hub lacks, or nothing where a version is identical."""
-
-    missing_bytes: int
-    identical_to: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Draft:
     """A version that a push fills, or that was submitted before; lists give no files."""
 
@@ -99,7 +91,9 @@ class Push:
         self._model = f"/api/v1/models/{ref.name}"
         self._version = ""
 
-    def preflight(self, files: Sequence[LocalFile], *, card: str | None, label: str) -> Preflight:
+    def preflight(
+        self, files: Sequence[LocalFile], *, card: str | None, label: str
+    ) -> bundles.Preflight:
         """Ask what a push would do; nothing is stored.
 
         Raise what it would run into: `NotAllowed`, `CardInvalid`, `QuotaExceeded`, `NameTaken`,
@@ -110,10 +104,7 @@ class Push:
             for file in files
         ]
         content = {"files": rows, "card": card, "label": label}
-        answer = self._transport.request(
-            "POST", f"{self._model}/preflight", content=content, repeatable=True
-        )
-        return answers.read(Preflight, answer.json())
+        return bundles.preflight(self._transport, self._model, content)
 
     def identical(self, number: int) -> dict[str, Any]:
         """Return the version that has this content already."""

@@ -18,6 +18,7 @@ from registry.api.operations import Stored, View, listing, operation
 from registry.api.outputs import Column, Columns, Digest, Output, answers_of
 from registry.datasets import preflight, selectors, services
 from registry.models import DatasetFile, DatasetVersion
+from registry.storage.bundles import Preflight
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -177,7 +178,7 @@ class DatasetVersionList(View):
         return Stored(selectors.version(version.dataset, version.number), is_new=is_new)
 
 
-class DatasetPreflightOutput(Output[preflight.Preflight]):
+class DatasetPreflightOutput(Output[Preflight]):
     """The effects of publishing a version."""
 
     columns = Columns(
@@ -201,7 +202,7 @@ class DatasetPreflight(View):
         reads=DatasetVersionInput,
         headers={"Cache-Control": "no-store"},
     )
-    def post(self, **content: Any) -> preflight.Preflight:
+    def post(self, **content: Any) -> Preflight:
         """Check names, permissions, files, splits and quota of a version. Nothing is stored.
 
         A refusal is the first problem; its `errors` are those of all problems.

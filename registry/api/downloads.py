@@ -23,8 +23,8 @@ from django.http import (
 )
 
 from hub.protocol import problems
+from registry.storage.byte_store import size_of
 from registry.storage.files import store
-from registry.storage.interface import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

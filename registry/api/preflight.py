@@ -10,6 +10,7 @@ from registry.api.inputs import FilesParser, Input, Items
 from registry.api.operations import View, operation
 from registry.api.outputs import Column, Columns, Output
 from registry.people import selectors as people_selectors
+from registry.storage.bundles import Preflight
 from registry.versions.services import preflight
 
 
@@ -33,7 +34,7 @@ class PreflightInput(Input):
     )
 
 
-class PreflightOutput(Output[preflight.Preflight]):
+class PreflightOutput(Output[Preflight]):
     """The effects of a push."""
 
     columns = Columns(
@@ -64,7 +65,8 @@ class PreflightDetail(View):
             self.request.user,
             namespace=people_selectors.namespace(self.kwargs["namespace"]),
             name=self.kwargs["name"],
-            files=[preflight.AnnouncedFile(**row) for row in files],
+            digests_of={row["path"]: row["blob"] for row in files},
+            sizes={row["path"]: row["size"] for row in files},
             card=card,
             label=label,
         )

@@ -7,6 +7,7 @@ its number as 24 hexadecimal digits.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -19,7 +20,7 @@ from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.community.discussions import selectors, services
 from registry.models import Discussion
-from registry.protocols.huggingface import addresses, errors, revisions, shapes, writing
+from registry.protocols.huggingface import addresses, errors, shapes, writing
 from registry.protocols.huggingface.views import HubView
 
 if TYPE_CHECKING:
@@ -45,14 +46,13 @@ class Discussions(HubView):
     @accepts("type", "status", "author", "p")
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """One page of discussions, newest first; of pull requests there are none."""
-        model = revisions.repo(request.user, namespace, name)
         query = request.query_params
         status = query.get("status", "all")
         if status not in ("all", *Discussion.Status.values):
             raise problems.InvalidRequest("A status is all, open or closed.")
         rows = selectors.discussions(
             request.user,
-            model,
+            self.model,
             status="" if status == "all" else status,
             author=query.get("author", ""),
         )
@@ -65,17 +65,18 @@ class Discussions(HubView):
 
     def post(self, request: Request, namespace: str, name: str) -> Response:
         """Open a discussion; a pull request is refused with a message."""
-        model = revisions.repo(request.user, namespace, name)
         body = writing.body(request)
         if body.get("pullRequest"):
             raise errors.Refused(NO_PULL_REQUESTS, status=400)
         row = services.open_discussion(
             request.user,
-            model=model,
+            model=self.model,
             title=writing.text(body, "title"),
             body=writing.text(body, "description"),
         )
-        return Response({"num": row.number, "pullRequest": False, "url": _page(model, row.number)})
+        return Response(
+            {"num": row.number, "pullRequest": False, "url": _page(self.model, row.number)}
+        )
 
 
 class _OneDiscussion(HubView):
@@ -83,9 +84,9 @@ class _OneDiscussion(HubView):
 
     parser_classes = [writing.AnyJson]
 
-    def discussion(self, request: Request, namespace: str, name: str, number: int) -> Discussion:
-        model = revisions.repo(request.user, namespace, name)
-        return selectors.discussion(request.user, model, number)
+    @cached_property
+    def discussion(self) -> Discussion:
+        return selectors.discussion(self.request.user, self.model, self.kwargs["discussion"])
 
 
 class DiscussionDetails(_OneDiscussion):
@@ -94,7 +95,7 @@ class DiscussionDetails(_OneDiscussion):
     @accepts("diff")
     def get(self, request: Request, namespace: str, name: str, discussion: int) -> Response:
         """A discussion with its comments."""
-        row = self.discussion(request, namespace, name, discussion)
+        row = self.discussion
         may_moderate = selectors.may_moderate(request.user, row.model)
         events = [
             _comment(comment, shows_hidden=may_moderate)
@@ -110,7 +111,7 @@ class NewComment(_OneDiscussion):
 
     def post(self, request: Request, namespace: str, name: str, discussion: int) -> Response:
         """Add a comment."""
-        row = self.discussion(request, namespace, name, discussion)
+        row = self.discussion
         text = writing.text(writing.body(request), "comment")
         comment = services.comment(request.user, discussion=row, body=text)
         return Response({"newMessage": _comment(comment, shows_hidden=True)})
@@ -123,7 +124,7 @@ class EditComment(_OneDiscussion):
         self, request: Request, namespace: str, name: str, discussion: int, comment: str
     ) -> Response:
         """Change one's own comment."""
-        row = _named_comment(self.discussion(request, namespace, name, discussion), comment)
+        row = _named_comment(self.discussion, comment)
         text = writing.text(writing.body(request), "content")
         row = services.edit_comment(request.user, comment=row, body=text)
         return Response({"updatedComment": _comment(row, shows_hidden=True)})
@@ -136,7 +137,7 @@ class HideComment(_OneDiscussion):
         self, request: Request, namespace: str, name: str, discussion: int, comment: str
     ) -> Response:
         """Hide a comment; the page of the discussion can show it again."""
-        row = _named_comment(self.discussion(request, namespace, name, discussion), comment)
+        row = _named_comment(self.discussion, comment)
         row = services.hide(request.user, comment=row)
         return Response({"updatedComment": _comment(row, shows_hidden=False)})
 
@@ -146,7 +147,7 @@ class Title(_OneDiscussion):
 
     def post(self, request: Request, namespace: str, name: str, discussion: int) -> Response:
         """Rename one's own discussion."""
-        row = self.discussion(request, namespace, name, discussion)
+        row = self.discussion
         new = services.rename(
             request.user, discussion=row, title=writing.text(writing.body(request), "title")
         )
@@ -160,7 +161,7 @@ class Status(_OneDiscussion):
 
     def post(self, request: Request, namespace: str, name: str, discussion: int) -> Response:
         """Close or reopen a discussion, perhaps with a comment."""
-        row = self.discussion(request, namespace, name, discussion)
+        row = self.discussion
         body = writing.body(request)
         with transaction.atomic():  # both, or none
             if comment := writing.text(body, "comment"):

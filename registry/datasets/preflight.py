@@ -11,25 +11,17 @@ from hub.protocol.splits import parse as parse_splits
 from registry.core.permissions import require, require_user
 from registry.datasets import selectors, services
 from registry.people import selectors as people_selectors
+from registry.storage.bundles import Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from registry.core.permissions import Actor
     from registry.models import Dataset, Namespace, User
+    from registry.storage.bundles import Preflight
 
 # How many files at fault an answer names.
 MOST_FILES = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Preflight:
-    """What a push would do: whether it makes the entry, what it sends, and an equal version."""
-
-    creates: bool
-    missing: list[str]
-    missing_bytes: int
-    identical_to: int | None
 
 
 @dataclass(slots=True)
@@ -91,18 +83,14 @@ def check(
             digest = manifests.dataset_digest(sha256s, parsed)
             identical = dataset.versions.filter(sha256=digest).first()
     missing = selectors.missing(actor, set(sha256s.values()))
-    sizes = sizes or {}
+    bundle = Bundle(sha256s, sizes or {})
     if user and owner and identical is None:
-        excess = services.find_excess(user, owner, files=sha256s, missing=missing, sizes=sizes)
+        excess = services.find_excess(user, owner, bundle=bundle, missing=missing)
         for fault in list(excess)[-MOST_FILES:]:  # the quota comes last
             findings.add("/sizes", fault)
     findings.expect_none()
-    size_of = {sha256: sizes.get(path, 0) for path, sha256 in sha256s.items() if sha256 in missing}
-    return Preflight(
-        creates=dataset is None,
-        missing=[path for path, sha256 in sha256s.items() if sha256 in missing],
-        missing_bytes=sum(size_of.values()),
-        identical_to=identical.number if identical else None,
+    return bundle.preflight(
+        missing, creates=dataset is None, identical_to=identical.number if identical else None
     )
 
 

@@ -22,6 +22,8 @@ from registry.datasets import selectors
 from registry.models import Blob, Dataset, DatasetFile, DatasetVersion
 from registry.models.datasets import DATASET_SLUG, WEB_ADDRESS, PersonalData
 from registry.people import selectors as people_selectors
+from registry.storage import bundles
+from registry.storage.bundles import Bundle
 from registry.storage.services import blobs, quotas, uploads
 
 if TYPE_CHECKING:
@@ -171,7 +173,7 @@ def publish_version(
     named = set(sha256s.values())
     missing = selectors.missing(actor, named)
     if missing and sizes:
-        for fault in find_excess(user, namespace, files=sha256s, missing=missing, sizes=sizes):
+        for fault in find_excess(user, namespace, bundle=Bundle(sha256s, sizes), missing=missing):
             raise fault
     selectors.expect_linkable(missing)
     held = blobs.hold(named)
@@ -209,24 +211,19 @@ def find_excess(
     user: User,
     namespace: Namespace,
     *,
-    files: Mapping[str, str],
+    bundle: Bundle,
     missing: Collection[str],
-    sizes: Mapping[str, int],
 ) -> Iterator[problems.Problem]:
-    """Yield TooLarge and QuotaExceeded where the files that are yet to be sent cannot be.
-
-    ``files`` are paths with the hex digits of their digests.
-    """
-    coming = {
-        sha256: (path, sizes.get(path, 0)) for path, sha256 in files.items() if sha256 in missing
-    }
-    for path, size in coming.values():
+    """Yield TooLarge and QuotaExceeded where the files that are yet to be sent cannot be."""
+    coming = bundle.sizes(missing)
+    path_of = {sha256: path for path, sha256 in bundle.digest_of.items()}
+    for sha256, size in coming.items():
         try:
-            uploads.expect_length(path, size)
+            uploads.expect_length(path_of[sha256], size)
         except problems.TooLarge as fault:
             yield fault
-    stored = Blob.objects.filter(pk__in=set(files.values()).difference(missing))
-    adding = sum(size for _, size in coming.values())
+    stored = Blob.objects.filter(pk__in=path_of.keys() - missing)
+    adding = sum(coming.values())
     try:
         quotas.check(user, namespace, adding, stored=selectors.bytes_to_add(namespace, stored))
     except problems.QuotaExceeded as fault:
@@ -247,20 +244,12 @@ def parse_files(files: Mapping[str, str]) -> tuple[dict[str, str], list[problems
     for path, digest in files.items():
         place = "/files/" + path.replace("~", "~0").replace("/", "~1")
         try:
-            _check_path(path, files)
+            refs.check_path(path)
+            bundles.check_folders(path, files)
             sha256s[path] = digests.parse(digest)
         except (problems.PathInvalid, problems.InvalidRequest) as fault:
             faults.append(type(fault).at(place, fault.detail))
     return sha256s, faults
-
-
-def _check_path(path: str, files: Collection[str]) -> None:
-    """Raise PathInvalid for what is no path, or one below another file."""
-    refs.check_path(path)
-    parts = path.split("/")
-    for count in range(1, len(parts)):
-        if (parent := "/".join(parts[:count])) in files:
-            raise problems.PathInvalid(f"{path} and {parent} cannot both exist: one is a folder.")
 
 
 def _lock(dataset: Dataset) -> Dataset:

@@ -1,4 +1,4 @@
-"""The store that the settings name: where the bytes of blobs, uploads and xorbs lie."""
+"""The store that the settings name: where the bytes of blobs and uploads lie."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from urllib.parse import SplitResult
 
-    from registry.storage.interface import BlobStore
+    from registry.storage.blob_store import BlobStore
 
 
 # The tag of the checks of storage, which `hub serve` runs at each start.

@@ -1,4 +1,4 @@
-"""A folder as the hub's storage: staged under a unique name, then renamed to the SHA-256.
+"""A folder as the hub's storage: staged under a unique name, then renamed to the key.
 
 Nothing is rewritten, and every step is synced before it counts.
 """
@@ -9,14 +9,15 @@ import fcntl
 import os
 import shutil
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from hub.protocol import digests
-from registry.storage.interface import BlobStore, Staged, full, missing
+from registry.storage.blob_store import BlobStore, key_of
+from registry.storage.byte_store import STAGING, Staged, Stat, full
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 # What a staged upload's name ends in while its parts come in any order.
@@ -24,101 +25,68 @@ PARTS = ".parts"
 
 
 class FolderStore(BlobStore):
-    """A folder of blobs (``sha256/ab/cd/<hex>``), of uploads (``staging/<name>``) and of xorbs.
-
-    Xorbs lie in ``xorbs/<chunk store>/<hash>``, trashed blobs in ``trash/<hex>.<unique>``.
-    """
+    """A folder with a file for each key."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self._staging = root / "staging"
-        self._xorbs = root / "xorbs"
-        self._trash = root / "trash"
+        self._staging = root / STAGING
         self._staging.mkdir(parents=True, exist_ok=True)
-
-    def staged(self, name: str) -> Path:
-        """The path of a staged file; it need not exist."""
-        return self._staging / name
 
     def path(self, sha256: str) -> Path:
         """The path of a blob; it need not exist."""
-        return self.root / "sha256" / sha256[:2] / sha256[2:4] / sha256
-
-    def open(self, sha256: str) -> io.BufferedReader:
-        try:
-            # As ``path``, in a fifth of its time.
-            return open(f"{self.root}/sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}", "rb")  # noqa: PTH123
-        except FileNotFoundError as error:
-            raise missing(sha256) from error
-
-    def read(self, sha256: str, limit: int) -> bytes:
-        with self.open(sha256) as reader:
-            return reader.read(limit)
+        return self.root / key_of(sha256)
 
     @contextmanager
     def files(self) -> Iterator[Callable[[str], Path]]:
         yield self.path
 
-    def holds(self, sha256: str) -> bool:
-        return self.path(sha256).exists()
+    def get(self, key: str) -> io.BufferedReader:
+        # In a fifth of the time of a Path.
+        return open(f"{self.root}/{key}", "rb")  # noqa: PTH123
 
-    def names(self, prefix: str = "") -> Iterator[str]:
-        for path in sorted((self.root / "sha256").glob(f"{prefix or '??'}/??/*")):
-            yield path.name
+    def stat(self, key: str) -> Stat:
+        state = (self.root / key).stat()
+        written_at = max(state.st_mtime, state.st_ctime)
+        return Stat(state.st_size, written_at, f"{state.st_dev}.{state.st_ino}")
 
-    def written_at(self, sha256: str) -> float:
-        state = self.path(sha256).stat()
-        return max(state.st_mtime, state.st_ctime)
+    def keys(self, folder: str) -> Iterator[str]:
+        for path, folders, names in os.walk(self.root / folder):
+            folders.sort()
+            below = os.path.relpath(path, self.root)
+            for name in sorted(names):
+                yield f"{below}/{name}"
 
-    def is_current(self, sha256: str, reader: io.BufferedReader) -> bool:
-        try:
-            return os.path.samestat(os.fstat(reader.fileno()), self.path(sha256).stat())
-        except FileNotFoundError:
-            return False
+    def put(self, key: str, content: IO[bytes]) -> None:
+        source = f"{STAGING}{_unique()}"
+        with self._new(source) as file:
+            shutil.copyfileobj(content, file)
+        self.prepare_move(source, key)
+        self.move(source, key)
 
-    def prepare(self, name: str, sha256: str) -> None:
-        """Make the folder of the blob."""
-        folder = self.path(sha256).parent
+    def prepare_move(self, source: str, target: str) -> None:
+        """Make the folders of the key."""
+        folder = (self.root / target).parent
         folder.mkdir(parents=True, exist_ok=True)
-        for changed in (folder.parent, folder.parent.parent, self.root):
-            _sync_folder(changed)
+        while folder != self.root:
+            folder = folder.parent
+            _sync_folder(folder)
 
-    def commit(self, name: str, sha256: str) -> None:
-        target = self.path(sha256)
-        self.staged(name).replace(target)
-        _sync_folder(target.parent)
+    def move(self, source: str, target: str) -> None:
+        path = self.root / target
+        path.parent.mkdir(exist_ok=True)
+        (self.root / source).replace(path)
+        _sync_folder(path.parent)
 
-    def trash(self, sha256: str) -> None:
-        self._trash.mkdir(exist_ok=True)
-        with suppress(FileNotFoundError):
-            self.path(sha256).replace(self._trash / f"{sha256}.{os.urandom(8).hex()}")
-
-    def trashed(self) -> list[tuple[str, str]]:
-        if not self._trash.exists():
-            return []
-        return [(path.name, path.name.partition(".")[0]) for path in self._trash.iterdir()]
-
-    def restore(self, name: str, sha256: str) -> bool:
-        if self.holds(sha256):
-            return False
-        try:
-            (self._trash / name).replace(self.path(sha256))
-        except FileNotFoundError:
-            return False
-        return True
-
-    def erase(self, sha256: str) -> None:
-        """Nothing: ``trash`` has moved the bytes away."""
-
-    def purge(self, name: str) -> None:
-        (self._trash / name).unlink(missing_ok=True)
+    def delete(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            (self.root / key).unlink(missing_ok=True)
 
     def begin(self, name: str, length: int) -> None:
-        self.staged(name).touch()
+        (self._staging / name).touch()
 
     @contextmanager
     def writer(self, name: str) -> Iterator[_Writer]:
-        path = self.staged(name)
+        path = self._staging / name
         with path.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not path.exists():
@@ -127,7 +95,7 @@ class FolderStore(BlobStore):
 
     @contextmanager
     def part(self, name: str, number: int, start: int) -> Iterator[io.BufferedRandom]:
-        path = self.staged(f"{name}{PARTS}")
+        path = self._staging / f"{name}{PARTS}"
         path.touch()
         with path.open("r+b") as file:
             file.seek(start)
@@ -137,41 +105,26 @@ class FolderStore(BlobStore):
 
     def join_parts(self, name: str) -> None:
         with suppress(FileNotFoundError):
-            self.staged(f"{name}{PARTS}").replace(self.staged(name))
+            (self._staging / f"{name}{PARTS}").replace(self._staging / name)
 
     def staged_size(self, name: str) -> int:
-        return self.staged(name).stat().st_size
+        return (self._staging / name).stat().st_size
 
     def staged_bytes(self, name: str) -> int:
         size = 0
-        for path in (self.staged(name), self.staged(f"{name}{PARTS}")):
+        for suffix in ("", PARTS):
             with suppress(FileNotFoundError):
-                size += path.stat().st_blocks * 512
+                size += (self._staging / f"{name}{suffix}").stat().st_blocks * 512
         return size
 
-    def hash_staged(self, name: str) -> str:
-        return digests.hash_file(self.staged(name))
-
     def stage(self, reader: digests.Reader) -> Staged:
-        name = f"write-{os.urandom(16).hex()}"
-        try:
-            with self.staged(name).open("xb") as writer:
-                sha256, size = digests.copy_and_hash(reader, writer)
-                writer.flush()
-                os.fsync(writer.fileno())
-        except OSError as error:
-            self.discard(name)
-            raise full(error) from error
+        name = _unique()
+        with self._new(f"{STAGING}{name}") as file:
+            sha256, size = digests.copy_and_hash(reader, file)
         return Staged(name, sha256, size)
 
     def discard(self, name: str) -> None:
-        for path in (self.staged(name), self.staged(f"{name}{PARTS}")):
-            path.unlink(missing_ok=True)
-
-    def staged_names(self) -> Iterator[str]:
-        """Every staged file's name."""
-        for path in self._staging.iterdir():
-            yield path.name
+        self.delete([f"{STAGING}{name}", f"{STAGING}{name}{PARTS}"])
 
     def staged_before(self, time: float) -> Iterator[str]:
         for path in self._staging.iterdir():
@@ -179,28 +132,21 @@ class FolderStore(BlobStore):
                 if path.stat().st_mtime < time:
                     yield path.name.removesuffix(PARTS)
 
-    def keep_xorb(self, file: Path, folder: str, xorb: str) -> None:
-        target = self._xorbs / folder / xorb
-        target.parent.mkdir(parents=True, exist_ok=True)
-        file.replace(target)
-        for changed in (target.parent, self._xorbs, self.root):
-            _sync_folder(changed)
-
-    def open_xorb(self, folder: str, xorb: str) -> io.BufferedReader:
-        return (self._xorbs / folder / xorb).open("rb")
-
-    def drop_xorb(self, folder: str, xorb: str) -> None:
-        (self._xorbs / folder / xorb).unlink(missing_ok=True)
-
-    def drop_xorbs(self, folder: str) -> None:
-        shutil.rmtree(self._xorbs / folder, ignore_errors=True)
-
     def check(self) -> None:
         self.root.stat()
 
-    def scratch(self, name: str) -> Path:
-        """In staging, from where ``keep_xorb`` renames."""
-        return self.staged(name)
+    @contextmanager
+    def _new(self, key: str) -> Iterator[IO[bytes]]:
+        """A file that is durable after the block, and gone where the block fails."""
+        path = self.root / key
+        try:
+            with path.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise full(error) from error
 
 
 class _Writer:
@@ -239,3 +185,7 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _unique() -> str:
+    return f"write-{os.urandom(16).hex()}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol.ports import Port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from django.db.models import QuerySet
 
@@ -22,12 +22,14 @@ class Holder:
     ``rows`` gives, for an expression of a blob's key, querysets that are empty if it is free.
     ``size`` gives the bytes held for a namespace beside the files of its versions. ``may_free``
     says whether any blob may be freed now; ``release`` lets go of one, or says that it cannot yet.
+    ``objects`` gives what it keeps in storage beside blobs: keys, each with its size.
     """
 
     rows: Callable[[Any], list[QuerySet[Any]]] = lambda _: []
     size: Callable[[Namespace], int] = lambda _: 0
     may_free: Callable[[], bool] = lambda: True
     release: Callable[[Blob], bool] = lambda _: True
+    objects: Callable[[], Mapping[str, int]] = dict
 
 
 holders = Port(Holder)
@@ -52,3 +54,8 @@ def may_free() -> bool:
 def release(blob: Blob) -> bool:
     """Have every holder let go of a blob that nothing needs; False where one cannot."""
     return all(holder.release(blob) for holder in holders)
+
+
+def objects() -> dict[str, int]:
+    """What holders keep in storage beside blobs: keys, each with its size."""
+    return {key: size for holder in holders for key, size in holder.objects().items()}

@@ -6,41 +6,42 @@ that is repeated copies what came since. Nothing is removed here.
 
 from __future__ import annotations
 
-import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from registry.models import Blob, Xorb
+from registry.models import Blob
+from registry.storage import holders
 from registry.storage.files import store
-from registry.storage.interface import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from registry.storage.interface import BlobStore
+    from registry.storage.blob_store import BlobStore
 
 
 def copy_to(target: BlobStore, tell: Callable[[int], None]) -> Iterator[tuple[str, str]]:
-    """Copy every blob and waiting xorb; yield ``(name, problem)`` for each that cannot be copied.
+    """Copy blobs and what holders keep; yield ``(name, problem)`` for each that cannot be copied.
 
     Each blob is hashed on its way, and appears whole. ``tell`` is given the bytes of each blob.
     Raises Unavailable where one of the stores does not respond, StorageFull.
     """
     for blob in Blob.objects.filter(erased_at=None).order_by("pk").iterator():
-        if not _has(target, blob) and (problem := copy_blob(blob.pk, store(), target)):
-            is_there = Blob.objects.filter(pk=blob.pk, erased_at=None).exists()
-            if is_there:  # else it was freed meanwhile
-                yield f"sha256:{blob.pk}", problem
+        stat = target.find(blob.pk)
+        is_there = stat is not None and stat.size == blob.size
+        problem = "" if is_there else copy_blob(blob.pk, store(), target)
+        if problem and Blob.objects.filter(pk=blob.pk, erased_at=None).exists():
+            yield f"sha256:{blob.pk}", problem  # else it was freed meanwhile
         tell(blob.size)
-    for xorb in Xorb.objects.filter(is_kept=True).select_related("store").iterator():
-        if problem := _copy_xorb(xorb, target):
-            yield f"xorb {xorb.name}", problem
-
-
-def _has(target: BlobStore, blob: Blob) -> bool:
-    if not target.holds(blob.pk):
-        return False
-    with target.open(blob.pk) as reader:
-        return size_of(reader) == blob.size
+    for key, size in holders.objects().items():
+        with suppress(FileNotFoundError):
+            if target.stat(key).size == size:
+                continue
+        try:
+            with store().get(key) as reader:
+                target.put(key, reader)
+        except FileNotFoundError:
+            if key in holders.objects():
+                yield key, "is missing"
 
 
 def copy_blob(sha256: str, source: BlobStore, target: BlobStore) -> str:
@@ -48,34 +49,12 @@ def copy_blob(sha256: str, source: BlobStore, target: BlobStore) -> str:
 
     Raises Unavailable where one of the stores does not respond, StorageFull.
     """
-    if not source.holds(sha256):
+    if not source.find(sha256):
         return "is missing"
     with source.open(sha256) as reader:
         staged = target.stage(reader)
     if staged.sha256 != sha256:
         target.discard(staged.name)
         return "has other bytes than its digest names"
-    target.prepare(staged.name, staged.sha256)
-    target.commit(staged.name, staged.sha256)
-    return ""
-
-
-def _copy_xorb(xorb: Xorb, target: BlobStore) -> str:
-    folder = str(xorb.store)
-    try:
-        with target.open_xorb(folder, xorb.name) as reader:
-            if size_of(reader) == xorb.size:
-                return ""
-    except FileNotFoundError:
-        pass
-    name = f"xorb-{xorb.name}"
-    try:
-        with store().open_xorb(folder, xorb.name) as source:
-            with target.scratch(name).open("wb") as file:
-                shutil.copyfileobj(source, file)
-            target.keep_xorb(target.scratch(name), folder, xorb.name)
-    except FileNotFoundError:
-        return "is missing" if Xorb.objects.filter(pk=xorb.pk, is_kept=True).exists() else ""
-    finally:
-        target.discard(name)
+    target.keep(staged)
     return ""

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
+    from registry.storage.byte_store import Stat
+
 log = structlog.get_logger(__name__)
 
 SLICE_SECONDS = 3600.0
@@ -105,13 +107,16 @@ def _take() -> Blob | None:
 
 def _verify(blob: Blob) -> BlobProblem:
     """Read a blob and remember what is wrong with it; NONE too where it was freed meanwhile."""
+    stat = None
     try:
+        stat = store().find(blob.sha256)
         with store().open(blob.sha256) as reader:
-            return _remember(blob, _problem_of(reader, blob), reader)
+            problem = _problem_of(reader, blob)
     except problems.Unavailable:
-        return _remember(blob, BlobProblem.MISSING, None)
+        problem, stat = BlobProblem.MISSING, None
     except OSError:
-        return _remember(blob, BlobProblem.UNREADABLE, None)
+        problem = BlobProblem.UNREADABLE
+    return _remember(blob, problem, stat)
 
 
 def _problem_of(reader: io.BufferedReader, blob: Blob) -> BlobProblem:
@@ -128,16 +133,13 @@ def _problem_of(reader: io.BufferedReader, blob: Blob) -> BlobProblem:
 
 
 @transaction.atomic
-def _remember(blob: Blob, problem: BlobProblem, reader: io.BufferedReader | None) -> BlobProblem:
+def _remember(blob: Blob, problem: BlobProblem, stat: Stat | None) -> BlobProblem:
     """Write how a blob was, under its lock, unless it was freed or replaced since it was read."""
     row = Blob.objects.select_for_update().filter(pk=blob.pk, erased_at=None).first()
     if row is None:
         return BlobProblem.NONE
-    if reader is not None:
-        is_current = store().is_current(blob.sha256, reader)
-    else:
-        is_current = problem != BlobProblem.MISSING or not store().holds(blob.sha256)
-    if problem and not is_current:
+    is_certain = problem in (BlobProblem.NONE, BlobProblem.UNREADABLE)
+    if not is_certain and store().find(blob.sha256) != stat:
         return BlobProblem.NONE
     now = timezone.now()
     wait = AGAIN if problem else timedelta(days=settings.HUB_VERIFY_DAYS)

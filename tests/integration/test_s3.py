@@ -103,7 +103,7 @@ def test_what_a_machine_sealed_stays_what_it_hashed(bucket, tmp_path, small_part
             other.sync()
         with pytest.raises(FileNotFoundError):
             first.prepare(sealed, SHA256)
-    assert not first.holds(SHA256)
+    assert not first.find(SHA256)
 
 
 def test_a_part_that_fails_is_not_skipped(store, bucket, monkeypatch):
@@ -254,7 +254,7 @@ def test_a_gateway_that_ends_while_bytes_are_read_and_comes_back(store, cluster)
             reader.read()
         assert caught.value.extensions["retry_after"] > 0
         with pytest.raises(problems.Unavailable):
-            store.holds(SHA256)
+            store.find(SHA256)
         with pytest.raises(problems.Unavailable):
             store.check()
     finally:

@@ -14,7 +14,7 @@ from registry.storage import transfer
 from registry.storage.files import forms, store_at
 
 if TYPE_CHECKING:
-    from registry.storage.interface import BlobStore
+    from registry.storage.blob_store import BlobStore
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from hub.protocol import problems
 from registry.models import AccessRequest
-from registry.protocols.huggingface import addresses, errors, revisions, shapes, writing
+from registry.protocols.huggingface import addresses, errors, shapes, writing
 from registry.protocols.huggingface.views import HubView
 from registry.versions import selectors
 from registry.versions.services import access
@@ -27,10 +27,9 @@ class AccessRequests(HubView):
 
     def get(self, request: Request, namespace: str, name: str, status: str) -> Response:
         """The requests in one state, oldest first; `Link` names the next page."""
-        model = revisions.repo(request.user, namespace, name)
         if status not in AccessRequest.Status.values:
             raise errors.Refused(f"Unknown state {status[:40]} of an access request.", status=404)
-        rows = selectors.access_requests(request.user, model, status)
+        rows = selectors.access_requests(request.user, self.model, status)
         limit = addresses.count(request, "limit", PAGE, LONGEST_PAGE) or PAGE
         page = addresses.count(request, "p", 0, rows.count())
         page_rows = rows[page * limit : (page + 1) * limit + 1]
@@ -47,12 +46,11 @@ class Handle(HubView):
 
     def post(self, request: Request, namespace: str, name: str) -> Response:
         """Accept or reject a request, or set it back to pending; 404 for a user without one."""
-        model = revisions.repo(request.user, namespace, name)
         body = writing.body(request)
         row = access.decide(
             request.user,
-            model=model,
-            username=_username(request, model, body),
+            model=self.model,
+            username=_username(request, self.model, body),
             status=writing.text(body, "status"),
             reason=writing.text(body, "rejectionReason"),
         )
@@ -66,10 +64,11 @@ class Grant(HubView):
 
     def post(self, request: Request, namespace: str, name: str) -> Response:
         """Grant access; 404 for an unknown user."""
-        model = revisions.repo(request.user, namespace, name)
         body = writing.body(request)
-        username = _username(request, model, body)
-        return Response(_request_json(access.grant(request.user, model=model, username=username)))
+        username = _username(request, self.model, body)
+        return Response(
+            _request_json(access.grant(request.user, model=self.model, username=username))
+        )
 
 
 class Ask(HubView):
@@ -79,9 +78,8 @@ class Ask(HubView):
 
     def post(self, request: Request, namespace: str, name: str) -> Response:
         """Ask for a model's files; the answer says whether they are there at once."""
-        model = revisions.repo(request.user, namespace, name)
         message = writing.text(writing.body(request), "message")
-        return Response(_request_json(access.ask(request.user, model=model, message=message)))
+        return Response(_request_json(access.ask(request.user, model=self.model, message=message)))
 
 
 def _username(request: Request, model: RegisteredModel, body: dict[str, Any]) -> str:

@@ -31,14 +31,15 @@ class BranchDetail(RefView):
 
     def post(self, request: Request, namespace: str, name: str, rest: str) -> Response:
         """Begin a branch at a commit, or without one; 409 if it exists."""
-        model = writing.writable(request, namespace, name)
         body: dict[str, Any] = writing.body(request)
         start = None
         if not body.get("emptyBranch"):
-            start = _at(request, model, writing.text(body, "startingPoint", BRANCH) or BRANCH)
+            start = _at(
+                request, self.writable, writing.text(body, "startingPoint", BRANCH) or BRANCH
+            )
         branches.create(
             request.user,
-            model=model,
+            model=self.writable,
             name=rest,
             start=start,
             overwrite=bool(body.get("overwrite")),
@@ -47,11 +48,10 @@ class BranchDetail(RefView):
 
     def delete(self, request: Request, namespace: str, name: str, rest: str) -> Response:
         """Forget a branch; the versions on it stay."""
-        model = writing.writable(request, namespace, name)
         try:
-            branches.delete(request.user, model=model, name=rest)
+            branches.delete(request.user, model=self.writable, name=rest)
         except problems.NotFound as error:
-            raise errors.no_revision(model.ref, rest) from error
+            raise errors.no_revision(self.writable.ref, rest) from error
         return Response({})
 
 
@@ -60,20 +60,20 @@ class TagDetail(RefView):
 
     def post(self, request: Request, namespace: str, name: str, rest: str) -> Response:
         """Put a tag on a commit; 409 if it exists: tags never move."""
-        model = writing.writable(request, namespace, name)
-        head = _at(request, model, rest)
+        head = _at(request, self.writable, rest)
         tag = writing.text(writing.body(request), "tag")
         if head is None:
-            raise errors.Refused(f"{model.ref} has no commits yet. Tag the first one.", status=400)
-        refs.put_tag(request.user, model=model, name=tag, head=head)
+            raise errors.Refused(
+                f"{self.writable.ref} has no commits yet. Tag the first one.", status=400
+            )
+        refs.put_tag(request.user, model=self.writable, name=tag, head=head)
         return Response({}, status=201)
 
     def delete(self, request: Request, namespace: str, name: str, rest: str) -> Response:
         """Delete a tag."""
-        model = writing.writable(request, namespace, name)
-        if not Ref.objects.filter(model=model, name=rest, kind=Ref.Kind.TAG).exists():
-            raise errors.no_revision(model.ref, rest)
-        refs.delete(request.user, model=model, name=rest)
+        if not Ref.objects.filter(model=self.writable, name=rest, kind=Ref.Kind.TAG).exists():
+            raise errors.no_revision(self.writable.ref, rest)
+        refs.delete(request.user, model=self.writable, name=rest)
         return Response({})
 
 

@@ -94,16 +94,15 @@ class MakeCommit(HubView):
     def post(self, request: Request, namespace: str, name: str, rest: str) -> Response:
         """Apply every line, or none; the answer comes when it is done."""
         writing.no_pull_requests(request)
-        model = writing.writable(request, namespace, name)
-        branch = writing.branch_of(model, rest)
+        branch = writing.branch_of(self.writable, rest)
         order = read(
             request._request,  # noqa: SLF001 - the body itself, unread
-            lambda content: uploads.take(request.user, model=model, content=content).sha256,
+            lambda content: uploads.take(request.user, model=self.writable, content=content).sha256,
         )
         try:
             commit = commits.make(
                 request.user,
-                model=model,
+                model=self.writable,
                 branch=branch,
                 message=order.message,
                 changes=order.changes,
@@ -112,9 +111,9 @@ class MakeCommit(HubView):
         except commits.EntryMissing as error:
             raise errors.Refused(error.detail, code=errors.ENTRY_NOT_FOUND) from error
         except commits.BranchMissing as error:
-            raise errors.no_revision(model.ref, rest) from error
-        answer = _commit_json(request, model, commit.commit_id)
-        return writing.warn(Response(answer), model)
+            raise errors.no_revision(self.writable.ref, rest) from error
+        answer = _commit_json(request, self.writable, commit.commit_id)
+        return writing.warn(Response(answer), self.writable)
 
 
 class CommitPage(HubView):
@@ -122,10 +121,9 @@ class CommitPage(HubView):
 
     def get(self, request: Request, namespace: str, name: str, commit_id: str) -> HttpResponse:
         """Send people to the page of the version that a commit is, or went into."""
-        model = revisions.repo(request.user, namespace, name)
-        revision = revisions.find(request.user, model, commit_id)
+        revision = revisions.find(request.user, self.model, commit_id)
         number = f"/v/{revision.version.number}" if revision.version else ""
-        return HttpResponseRedirect(f"{settings.HUB_PUBLIC_URL}/models/{model.ref}{number}")
+        return HttpResponseRedirect(f"{settings.HUB_PUBLIC_URL}/models/{self.model.ref}{number}")
 
 
 def read(stream: Stream, keep: Callable[[bytes], str]) -> Order:

@@ -38,8 +38,7 @@ class Commits(HubView):
     @accepts("expand", "limit", "p")
     def get(self, request: Request, namespace: str, name: str, rest: str) -> Response:
         """Newest first; `p` counts pages from 0, and `X-Total-Count` all of them."""
-        model = revisions.repo(request.user, namespace, name)
-        at = revisions.find(request.user, model, rest)
+        at = revisions.find(request.user, self.model, rest)
         commits = commits_of(request.user, at)
         limit = addresses.count(request, "limit", PAGE, LONGEST_PAGE) or PAGE
         page = addresses.count(request, "p", 0, len(commits))
@@ -57,8 +56,7 @@ class Refs(HubView):
 
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """Branches, and as tags also the numbers of versions; aliases move, so they are neither."""
-        model = revisions.repo(request.user, namespace, name)
-        reader = revisions.Reader(request.user, model)
+        reader = revisions.Reader(request.user, self.model)
         released = reader.versions.filter(state__in=Version.VISIBLE)
         tags = {f"v{version.number}": str(version.commit_id) for version in released}
         of_versions = reader.refs.filter(kind=Ref.Kind.TAG)

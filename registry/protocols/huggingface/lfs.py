@@ -23,7 +23,7 @@ from registry.api.authentication import BasicTokenAuthentication, TokenAuthentic
 from registry.api.uploads import RawParser
 from registry.core.permissions import require
 from registry.models import Upload
-from registry.protocols.huggingface import addresses, errors, revisions, writing
+from registry.protocols.huggingface import addresses, errors, writing
 from registry.protocols.huggingface.views import HubView
 from registry.storage.services import uploads
 from registry.versions import selectors
@@ -117,7 +117,6 @@ class Batch(LfsView):
             raise errors.Refused("Objects must be named by their SHA-256.", status=409)
         operation, in_parts = body.get("operation"), False
         if operation == "upload":
-            model = writing.writable(request, namespace, name)
             objects = _objects(body.get("objects"))
             if isinstance(transfers := body.get("transfers"), list) and "multipart" in transfers:
                 # One answer has one transfer; small objects come whole even then, in a single part.
@@ -125,13 +124,13 @@ class Batch(LfsView):
                     lfs_object.size > settings.HUB_LIMITS_PUT_BYTES for lfs_object in objects
                 )
             rows = [
-                _upload(request, model, lfs_object, in_parts=in_parts) for lfs_object in objects
+                _upload(request, self.writable, lfs_object, in_parts=in_parts)
+                for lfs_object in objects
             ]
         elif operation == "download":
-            model = revisions.repo(request.user, namespace, name)
-            selectors.require_files(request.user, model)
+            selectors.require_files(request.user, self.model)
             rows = [
-                _download(request, model, lfs_object)
+                _download(request, self.model, lfs_object)
                 for lfs_object in _objects(body.get("objects"))
             ]
         else:

@@ -56,8 +56,7 @@ class Preupload(HubView):
         `oid` is the name of the file now at that path; a client sends nothing that is the same.
         """
         writing.no_pull_requests(request)
-        model = writing.writable(request, namespace, name)
-        head = history.head(model, writing.branch_of(model, rest))
+        head = history.head(self.writable, writing.branch_of(self.writable, rest))
         items = writing.body(request).get("files")
         if not isinstance(items, list) or len(items) > MOST_FILES:
             raise problems.InvalidRequest(f"Send a list of at most {MOST_FILES} files.")
@@ -65,7 +64,7 @@ class Preupload(HubView):
         rows = {row.path: row for row in head.files} if head else {}
         is_ignored = _ignored(writing.text(writing.body(request), "gitIgnore"), rows)
         files = [_answer(path, size, rows.get(path), is_ignored) for path, size in sizes.items()]
-        return writing.warn(Response({"files": files}), model)
+        return writing.warn(Response({"files": files}), self.writable)
 
 
 def _path_and_size(item: Any) -> tuple[str, int]:

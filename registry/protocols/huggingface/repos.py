@@ -76,10 +76,9 @@ class AuthCheck(HubView):
 
     def get(self, request: Request, namespace: str, name: str, action: str = "") -> Response:
         """Answers nothing, or the error that reading (or `write`: a commit) would meet."""
-        model = revisions.repo(request.user, namespace, name)
         if action == "write":
-            require(request.user, "version.draft", model)
-        selectors.require_files(request.user, model)
+            require(request.user, "version.draft", self.model)
+        selectors.require_files(request.user, self.model)
         return Response({})
 
 

@@ -28,8 +28,7 @@ class Tree(HubView):
     @accepts("recursive", "expand", "limit", "cursor")
     def get(self, request: Request, namespace: str, name: str, rest: str) -> Response:
         """What lies in it; with `recursive` also what lies below, folders too."""
-        model = revisions.repo(request.user, namespace, name)
-        at, folder = revisions.split(request.user, model, rest)
+        at, folder = revisions.split(request.user, self.model, rest)
         files = list(at.files())
         inside = {
             path: entry
@@ -37,7 +36,7 @@ class Tree(HubView):
             if not folder or path.startswith(f"{folder}/")
         }
         if folder and not inside:
-            raise errors.no_entry(model.ref, folder, at.commit_id)
+            raise errors.no_entry(self.model.ref, folder, at.commit_id)
         if not addresses.flag(request, "recursive"):
             start = len(folder) + 1 if folder else 0
             inside = {path: entry for path, entry in inside.items() if "/" not in path[start:]}
@@ -65,8 +64,7 @@ class PathsInfo(HubView):
 
     def post(self, request: Request, namespace: str, name: str, rest: str) -> Response:
         """What is known of each path, from a form or from JSON; unknown ones are left out."""
-        model = revisions.repo(request.user, namespace, name)
-        at = revisions.find(request.user, model, rest)
+        at = revisions.find(request.user, self.model, rest)
         paths, expand = _parameters(request.data)
         by_path = dict(_entries(list(at.files())))
         entries = [by_path[path] for path in dict.fromkeys(paths) if path in by_path]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponse, HttpResponseRedirect
@@ -12,6 +13,7 @@ from rest_framework.views import APIView
 from hub.protocol import problems, refs
 from registry.api import parameters
 from registry.api.inputs import FilesParser
+from registry.core.permissions import require
 from registry.protocols.huggingface import errors, revisions
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
     from django.http import HttpResponseBase
     from rest_framework.request import Request
+
+    from registry.models import RegisteredModel
 
 EXPOSED = (
     "ETag, X-Repo-Commit, X-Error-Code, X-Error-Message, X-Request-Id, X-Total-Count, Link, "
@@ -41,6 +45,17 @@ class HubView(APIView):
 
     schema = None  # the protocol is described elsewhere, not by our OpenAPI document
     parser_classes = [FilesParser, FormParser]
+
+    @cached_property
+    def model(self) -> RegisteredModel:
+        """The model of the address; raises Refused, for a hidden one as for a missing one."""
+        return revisions.repo(self.request.user, self.kwargs["namespace"], self.kwargs["name"])
+
+    @cached_property
+    def writable(self) -> RegisteredModel:
+        """The model, which the caller may commit to; raises Refused and NotAllowed."""
+        require(self.request.user, "version.edit", self.model)
+        return self.model
 
     def get_exception_handler(self) -> Callable[..., HttpResponse]:
         """Errors in the protocol's own form."""

@@ -10,9 +10,8 @@ from django.conf import settings
 
 from hub.protocol import problems, stored
 from registry.api.inputs import FilesParser
-from registry.core.permissions import require
 from registry.models import Check, RegisteredModel, Version
-from registry.protocols.huggingface import errors, revisions
+from registry.protocols.huggingface import errors
 from registry.versions import history
 
 if TYPE_CHECKING:
@@ -45,13 +44,6 @@ class AnyJson(FilesParser):
 def body(request: Request) -> dict[str, Any]:
     """What was sent; nothing is an empty object."""
     return stored.mapping(request.data)
-
-
-def writable(request: Request, namespace: str, name: str) -> RegisteredModel:
-    """A model that the caller may commit to; hidden ones look missing. Raises Refused."""
-    model = revisions.repo(request.user, namespace, name)
-    require(request.user, "version.edit", model)
-    return model
 
 
 def branch_of(model: RegisteredModel, rest: str) -> str:

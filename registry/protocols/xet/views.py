@@ -41,14 +41,13 @@ class WriteToken(HubView):
         The revision says nothing here: a store belongs to a model.
         """
         writing.no_pull_requests(request)
-        model = writing.writable(request, namespace, name)
-        row = xet.open_store(request.user, model=model)
+        row = xet.open_store(request.user, model=self.writable)
         ends = int(time.time()) + LIFETIME_SECONDS
-        user = require_user(request.user, of=model)
+        user = require_user(request.user, of=self.writable)
         access_token = user.access_token
         data = {
             "place": str(row),
-            "model": model.pk,
+            "model": self.writable.pk,
             "user": user.pk,
             "token": access_token.pk if access_token else None,
             # A session's ends with the password, as the session does.
@@ -61,7 +60,7 @@ class WriteToken(HubView):
         answer["X-Xet-Cas-Url"] = address
         answer["X-Xet-Access-Token"] = token
         answer["X-Xet-Token-Expiration"] = str(ends)
-        return writing.warn(answer, model)
+        return writing.warn(answer, self.writable)
 
 
 class StoreAuthentication(BaseAuthentication):

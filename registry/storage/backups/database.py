@@ -7,12 +7,13 @@ consistent state.
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import tempfile
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import connection, connections
@@ -23,10 +24,7 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Iterator
 
-    from hub.protocol import digests
-    from registry.storage.interface import BlobStore, Staged
-
-READ_BYTES = 2**20
+    from registry.storage.byte_store import ByteStore, Staged
 
 
 class DumpError(Exception):
@@ -59,18 +57,20 @@ def is_empty() -> bool:
         return not connection.introspection.table_names(cursor)
 
 
-def dump(to: BlobStore) -> Staged:
+def dump(to: ByteStore) -> Staged:
     """Stage a dump of the database in a store; raises DumpError, StorageFull, Unavailable."""
-    if connection.vendor == "postgresql":
-        return _dump_postgresql(to)
     with _temporary() as path:
-        source = f"file:{connection.settings_dict['NAME']}?mode=ro"
-        with (
-            closing(sqlite3.connect(source, uri=True, timeout=30)) as live,
-            closing(sqlite3.connect(path)) as copy,
-        ):
-            live.backup(copy)
-            copy.execute("PRAGMA journal_mode=DELETE")
+        if connection.vendor == "postgresql":
+            options = ["--format=custom", "--no-owner", "--no-privileges", "--file", str(path)]
+            _run(*_postgresql("pg_dump", options))
+        else:
+            source = f"file:{connection.settings_dict['NAME']}?mode=ro"
+            with (
+                closing(sqlite3.connect(source, uri=True, timeout=30)) as live,
+                closing(sqlite3.connect(path)) as copy,
+            ):
+                live.backup(copy)
+                copy.execute("PRAGMA journal_mode=DELETE")
         with path.open("rb") as reader:
             return to.stage(reader)
 
@@ -84,33 +84,28 @@ def load(engine: str, reader: io.BufferedReader) -> None:
         )
     connections.close_all()
     if connection.vendor == "postgresql":
-        _load_postgresql(reader)
+        with _temporary() as path:
+            _copy(reader, path)
+            options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
+            _run(*_postgresql("pg_restore", [*options, str(path)]))
         return
     target = Path(connection.settings_dict["NAME"])
     unfinished = target.with_name(f"{target.name}.unfinished")
-    with unfinished.open("wb") as writer:
-        _copy(reader, writer)
-        os.fsync(writer.fileno())
+    _copy(reader, unfinished)
     _check_sqlite(unfinished)
     for suffix in ("-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            target.with_name(f"{target.name}{suffix}").unlink()
+        target.with_name(f"{target.name}{suffix}").unlink(missing_ok=True)
     unfinished.replace(target)
 
 
 def check(engine: str, reader: io.BufferedReader) -> None:
     """Raise DumpError where a dump is not readable by its database's own program."""
-    if engine == "sqlite":
-        with _temporary() as path:
-            with path.open("wb") as writer:
-                _copy(reader, writer)
-            _check_sqlite(path)
-        return
-    # Listed from a file: the program ends once it has read the table of contents of a stream.
     with _temporary() as path:
-        with path.open("wb") as writer:
-            _copy(reader, writer)
-        _run(["pg_restore", "--list", str(path)])
+        _copy(reader, path)
+        if engine == "sqlite":
+            _check_sqlite(path)
+        else:
+            _run(["pg_restore", "--list", str(path)])
 
 
 def _check_sqlite(path: Path) -> None:
@@ -123,80 +118,33 @@ def _check_sqlite(path: Path) -> None:
         raise DumpError(f"The database of the backup is damaged: {answer}. Use another backup.")
 
 
-def _postgresql(program: str) -> tuple[list[str], dict[str, str]]:
+def _postgresql(program: str, options: list[str]) -> tuple[list[str], dict[str, str]]:
     """The command of a PostgreSQL program on the hub's database, and its environment."""
     arguments, secrets = DatabaseClient.settings_to_cmd_args_env(connection.settings_dict, [])
-    return [program, *arguments[1:-1], "--dbname", arguments[-1]], os.environ | (secrets or {})
+    command = [program, *arguments[1:-1], "--dbname", arguments[-1], *options]
+    return command, os.environ | (secrets or {})
 
 
-def _dump_postgresql(to: BlobStore) -> Staged:
-    command, environment = _postgresql("pg_dump")
-    with tempfile.TemporaryFile() as errors, _started(
-        [*command, "--format=custom", "--no-owner", "--no-privileges"],
-        env=environment, stdout=subprocess.PIPE, stderr=errors,
-    ) as process:  # fmt: skip
-        staged = to.stage(_output(process))
-        if process.wait():
-            to.discard(staged.name)
-            raise DumpError(f"pg_dump failed: {_text(errors)}")
-    return staged
-
-
-def _load_postgresql(reader: io.BufferedReader) -> None:
-    command, environment = _postgresql("pg_restore")
-    options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
-    with (
-        tempfile.TemporaryFile() as errors,
-        _started(
-            [*command, *options], env=environment, stdin=subprocess.PIPE, stderr=errors
-        ) as process,
-    ):
-        with suppress(BrokenPipeError), process.stdin:  # type: ignore[union-attr]
-            _copy(reader, process.stdin)  # type: ignore[arg-type]
-        if process.wait():
-            raise DumpError(f"pg_restore failed: {_text(errors)}")
-
-
-@contextmanager
-def _started(command: list[str], **options: object) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that ends with the block."""
+def _run(command: list[str], environment: dict[str, str] | None = None) -> None:
+    """Run a program to its end; raises DumpError."""
     try:
-        process = subprocess.Popen(command, **options)  # type: ignore[call-overload]
+        result = subprocess.run(command, env=environment, capture_output=True, check=False)
     except FileNotFoundError as error:
         raise DumpError(
             f"{command[0]} is not installed here. Install PostgreSQL's client programs, of the "
             "server's version or a newer one."
         ) from error
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+    if result.returncode:
+        text = result.stderr.decode(errors="replace").strip()[-500:]
+        raise DumpError(f"{command[0]} failed: {text}")
 
 
-def _run(command: list[str]) -> None:
-    with (
-        tempfile.TemporaryFile() as errors,
-        _started(command, stdout=subprocess.DEVNULL, stderr=errors) as process,
-    ):
-        if process.wait():
-            raise DumpError(f"{command[0]} failed: {_text(errors)}")
-
-
-def _output(process: subprocess.Popen[bytes]) -> digests.Reader:
-    return process.stdout  # type: ignore[return-value]
-
-
-def _text(errors: IO[bytes]) -> str:
-    errors.seek(0)
-    return errors.read().decode(errors="replace").strip()[-500:]
-
-
-def _copy(reader: io.BufferedReader, writer: IO[bytes]) -> None:
-    while chunk := reader.read(READ_BYTES):
-        writer.write(chunk)
-    writer.flush()
+def _copy(reader: io.BufferedReader, path: Path) -> None:
+    """Write what ``reader`` gives to a file, and sync it."""
+    with path.open("wb") as writer:
+        shutil.copyfileobj(reader, writer)
+        writer.flush()
+        os.fsync(writer.fileno())
 
 
 @contextmanager

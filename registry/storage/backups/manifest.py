@@ -1,7 +1,7 @@
 """The manifest of a backup: written last, so that a backup without one is not whole.
 
-A manifest is a JSON document in ``backups/`` beside the blobs. Everything it names, it names by
-SHA-256; the dump and the list of blobs are stored like blobs themselves.
+A manifest is a JSON document in ``backups/`` beside the blobs of a store. Everything it names, it
+names by SHA-256; the dump and the list of blobs are stored like blobs themselves.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from hub.protocol import digests
+from hub.protocol import digests, strict
 
 if TYPE_CHECKING:
     import io
     from collections.abc import Iterator
 
+    from registry.storage.blob_store import BlobStore
+
+FOLDER = "backups/"
 FORMAT = 1
 ENGINES = ("sqlite", "postgresql")
+_READER = strict.Reader({UUID: lambda value, place: UUID(strict.check(value, str, place))})
 
 
 class BadManifestError(Exception):
@@ -69,6 +73,17 @@ class Manifest:
         return json.dumps(plain, indent=1, sort_keys=True).encode()
 
 
+def names(place: BlobStore) -> list[str]:
+    """The names of the whole backups in a place, oldest first."""
+    keys = place.keys(FOLDER)
+    return [key[len(FOLDER) : -len(".json")] for key in keys if key.endswith(".json")]
+
+
+def key_of(name: str) -> str:
+    """The key of the manifest of a backup."""
+    return f"{FOLDER}{name}.json"
+
+
 def parse(content: bytes) -> Manifest:
     """Read a document; raises BadManifestError."""
     try:
@@ -78,21 +93,7 @@ def parse(content: bytes) -> Manifest:
                 f"The backup has format {plain['format']}; this release reads {FORMAT}. Install "
                 "the release that made it, or a newer one."
             )
-        manifest = Manifest(
-            uuid=UUID(plain["uuid"]),
-            created_at=datetime.fromisoformat(plain["created_at"]),
-            release=str(plain["release"]),
-            public_url=str(plain["public_url"]),
-            engine=str(plain["engine"]),
-            database=str(plain["database"]),
-            database_bytes=int(plain["database_bytes"]),
-            migrations=tuple(map(str, plain["migrations"])),
-            secret_key=str(plain["secret_key"]),
-            blobs=str(plain["blobs"]),
-            blob_count=int(plain["blob_count"]),
-            blob_bytes=int(plain["blob_bytes"]),
-            missing=tuple(map(str, plain["missing"])),
-        )
+        manifest = _READER.read(Manifest, plain)
     except (ValueError, TypeError, KeyError) as error:
         raise BadManifestError(
             f"The manifest is damaged ({error!r}). Use another backup."

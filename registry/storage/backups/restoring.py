@@ -22,7 +22,8 @@ from hub.protocol.problems import Unavailable
 from registry.core import old_databases
 from registry.models import Backup, Reservation, Upload, XetStore, Xorb
 from registry.storage.backups import database
-from registry.storage.backups.manifest import BadManifestError, Manifest, parse, read_blobs
+from registry.storage.backups import manifest as manifests
+from registry.storage.backups.manifest import BadManifestError, Manifest, read_blobs
 from registry.storage.backups.services import SECRET_KEY
 from registry.storage.files import store
 from registry.storage.transfer import copy_blob
@@ -30,7 +31,7 @@ from registry.storage.transfer import copy_blob
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from registry.storage.backups.place import Place
+    from registry.storage.blob_store import BlobStore
 
 log = structlog.get_logger(__name__)
 
@@ -39,18 +40,18 @@ class RestoreError(Exception):
     """The backup cannot be restored here; the text names cause and cure."""
 
 
-def find(place: Place, name: str = "") -> Manifest:
+def find(place: BlobStore, name: str = "") -> Manifest:
     """A backup by name, or the newest; raises BadManifestError where there is none."""
-    names = place.names()
+    names = manifests.names(place)
     if not names:
         raise BadManifestError("There is no whole backup here. Run `manage.py backup` first.")
     if name and name not in names:
         raise BadManifestError(f"There is no backup {name} here, only: {', '.join(names)}.")
-    return parse(place.read(name or names[-1]))
+    return manifests.parse(place.load(manifests.key_of(name or names[-1])))
 
 
 def verify(
-    place: Place, manifest: Manifest, tell: Callable[[int], None]
+    place: BlobStore, manifest: Manifest, tell: Callable[[int], None]
 ) -> Iterator[tuple[str, str]]:
     """Read every byte of a backup; yields ``(sha256, problem)`` for each blob that is unsound.
 
@@ -60,9 +61,9 @@ def verify(
     for sha256 in manifest.documents:
         if problem := _problem(place, sha256):
             raise BadManifestError(f"The backup {manifest.name} is damaged: {problem}.")
-    with place.blobs.open(manifest.database) as reader:
+    with place.open(manifest.database) as reader:
         database.check(manifest.engine, reader)
-    with place.blobs.open(manifest.blobs) as blob_list:
+    with place.open(manifest.blobs) as blob_list:
         for sha256, size in read_blobs(blob_list):
             if problem := _problem(place, sha256):
                 yield sha256, problem
@@ -70,7 +71,7 @@ def verify(
 
 
 def restore(
-    place: Place, manifest: Manifest, tell: Callable[[int], None]
+    place: BlobStore, manifest: Manifest, tell: Callable[[int], None]
 ) -> Iterator[tuple[str, str]]:
     """Restore into an empty hub; yields ``(sha256, problem)`` for each blob that is lost.
 
@@ -90,25 +91,25 @@ def restore(
             "The database is not empty. Restore into a new data folder or database, with storage "
             "of its own."
         )
-    with place.blobs.open(manifest.blobs) as blob_list:
+    with place.open(manifest.blobs) as blob_list:
         for sha256, size in read_blobs(blob_list):
-            if not store().holds(sha256) and (problem := copy_blob(sha256, place.blobs, store())):
+            if not store().find(sha256) and (problem := copy_blob(sha256, place, store())):
                 yield sha256, problem
             tell(size)
     if not is_loaded:
         _restore_secret_key(place, manifest)
-        with place.blobs.open(manifest.database) as reader:
+        with place.open(manifest.database) as reader:
             database.load(manifest.engine, reader)
     call_command("migrate", verbosity=0, interactive=False)
     _finish(manifest)
     log.info("backup_restored", backup=manifest.name)
 
 
-def _problem(place: Place, sha256: str) -> str:
-    if not place.blobs.holds(sha256):
+def _problem(place: BlobStore, sha256: str) -> str:
+    if not place.find(sha256):
         return "is missing"
     try:
-        with place.blobs.open(sha256) as reader:
+        with place.open(sha256) as reader:
             actual, _ = digests.copy_and_hash(reader, None)
     except (OSError, Unavailable) as error:
         return f"cannot be read ({error})"
@@ -123,13 +124,13 @@ def _is_unfinished(manifest: Manifest) -> bool:
     return Backup.objects.filter(pk=manifest.uuid, ended_at=None, restored_at=None).exists()
 
 
-def _restore_secret_key(place: Place, manifest: Manifest) -> None:
+def _restore_secret_key(place: BlobStore, manifest: Manifest) -> None:
     """Put the key back, unless the environment gives another. Without it, sessions end."""
     path = Path(settings.HUB_HOME) / SECRET_KEY
     if not manifest.secret_key or not path.exists() or path.read_text() != settings.SECRET_KEY:
         return
     unfinished = path.with_suffix(".unfinished")
-    with place.blobs.open(manifest.secret_key) as reader:
+    with place.open(manifest.secret_key) as reader:
         content = reader.read()
     unfinished.unlink(missing_ok=True)
     unfinished.touch(mode=0o600)

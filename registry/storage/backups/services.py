@@ -21,7 +21,9 @@ from django.utils import timezone
 from hub.protocol.version import __version__
 from registry.models import Blob
 from registry.storage.backups import database, hold
-from registry.storage.backups.manifest import Manifest, parse, read_blobs
+from registry.storage.backups import manifest as manifests
+from registry.storage.backups.manifest import Manifest
+from registry.storage.blob_store import key_of
 from registry.storage.files import store
 from registry.storage.transfer import copy_blob
 
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from registry.models import Backup
-    from registry.storage.backups.place import Place
-    from registry.storage.interface import BlobStore, Staged
+    from registry.storage.blob_store import BlobStore
+    from registry.storage.byte_store import Staged
 
 log = structlog.get_logger(__name__)
 
@@ -48,12 +50,12 @@ class Totals:
     missing: tuple[str, ...]
 
 
-def make(place: Place, tell: Callable[[int], None]) -> Manifest:
+def make(place: BlobStore, tell: Callable[[int], None]) -> Manifest:
     """Back up the hub; ``tell`` is given the bytes of each blob that the place has now.
 
     Raises DumpError, HoldLostError, Unavailable, StorageFull. What was copied until then stays.
     """
-    discard_staged(place.blobs)
+    discard_staged(place)
     backup = hold.begin()
     log.info("backup_began", backup=str(backup.pk))
     manifest = None
@@ -65,7 +67,7 @@ def make(place: Place, tell: Callable[[int], None]) -> Manifest:
     return manifest
 
 
-def prune(place: Place, keep: int) -> int | None:
+def prune(place: BlobStore, keep: int) -> int | None:
     """Remove all but the newest ``keep`` backups and the blobs of no other; returns how many went.
 
     Nothing goes while another backup of this hub runs, which counts on blobs that it has seen here.
@@ -73,21 +75,16 @@ def prune(place: Place, keep: int) -> int | None:
     """
     if not hold.may_free():
         return None
-    old = place.names()[:-keep]
-    for name in old:
-        place.delete(name)
+    old = manifests.names(place)[:-keep]
+    place.delete(map(manifests.key_of, old))
     needed: set[str] = set()
-    for name in place.names():
-        manifest = parse(place.read(name))
+    for name in manifests.names(place):
+        manifest = manifests.parse(place.load(manifests.key_of(name)))
         needed.update(manifest.documents)
-        with place.blobs.open(manifest.blobs) as reader:
-            needed.update(sha256 for sha256, _ in read_blobs(reader))
+        with place.open(manifest.blobs) as reader:
+            needed.update(sha256 for sha256, _ in manifests.read_blobs(reader))
     for prefix in PREFIXES:
-        for sha256 in set(place.blobs.names(prefix)) - needed:
-            place.blobs.trash(sha256)
-            place.blobs.erase(sha256)
-    for name, _ in place.blobs.trashed():
-        place.blobs.purge(name)
+        place.delete(map(key_of, set(place.names(prefix)) - needed))
     return len(old)
 
 
@@ -97,16 +94,16 @@ def discard_staged(blobs: BlobStore) -> None:
         blobs.discard(name)
 
 
-def _make(place: Place, backup: Backup, tell: Callable[[int], None]) -> Manifest:
+def _make(place: BlobStore, backup: Backup, tell: Callable[[int], None]) -> Manifest:
     migrations = database.migrations()
     created_at = timezone.now()
-    dump = _keep(place.blobs, database.dump(place.blobs))
+    dump = _keep(place, database.dump(place))
     # Copies take hours; the database need not keep a connection open for them.
     connections.close_all()
     with tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR) as blob_list:
-        totals = _copy_blobs(place.blobs, backup, blob_list, tell)
+        totals = _copy_blobs(place, backup, blob_list, tell)
         blob_list.seek(0)
-        blobs = _keep(place.blobs, place.blobs.stage(cast("io.BufferedReader", blob_list)))
+        blobs = _keep(place, place.stage(cast("io.BufferedReader", blob_list)))
     secret = _secret_key()
     manifest = Manifest(
         uuid=backup.pk,
@@ -117,16 +114,14 @@ def _make(place: Place, backup: Backup, tell: Callable[[int], None]) -> Manifest
         database=dump.sha256,
         database_bytes=dump.size,
         migrations=migrations,
-        secret_key=_keep(place.blobs, place.blobs.stage(io.BytesIO(secret))).sha256
-        if secret
-        else "",
+        secret_key=_keep(place, place.stage(io.BytesIO(secret))).sha256 if secret else "",
         blobs=blobs.sha256,
         blob_count=totals.count,
         blob_bytes=totals.bytes,
         missing=totals.missing,
     )
     hold.renew(backup)
-    place.write(manifest.name, manifest.to_json())
+    place.put(manifests.key_of(manifest.name), io.BytesIO(manifest.to_json()))
     return manifest
 
 
@@ -156,8 +151,7 @@ def _rows(prefix: str) -> Iterator[Blob]:
 
 def _keep(target: BlobStore, staged: Staged) -> Staged:
     """Make staged bytes a blob of the target."""
-    target.prepare(staged.name, staged.sha256)
-    target.commit(staged.name, staged.sha256)
+    target.keep(staged)
     return staged
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -17,10 +17,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.session import Session
 
 from hub.protocol import problems
+from registry.storage.byte_store import Stat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from datetime import datetime
 
 log = structlog.get_logger(__name__)
 
@@ -44,8 +44,8 @@ class Object:
 
     key: str
     size: int
-    etag: str
-    written_at: datetime
+    etag: str = ""
+    written_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,6 @@ class Part:
 
 class ChangedError(Exception):
     """An object is not what a condition says: it exists already, or has other bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """An object's size in bytes, its entity tag, and when it was written."""
-
-    size: int
-    etag: str
-    written_at: datetime
 
 
 class Bucket:
@@ -122,20 +113,18 @@ class Bucket:
             log.exception("bucket_missing", bucket=self.name)
             raise unavailable() from error
 
-    def head(self, key: str) -> Head:
+    def head(self, key: str) -> Stat:
         """What an object is."""
-        with _translated(key):
-            answer = self._client.head_object(**self._named(key))
-        return Head(answer["ContentLength"], answer["ETag"], answer["LastModified"])
+        answer = self._ask("head_object", key)
+        written_at = answer["LastModified"].timestamp()
+        return Stat(answer["ContentLength"], written_at, answer["ETag"])
 
     def get(self, key: str, start: int = 0, *, etag: str = "") -> IO[bytes]:
         """An object's bytes from ``start`` on; raises ChangedError where it has another tag."""
         options = {"Range": f"bytes={start}-"} if start else {}
         if etag:
             options["IfMatch"] = etag
-        with _translated(key):
-            answer = self._client.get_object(**self._named(key), **options)
-        return cast("IO[bytes]", answer["Body"])
+        return cast("IO[bytes]", self._ask("get_object", key, **options)["Body"])
 
     def read(self, key: str, limit: int | None = None) -> bytes:
         """An object's bytes, or at most the first ``limit`` of them."""
@@ -152,9 +141,7 @@ class Bucket:
     def put(self, key: str, body: bytes | bytearray | IO[bytes], *, is_new: bool = False) -> str:
         """Write an object; returns its tag. Raises ChangedError if it is to be new and is not."""
         options = {"IfNoneMatch": "*"} if is_new else {}
-        with _translated(key):
-            answer = self._client.put_object(**self._named(key), Body=body, **options)
-        return str(answer["ETag"])
+        return str(self._ask("put_object", key, Body=body, **options)["ETag"])
 
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects, those that are there."""
@@ -179,31 +166,28 @@ class Bucket:
             for page in pages:
                 for row in page.get("Contents", []):
                     key = row["Key"].removeprefix(self.prefix)
-                    yield Object(key, row["Size"], row["ETag"], row["LastModified"])
+                    written_at = row["LastModified"].timestamp()
+                    yield Object(key, row["Size"], row["ETag"], written_at)
 
-    def copy(self, source: str, target: str, *, etag: str = "") -> None:
-        """Copy an object within the bucket; raises ChangedError where it has another tag."""
+    def copy(self, source: str, target: str) -> None:
+        """Copy an object within the bucket; raises ChangedError where it was replaced meanwhile."""
         head = self.head(source)
-        if etag and head.etag != etag:
-            raise ChangedError(source)
         condition = {
             "CopySource": {"Bucket": self.name, "Key": self.prefix + source},
-            "CopySourceIfMatch": head.etag,
+            "CopySourceIfMatch": head.tag,
         }
         if head.size <= self._copy_bytes:
-            with _translated(source):
-                self._client.copy_object(**self._named(target), **condition)
+            self._ask("copy_object", target, **condition)
             return
         upload = self.begin_parts(target)
 
         def copy_part(number: int) -> Part:
             start = (number - 1) * self._copy_part_bytes
             end = min(start + self._copy_part_bytes, head.size)
-            with _translated(source):
-                answer = self._client.upload_part_copy(
-                    **self._named(target), **condition, UploadId=upload, PartNumber=number,
-                    CopySourceRange=f"bytes={start}-{end - 1}",
-                )  # fmt: skip
+            answer = self._ask(
+                "upload_part_copy", target, **condition, UploadId=upload, PartNumber=number,
+                CopySourceRange=f"bytes={start}-{end - 1}",
+            )  # fmt: skip
             tag = answer["CopyPartResult"]["ETag"]
             return Part(number, tag, end - start)
 
@@ -217,8 +201,7 @@ class Bucket:
 
     def begin_parts(self, key: str) -> str:
         """Begin an object that comes in parts; returns the id of its multipart upload."""
-        with _translated(key):
-            return str(self._client.create_multipart_upload(**self._named(key))["UploadId"])
+        return str(self._ask("create_multipart_upload", key)["UploadId"])
 
     def put_part(
         self, key: str, upload: str, number: int, body: bytes | bytearray | IO[bytes]
@@ -229,10 +212,7 @@ class Bucket:
         else:
             size = body.seek(0, io.SEEK_END)
             body.seek(0)
-        with _translated(key):
-            answer = self._client.upload_part(
-                **self._named(key), UploadId=upload, PartNumber=number, Body=body
-            )
+        answer = self._ask("upload_part", key, UploadId=upload, PartNumber=number, Body=body)
         return Part(number, answer["ETag"], size)
 
     def parts(self, key: str, upload: str) -> list[Part]:
@@ -252,21 +232,15 @@ class Bucket:
 
         Raises ChangedError where a part was replaced, FileNotFoundError where all are gone.
         """
-        named = [{"PartNumber": part.number, "ETag": part.etag} for part in parts]
-        with _translated(key):
-            self._client.complete_multipart_upload(
-                **self._named(key), UploadId=upload, MultipartUpload={"Parts": named}
-            )
+        named = {"Parts": [{"PartNumber": part.number, "ETag": part.etag} for part in parts]}
+        self._ask("complete_multipart_upload", key, UploadId=upload, MultipartUpload=named)
 
     def abort(self, key: str, upload: str) -> None:
         """Discard the parts of an object, if they are there."""
-        try:
-            with _translated(key):
-                self._client.abort_multipart_upload(**self._named(key), UploadId=upload)
-        except FileNotFoundError:
-            return
+        with suppress(FileNotFoundError):
+            self._ask("abort_multipart_upload", key, UploadId=upload)
 
-    def unfinished(self, prefix: str) -> Iterator[tuple[str, str, datetime]]:
+    def unfinished(self, prefix: str) -> Iterator[tuple[str, str, float]]:
         """Key, id and beginning of each multipart upload that was neither completed nor aborted."""
         pages = self._client.get_paginator("list_multipart_uploads").paginate(
             Bucket=self.name, Prefix=self.prefix + prefix
@@ -274,7 +248,8 @@ class Bucket:
         with _translated(prefix):
             for page in pages:
                 for row in page.get("Uploads", []):
-                    yield row["Key"].removeprefix(self.prefix), row["UploadId"], row["Initiated"]
+                    key = row["Key"].removeprefix(self.prefix)
+                    yield key, row["UploadId"], row["Initiated"].timestamp()
 
     def sign(self, key: str, headers: dict[str, str], seconds: int) -> str:
         """An address that anyone may read an object from, with these headers in the response."""
@@ -289,6 +264,11 @@ class Bucket:
                 "get_object", Params=self._named(key) | options, ExpiresIn=seconds
             )
         return str(url)
+
+    def _ask(self, operation: str, key: str, **options: Any) -> dict[str, Any]:
+        with _translated(key):
+            answer: dict[str, Any] = getattr(self._client, operation)(**self._named(key), **options)
+        return answer
 
     def _named(self, key: str) -> dict[str, str]:
         return {"Bucket": self.name, "Key": self.prefix + key}

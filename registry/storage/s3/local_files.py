@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from hub.protocol import digests, problems
-from registry.storage.interface import full, size_of
+from registry.storage.byte_store import full, size_of
 
 if TYPE_CHECKING:
     import io

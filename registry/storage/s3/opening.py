@@ -10,7 +10,7 @@ from django.conf import settings
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
 
-    from registry.storage.interface import BlobStore
+    from registry.storage.blob_store import BlobStore
 
 
 def store_of(parts: SplitResult) -> BlobStore:

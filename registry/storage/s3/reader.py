@@ -12,7 +12,8 @@ from botocore.exceptions import BotoCoreError
 from registry.storage.s3 import bucket as s3
 
 if TYPE_CHECKING:
-    from registry.storage.s3.bucket import Bucket, Head
+    from registry.storage.byte_store import Stat
+    from registry.storage.s3.bucket import Bucket
 
 log = structlog.get_logger(__name__)
 
@@ -28,7 +29,7 @@ class ObjectReader(io.RawIOBase):
     where the object was replaced meanwhile.
     """
 
-    def __init__(self, bucket: Bucket, key: str, head: Head) -> None:
+    def __init__(self, bucket: Bucket, key: str, head: Stat) -> None:
         super().__init__()
         self._bucket = bucket
         self._key = key
@@ -60,7 +61,7 @@ class ObjectReader(io.RawIOBase):
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 if self._body is None:
-                    self._body = self._bucket.get(self._key, self._position, etag=self.head.etag)
+                    self._body = self._bucket.get(self._key, self._position, etag=self.head.tag)
                 piece = self._body.read(len(view))
             except (BotoCoreError, urllib3.exceptions.HTTPError, OSError) as error:
                 log.warning("object_stream_broke", key=self._key, error=str(error))

@@ -16,7 +16,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from hub.protocol import problems
-from registry.storage.s3.bucket import LEAST_PART_BYTES, Bucket, ChangedError, Part
+from registry.storage.byte_store import STAGING
+from registry.storage.s3.bucket import LEAST_PART_BYTES, Bucket, ChangedError, Object, Part
 from registry.storage.s3.senders import PartSenders
 
 if TYPE_CHECKING:
@@ -24,21 +25,11 @@ if TYPE_CHECKING:
 
 PART_BYTES = 8 * 2**20
 MOST_PARTS = 9_000
-FOLDER = "staging/"
 
 
 def folder(name: str) -> str:
     """The prefix of the keys of an upload, for its name or that of its sealed bytes."""
-    return f"{FOLDER}{name.partition('/')[0]}/"
-
-
-@dataclass(frozen=True, slots=True)
-class _Object:
-    """An object of an upload: its key, its size in bytes, its tag where that matters."""
-
-    key: str
-    size: int
-    etag: str = ""
+    return f"{STAGING}{name.partition('/')[0]}/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +68,7 @@ class StagedObject:
         self._bucket = bucket
         self._name = name
         self._senders = PartSenders(bucket)
-        rows = {
-            row.key.removeprefix(folder(name)): _Object(row.key, row.size, row.etag)
-            for row in bucket.objects(folder(name))
-        }
+        rows = {row.key.removeprefix(folder(name)): row for row in bucket.objects(folder(name))}
         lengths = [key for key in rows if key.startswith("begun-")]
         if not lengths:
             raise FileNotFoundError(name)
@@ -161,7 +149,7 @@ class StagedObject:
             tag = self._bucket.put(key, bytes(self._open_buffer()))
             if self._tail is not None and self._tail.key != key:
                 self._bucket.delete([self._tail.key])
-            self._tail = _Object(key, len(self._open_buffer()), tag)
+            self._tail = Object(key, len(self._open_buffer()), tag)
         self._is_durable = True
         return self.size
 
@@ -170,7 +158,7 @@ class StagedObject:
         self.sync()
         if self._content is None:
             raise ValueError(f"{self._name} has {self.size} of {self._length} bytes")
-        return self._content.key.removeprefix(FOLDER)
+        return self._content.key.removeprefix(STAGING)
 
     def _complete(self) -> None:
         """Make the content; raises UploadOffset where another machine receives the upload too."""
@@ -191,7 +179,7 @@ class StagedObject:
                     "Another request is writing to this upload. Request its offset (HEAD), then "
                     "continue."
                 ) from error
-        self._content = _Object(key, self._length)
+        self._content = Object(key, self._length)
 
     def _open_buffer(self) -> bytearray:
         if self._buffer is None:
@@ -208,7 +196,7 @@ class StagedObject:
         self._senders.send(self._multipart.key, self._multipart.upload, body)
         self._in_parts += len(body)
 
-    def _is_content(self, key: str, row: _Object) -> bool:
+    def _is_content(self, key: str, row: Object) -> bool:
         return key.startswith("content-") and row.size == self._length
 
 

@@ -67,11 +67,11 @@ def commit(name: str, sha256: str, size: int) -> Blob:
 
 def adopt(sha256: str, size: int) -> Blob | None:
     """The row of bytes that a crash left in storage without one; None where they are not there."""
-    if not store().holds(sha256):
+    if not store().find(sha256):
         return None
     with transaction.atomic():
         blob = _lock(sha256, size)
-        if store().holds(sha256):
+        if store().find(sha256):
             return blob
         transaction.set_rollback(True)  # freed before the lock was ours
     return None
@@ -152,10 +152,11 @@ def _free_orphan(sha256: str) -> bool:
     """Free bytes without a row."""
     old = timezone.now() - GRACE
     with _locked(sha256) as row:
+        stat = store().find(sha256)
         freed = (
             row.erased_at is not None
-            and store().holds(sha256)
-            and store().written_at(sha256) < old.timestamp()
+            and stat is not None
+            and stat.written_at < old.timestamp()
             and not awaited(sha256).exists()
         )
         if freed:

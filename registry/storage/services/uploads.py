@@ -24,8 +24,8 @@ from django.utils import timezone
 from hub.protocol import digests, problems
 from registry.core.permissions import require, require_user
 from registry.models import Upload
+from registry.storage.byte_store import full
 from registry.storage.files import store
-from registry.storage.interface import full
 from registry.storage.services import blobs, quotas
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from registry.core.permissions import Actor
     from registry.models import Blob, RegisteredModel, User
-    from registry.storage.interface import Staged, StagedWriter
+    from registry.storage.byte_store import Staged, StagedWriter
 
 log = structlog.get_logger(__name__)
 

@@ -8,7 +8,6 @@ whole: its epoch ends, and its address is another.
 from __future__ import annotations
 
 from array import array
-from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -34,6 +33,17 @@ class Lost(problems.Unavailable):
     """Storage has lost chunks that it said it had."""
 
 
+def key_of(folder: str, name: str) -> str:
+    """The key of a xorb in storage, of the chunk store ``folder``."""
+    return f"xorbs/{folder}/{name}"
+
+
+def objects() -> dict[str, int]:
+    """The keys of the xorbs whose chunks no files hold yet, each with its size in bytes."""
+    rows = Xorb.objects.filter(is_kept=True).select_related("store")
+    return {key_of(str(xorb.store), xorb.name): xorb.size for xorb in rows}
+
+
 def pack_lengths(lengths: Iterable[int]) -> bytes:
     """Chunks' plain lengths as their row keeps them."""
     return b"".join(length.to_bytes(4, "little") for length in lengths)
@@ -49,7 +59,7 @@ def lengths_of(xorb: Xorb) -> array[int]:
 def read(xorb: Xorb, folder: str, start: int, end: int) -> Iterator[bytes]:
     """The plain bytes of chunks ``start`` up to but not ``end``; raises Lost."""
     try:
-        file = store().open_xorb(folder, xorb.name)
+        file = store().get(key_of(folder, xorb.name))
     except FileNotFoundError:
         yield from _from_files(xorb, start, end)
         return
@@ -77,7 +87,7 @@ def end_epoch(of: XetStore) -> None:
     folder = str(ended)
     ended.xorbs.all().delete()
     XetStore.objects.filter(pk=ended.pk).update(epoch=F("epoch") + 1)
-    transaction.on_commit(partial(store().drop_xorbs, folder))
+    transaction.on_commit(lambda: store().delete(store().keys(key_of(folder, ""))))
     log.info("xet_epoch_ended", store=folder)
 
 

@@ -6,12 +6,13 @@ chunk store of its own, so no one can learn or spoil what others have.
 
 from __future__ import annotations
 
-import os
+import tempfile
 import uuid
 from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -20,8 +21,8 @@ from hub.protocol import problems
 from registry.core import usage
 from registry.core.permissions import require, require_user
 from registry.models import Backup, Namespace, Upload, XetStore, Xorb, XorbPart
+from registry.storage.byte_store import full
 from registry.storage.files import store
-from registry.storage.interface import full
 from registry.storage.services import quotas, uploads
 from registry.storage.xet import chunks, hashes, shards, xorbs
 
@@ -76,18 +77,15 @@ def put_xorb(actor: Actor, *, to: XetStore, name: str, stream: Stream, length: i
     _touch(to)
     if Xorb.objects.filter(store=to, name=name).exists():
         return False
-    staged = f"xorb-{uuid.uuid4().hex}"
     most = xorbs.LONGEST_BYTES
-    try:
-        with _reserved(actor, to, min(length or 0, most)) as room:
-            size = _stage(staged, stream, most, "A xorb", room)
-            with store().scratch(staged).open("rb") as file:
-                lengths = xorbs.check(file, name)
-            return _keep(to, name, staged, lengths, size)
-    except xorbs.BadXorb as error:
-        raise problems.InvalidRequest(f"The xorb was rejected: {error}.") from error
-    finally:
-        store().discard(staged)
+    with _reserved(actor, to, min(length or 0, most)) as room, _file() as file:
+        size = _receive(file, stream, most, "A xorb", room)
+        try:
+            lengths = xorbs.check(file, name)
+        except xorbs.BadXorb as error:
+            raise problems.InvalidRequest(f"The xorb was rejected: {error}.") from error
+        file.seek(0)
+        return _keep(to, name, file, lengths, size)
 
 
 def take_shard(actor: Actor, *, to: XetStore, stream: Stream) -> bool:
@@ -98,23 +96,20 @@ def take_shard(actor: Actor, *, to: XetStore, stream: Stream) -> bool:
     """
     require(actor, "version.edit", to.model)
     _touch(to)
-    staged = f"shard-{uuid.uuid4().hex}"
-    try:
+    with _file() as file:
         with _reserved(actor, to, 0) as room:
-            _stage(staged, stream, shards.LONGEST_BYTES, "A shard", room)
-        with store().scratch(staged).open("rb") as file:
-            index = _check_shard(to, file)
-        with store().scratch(staged).open("rb") as file:
+            _receive(file, stream, shards.LONGEST_BYTES, "A shard", room)
+        index = _check_shard(to, file)
+        file.seek(0)
+        try:
             rows = _make_files(actor, to, index, shards.read(file))
-            if rows:
-                file.seek(0)
-                _remember(to, index, shards.read(file))
-            return bool(rows)
-    except chunks.Lost:
-        chunks.end_epoch(to)
-        raise
-    finally:
-        store().discard(staged)
+        except chunks.Lost:
+            chunks.end_epoch(to)
+            raise
+        if rows:
+            file.seek(0)
+            _remember(to, index, shards.read(file))
+        return bool(rows)
 
 
 @dataclass(slots=True)
@@ -167,38 +162,41 @@ def _reserved(actor: Actor, to: XetStore, size: int) -> AbstractContextManager[R
     return quotas.reserved(size, owner=require_user(actor, "write"), namespace=namespace)
 
 
-def _stage(name: str, stream: Stream, most: int, what: str, room: Reservation) -> int:
-    """Write a body to a staged file and sync it; returns its size in bytes.
+def _file() -> IO[bytes]:
+    """A file of this request, which is gone when it is closed."""
+    return tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)
+
+
+def _receive(file: IO[bytes], stream: Stream, most: int, what: str, room: Reservation) -> int:
+    """Write a body to a file and go back to its start; returns its size in bytes.
 
     What was not announced is reserved piece by piece.
     """
     size = 0
     try:
-        with store().scratch(name).open("xb") as file:
-            while piece := stream.read(uploads.CHUNK_BYTES):
-                size += len(piece)
-                if size > most:
-                    raise problems.TooLarge(f"{what} may have at most {most} bytes.")
-                if size > room.size:
-                    quotas.grow(room, size)
-                store().expect_room(len(piece))
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
+        while piece := stream.read(uploads.CHUNK_BYTES):
+            size += len(piece)
+            if size > most:
+                raise problems.TooLarge(f"{what} may have at most {most} bytes.")
+            if size > room.size:
+                quotas.grow(room, size)
+            store().expect_room(len(piece))
+            file.write(piece)
+        file.seek(0)
     except OSError as error:
         raise full(error) from error
     return size
 
 
 @transaction.atomic
-def _keep(to: XetStore, name: str, staged: str, lengths: list[int], size: int) -> bool:
+def _keep(to: XetStore, name: str, file: IO[bytes], lengths: list[int], size: int) -> bool:
     """Keep a checked xorb, and then its row, unless the epoch has ended meanwhile."""
     now = XetStore.objects.select_for_update().get(pk=to.pk)
     if now.epoch != to.epoch:
         _touch(to)
     if Xorb.objects.filter(store=to, name=name).exists():
         return False
-    store().keep_xorb(store().scratch(staged), str(to), name)
+    store().put(chunks.key_of(str(to), name), file)
     Xorb.objects.create(store=to, name=name, lengths=chunks.pack_lengths(lengths), size=size)
     return True
 
@@ -286,4 +284,5 @@ def _remember(to: XetStore, index: _XorbIndex, files: Iterator[shards.File]) -> 
     for xorb in waiting.values():
         if chunks.is_covered(xorb, xorb.parts.all()):
             Xorb.objects.filter(pk=xorb.pk).update(is_kept=False)
-            transaction.on_commit(partial(store().drop_xorb, str(to), xorb.name))
+            key = chunks.key_of(str(to), xorb.name)
+            transaction.on_commit(partial(store().delete, [key]))

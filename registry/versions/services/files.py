@@ -13,7 +13,7 @@ from registry.cards import cards, refused_cards
 from registry.core import events
 from registry.core.permissions import require
 from registry.models import Blob, File, Version
-from registry.storage import file_types
+from registry.storage import bundles, file_types
 from registry.storage.files import store
 from registry.storage.services import blobs, quotas, uploads
 from registry.versions import git_names as version_git_names
@@ -205,9 +205,4 @@ def check_paths(paths: Collection[str]) -> None:
             f"{len(paths)}. Pack small files together."
         )
     for path in paths:
-        parts = path.split("/")
-        for count in range(1, len(parts)):
-            if (folder := "/".join(parts[:count])) in paths:
-                raise problems.PathInvalid(
-                    f"{path} and {folder} cannot both exist: one is a folder."
-                )
+        bundles.check_folders(path, paths)

@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hub.protocol import digests, problems, refs
 from registry.cards import cards
 from registry.core.permissions import require
 from registry.models import RetiredName, Version
+from registry.storage.bundles import Bundle
 from registry.storage.services import quotas
 from registry.versions import selectors
 from registry.versions.services import files as file_services
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from registry.core.permissions import Actor
     from registry.models import Namespace, RegisteredModel
-
-
-@dataclass(frozen=True, slots=True)
-class AnnouncedFile:
-    """A file that a push is about to send: its path, its digest (`sha256:…`), its size in bytes."""
-
-    path: str
-    blob: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Preflight:
-    """What a push would do: whether it makes the model, what it sends, and an equal version."""
-
-    creates: bool
-    missing: list[str]
-    missing_bytes: int
-    identical_to: int | None
+    from registry.storage.bundles import Preflight
 
 
 def check(
@@ -44,11 +26,12 @@ def check(
     *,
     namespace: Namespace,
     name: str,
-    files: Sequence[AnnouncedFile],
+    digests_of: Mapping[str, str],
+    sizes: Mapping[str, int],
     card: str | None,
     label: str,
 ) -> Preflight:
-    """Return what a push would do.
+    """Return what a push would do with files of these digests (`sha256:…`) and sizes, by path.
 
     Raises what it would run into: NotAllowed, InvalidName, NameRetired, CardInvalid, PathInvalid,
     NameTaken for a label, and QuotaExceeded.
@@ -56,27 +39,24 @@ def check(
     model = _model(actor, namespace, name)
     for action in ("version.draft", "version.edit", "version.submit"):
         user = require(actor, action, model or namespace)
-    digest_of = {refs.check_path(file.path): digests.parse(file.blob) for file in files}
+    bundle = Bundle(
+        {refs.check_path(path): digests.parse(digest) for path, digest in digests_of.items()}, sizes
+    )
+    digest_of = dict(bundle.digest_of)
     if card is not None:
         cards.accept(card)
         digest_of[cards.CARD_PATH] = digests.hash_bytes(card.encode())
     file_services.check_paths(digest_of)
-    linkable = selectors.linkable_blobs(actor, {digests.parse(file.blob) for file in files})
-    missing = [file for file in files if digests.parse(file.blob) not in linkable]
-    adding = sum({file.blob: file.size for file in missing}.values())
+    named = set(bundle.digest_of.values())
+    missing = named.difference(selectors.linkable_blobs(actor, named))
     identical = _identical(actor, model, digest_of, label) if model else None
     if identical is None:
         # A draft of that label may be the one that this push goes on with.
         others = Version.objects.filter(model=model, label=label).exclude(state="draft")
         if model and label and others.exists():
             raise problems.NameTaken.at("/label", f"{model.ref} already has a version {label!r}.")
-        quotas.check(user, namespace, adding)
-    return Preflight(
-        creates=model is None,
-        missing=[file.path for file in missing],
-        missing_bytes=adding,
-        identical_to=identical,
-    )
+        quotas.check(user, namespace, sum(bundle.sizes(missing).values()))
+    return bundle.preflight(missing, creates=model is None, identical_to=identical)
 
 
 def _model(actor: Actor, namespace: Namespace, name: str) -> RegisteredModel | None:

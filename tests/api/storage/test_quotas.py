@@ -110,7 +110,7 @@ def test_an_upload_that_goes_on_while_others_are_forgotten_is_kept(ada, monkeypa
 
     monkeypatch.setattr(type(Upload.objects.all()), "values_list", go_on)
     assert uploads.expire() == 0
-    assert store().staged(str(upload.pk)).exists()
+    assert (store().root / "staging" / str(upload.pk)).exists()
 
 
 def test_a_file_in_a_version_counts_once(api, ada, net, space):
@@ -209,7 +209,7 @@ def test_the_disk_keeps_what_it_promised(api, ada, bob, settings, monkeypatch):
     document = problem(create(api(bob), 1)[0], 507, "storage-full")
     assert (document["asked_bytes"], document["room_bytes"]) == (1, 0)
     upload = Upload.objects.filter(length=19_000).first()
-    store().staged(str(upload.pk)).write_bytes(content_of(19_000))
+    (store().root / "staging" / str(upload.pk)).write_bytes(content_of(19_000))
     free[0] += 1_500 - 19_000  # what has come is on the disk by now
     problem(create(api(bob), 1_501)[0], 507, "storage-full")
     assert create(api(bob), 1_500)[0].status_code == 201
@@ -228,7 +228,7 @@ def test_jobs_write_into_the_room_of_nobody_and_leave_what_was_promised(
         derivatives.store_bytes(io.BytesIO(b"y" * 5_001))
     assert room(space) == (0, 0)  # the upload of ada is hers until it is in a version
     assert not Reservation.objects.exists()
-    assert list(store().staged_names()) == [str(Upload.objects.get().pk)]
+    assert [path.name for path in store().root.glob("staging/*")] == [str(Upload.objects.get().pk)]
 
 
 def test_what_killed_processes_reserved_is_given_back(ada):

@@ -57,7 +57,7 @@ def test_in_steps(api, ada):
     assert (last.status_code, last["Hub-Blob"]) == (204, f"sha256:{SHA256}")
     assert store().path(SHA256).read_bytes() == CONTENT
     assert client.get(url).json()["blob"] == f"sha256:{SHA256}"
-    assert list(store().staged_names()) == []
+    assert list(store().root.glob("staging/*")) == []
 
 
 def test_a_wrong_offset_writes_nothing_and_says_where_to_go_on(api, ada):
@@ -73,7 +73,7 @@ def test_a_wrong_offset_writes_nothing_and_says_where_to_go_on(api, ada):
 def test_one_request_at_a_time_writes_to_an_upload(api, ada):
     client = api(ada)
     _, url = create(client)
-    path = store().staged(str(Upload.objects.get().uuid))
+    path = store().root / "staging" / str(Upload.objects.get().uuid)
     with path.open("r+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         problem(patch(client, url, 0, CONTENT), 409, "upload-offset")
@@ -97,7 +97,7 @@ def test_a_wrong_claim_leaves_nothing(api, ada):
     document = problem(patch(client, url, 0, CONTENT), 422, "digest-mismatch")
     assert document["computed"] == f"sha256:{SHA256}"
     assert not Blob.objects.exists()
-    assert list(store().names()) == list(store().staged_names()) == []
+    assert list(store().names()) == list(store().root.glob("staging/*")) == []
     problem(patch(client, url, 0, CONTENT), 410, "upload-gone")
 
 
@@ -142,7 +142,7 @@ def test_a_crash_between_rename_and_row_is_healed_by_asking(api, ada):
     client = api(ada)
     _, url = create(client, sha256=SHA256)
     upload = Upload.objects.get()
-    store().staged(str(upload.uuid)).write_bytes(CONTENT)
+    (store().root / "staging" / str(upload.uuid)).write_bytes(CONTENT)
     Upload.objects.update(offset=len(CONTENT))  # as is written before the rename
     store().prepare(str(upload.uuid), SHA256)
     store().commit(str(upload.uuid), SHA256)
@@ -168,7 +168,9 @@ def test_a_claim_alone_gives_no_right_to_anothers_bytes(api, ada, bob):
     api(ada).upload(CONTENT)
     client = api(bob)
     _, url = create(client, sha256=SHA256)
-    store().staged(str(Upload.objects.get(owner=bob).uuid)).unlink()  # however it came to be lost
+    (
+        store().root / "staging" / str(Upload.objects.get(owner=bob).uuid)
+    ).unlink()  # however it came to be lost
     head = client("HEAD", url, Tus_Resumable="1.0.0")
     assert head.status_code == 410
     assert "Hub-Blob" not in head
@@ -196,7 +198,7 @@ def test_a_crash_before_the_rename_is_healed_by_asking(api, ada):
     client = api(ada)
     _, url = create(client)
     upload = Upload.objects.get()
-    store().staged(str(upload.uuid)).write_bytes(CONTENT)
+    (store().root / "staging" / str(upload.uuid)).write_bytes(CONTENT)
     assert client("HEAD", url, Tus_Resumable="1.0.0")["Hub-Blob"] == f"sha256:{SHA256}"
 
 

@@ -15,7 +15,7 @@ from registry.storage.files import forms
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from registry.storage.backups.place import Place
+    from registry.storage.blob_store import BlobStore
 
 
 def address_help() -> str:
@@ -33,7 +33,7 @@ class BackupReader(BaseCommand):
         parser.add_argument("--backup", default="", help="its name (default: the newest)")
 
 
-def open_place(address: str) -> Place:
+def open_place(address: str) -> BlobStore:
     """The place of backups; raises CommandError."""
     try:
         return place_at(address)

@@ -52,10 +52,10 @@ def test_a_copy_goes_on_where_it_was_interrupted(copy, target, monkeypatch):
         with pytest.raises(CommandError, match="Run the command again"):
             copy()
     assert list(target.names()) == digests[:2]
-    written = [target.written_at(sha256) for sha256 in digests[:2]]
+    written = [target.find(sha256).written_at for sha256 in digests[:2]]
     copy()
     assert list(target.names()) == digests
-    assert [target.written_at(sha256) for sha256 in digests[:2]] == written
+    assert [target.find(sha256).written_at for sha256 in digests[:2]] == written
 
 
 def test_a_short_blob_at_the_target_is_replaced(copy, target):
@@ -77,7 +77,7 @@ def test_damaged_and_missing_blobs_are_reported_and_the_rest_is_copied(copy, tar
         f"sha256:{missing} is missing",
     }
     assert list(target.names()) == [whole]
-    assert list(target.staged_names()) == []
+    assert list(target.root.glob("staging/*")) == []
     assert Blob.objects.count() == 3
 
 

@@ -14,7 +14,7 @@ from registry.storage.backups.management.places import address_help, errors_of, 
 
 if TYPE_CHECKING:
     from registry.storage.backups.manifest import Manifest
-    from registry.storage.backups.place import Place
+    from registry.storage.blob_store import BlobStore
 
 
 class Command(BaseCommand):
@@ -49,7 +49,7 @@ class Command(BaseCommand):
                 "`manage.py verify_blobs` for details."
             )
 
-    def _prune(self, target: Place, keep: int) -> None:
+    def _prune(self, target: BlobStore, keep: int) -> None:
         removed = services.prune(target, keep)
         self.stdout.write(
             "no old backup removed: another backup is running, or was killed less than "
@@ -58,7 +58,7 @@ class Command(BaseCommand):
             else f"{plural(removed, 'old backup')} removed"
         )
 
-    def _make(self, target: Place) -> Manifest:
+    def _make(self, target: BlobStore) -> Manifest:
         stored = Blob.objects.filter(erased_at=None).aggregate(bytes=Sum("size"))["bytes"] or 0
         with Counter("blobs in the backup", stored, words=size) as counter:
             manifest = services.make(target, counter.advance)
