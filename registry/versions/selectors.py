@@ -44,6 +44,14 @@ if TYPE_CHECKING:
 VERSIONS_NAMED = 10
 
 
+def require_served(version: Version, purpose: str) -> None:
+    """Raise StateConflict unless a version is published or yanked; ``purpose`` ends the message."""
+    if not version.is_served:
+        raise problems.StateConflict(
+            f"{version.ref} is {version.state}; only published {purpose}.", state=version.state
+        )
+
+
 def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
     """A model by its name, ignoring case; raises NotFound, and Moved for a name that it had."""
     row = (

@@ -43,11 +43,7 @@ def issue(actor: Actor, *, version: Version) -> Challenge:
     """
     user = require_user(actor, "read", of=version.model)
     registry.require_files(actor, version.model)
-    if not version.is_served:
-        raise problems.StateConflict(
-            f"{version.ref} is {version.state}; only published versions can have benchmarks.",
-            state=version.state,
-        )
+    registry.require_served(version, "versions can have benchmarks")
     now = timezone.now()
     mine = Challenge.objects.filter(user=user)
     mine.filter(used_at=None, expires_at__lt=now).delete()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import problems
 from registry.core.permissions import require
 from registry.models import Variant, Version
+from registry.versions import selectors as registry
 from runners.benchmarks import offers
 from runners.benchmarks.timing_jobs import COMPARISON, IDLE, REQUESTED
 from runners.graphs import differences
@@ -32,11 +33,7 @@ def ask(
     """
     require(actor, "version.derive", candidate.version.model)
     for version in (baseline.version, candidate.version):
-        if not version.is_served:
-            raise problems.StateConflict(
-                f"{version.ref} is {version.state}; only published versions can be compared.",
-                state=version.state,
-            )
+        registry.require_served(version, "versions can be compared")
     if baseline.pk == candidate.pk or baseline.version.model_id != candidate.version.model_id:
         raise problems.InvalidRequest.at("/baseline", "Name two different variants of one model.")
     if _interface(baseline) != _interface(candidate):

@@ -110,7 +110,7 @@ def contribute_page_run(
 
 def _read(user: User, version: Version, text: str) -> tuple[Record, str]:
     registry.require_files(user, version.model)
-    _expect_released(version)
+    registry.require_served(version, "versions can have benchmarks")
     data, whole = parsing.run(record_consistency.read, text)
     return Record.read(data), whole
 
@@ -164,7 +164,7 @@ def _keep(
     **whose: Any,
 ) -> list[Measurement]:
     version = lifecycle.lock(version)
-    _expect_released(version)
+    registry.require_served(version, "versions can have benchmarks")
     sha256 = hashlib.sha256(content).hexdigest()
     mine = Measurement.objects.filter(
         variant__version=version, origin=Measurement.Origin.CONTRIBUTED
@@ -194,14 +194,6 @@ def _keep(
     Measurement.objects.bulk_create(rows)
     events.record(_ADDED, version, actor=user, model=version.model, record_sha256=sha256)
     return rows
-
-
-def _expect_released(version: Version) -> None:
-    if not version.is_served:
-        raise problems.StateConflict(
-            f"{version.ref} is {version.state}; only published versions can have benchmarks.",
-            state=version.state,
-        )
 
 
 def _expect_room(version: Version, user: Any, sha256: str) -> None:

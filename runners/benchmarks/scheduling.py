@@ -78,11 +78,7 @@ def ask(
     NotAllowed, StateConflict, VariantMissing, InvalidRequest.
     """
     require(actor, "version.derive", version.model)
-    if not version.is_served:
-        raise problems.StateConflict(
-            f"{version.ref} is {version.state}; only published versions can be benchmarked.",
-            state=version.state,
-        )
+    registry.require_served(version, "versions can be benchmarked")
     row = registry.variant(version, variant or None, None, None)
     _check(row, {name: value for name, value in options.items() if name != "provider_options"})
     matches = offers.matching(runtime, provider, pool)

@@ -117,11 +117,7 @@ def request(
     Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest.
     """
     require(actor, "version.derive", version.model)
-    if not version.is_served:
-        raise problems.StateConflict(
-            f"{version.ref} is {version.state}; only published versions are evaluated.",
-            state=version.state,
-        )
+    registry.require_served(version, "versions are evaluated")
     choice = registry.variant(version, variant or None, None, None)
     target = _target(dataset, number, split)
     return _enqueue(choice, target, priority=REQUESTED, once=False)

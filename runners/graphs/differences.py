@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import problems, stored
 from registry.core.permissions import require_user
 from registry.models import File, Version
+from registry.versions import selectors as registry
 from runners.engine.graphs.changes import Change
 from runners.models import Job
 from runners.queue import order, services
@@ -54,11 +55,7 @@ def request(actor: Actor, *, before: Variant, after: Variant) -> Job:
     """
     require_user(actor, "read", of=after.version.model)
     for version in (before.version, after.version):
-        if not version.is_served:
-            raise problems.StateConflict(
-                f"{version.ref} is {version.state}; only published files can be compared.",
-                state=version.state,
-            )
+        registry.require_served(version, "files can be compared")
     if before.version.model_id != after.version.model_id:
         raise problems.InvalidRequest("Only graphs of the same model can be compared.")
     if before.pk == after.pk:

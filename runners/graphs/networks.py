@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from hub.protocol import problems
 from hub.protocol.costs import Costs
 from hub.protocol.stored import mapping
 from registry.core import events
 from registry.core.permissions import require_user
 from registry.models import File, Variant
+from registry.versions import selectors as registry
 from runners.engine.costs import METHOD
 from runners.graphs import derived_files
 from runners.models import Job
@@ -69,11 +69,7 @@ def request(actor: Actor, *, version: Version, variant: Variant) -> Job:
     StateConflict.
     """
     require_user(actor, "read", of=version.model)
-    if not version.is_served:
-        raise problems.StateConflict(
-            f"{version.ref} is {version.state}; only published files can be drawn.",
-            state=version.state,
-        )
+    registry.require_served(version, "files can be drawn")
     return _enqueue(version, variant, _URGENT)
 
 

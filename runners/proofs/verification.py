@@ -122,12 +122,7 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
     ``runtime`` narrows it to one. Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest.
     """
     require(actor, "version.derive", version.model)
-    if not version.is_served:
-        raise problems.StateConflict(
-            f"{version.ref} is {version.state}; only published versions can be tested for "
-            "conformance.",
-            state=version.state,
-        )
+    registry.require_served(version, "versions can be tested for conformance")
     rows = Variant.objects.filter(version=version).select_related("entry")
     variants = [registry.variant(version, variant, None, None)] if variant else list(rows)
     offers = [row for row in current() if runtime in ("", row.name)]

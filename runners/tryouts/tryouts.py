@@ -67,11 +67,7 @@ def request(actor: Actor, *, variant: Variant, inputs: Sequence[Input], draw: bo
     version = variant.version
     user = require_user(actor, "read", of=version.model)
     registry.require_files(actor, version.model)
-    if not version.is_served:
-        raise problems.StateConflict(
-            f"{version.ref} is {version.state}; only published versions are run.",
-            state=version.state,
-        )
+    registry.require_served(version, "versions are run")
     _check(inputs)
     services.forget_runs()
     live = Job.objects.filter(kind=KIND, state__in=Job.LIVE, input__asked_by=user.pk)
