@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.client import api, extensions
 from hub.protocol import digests, filters
+from hub.protocol.figures import Status
 from hub.terminal import DONE, USAGE, add_flags, plain, positive, size
 
 if TYPE_CHECKING:
@@ -137,12 +138,12 @@ def _search(options: argparse.Namespace) -> int:
 
 
 def _speed(result: dict[str, Any] | None) -> str:
-    """The median time of one run, which is not ranked where it is noisy."""
+    """The median time of one run, with its status where it is not ranked."""
     if not result:
-        return "not measured"
-    noisy = "" if result["status"] == "accepted" else f" {result['status']}"
+        return str(Status.UNMEASURED)
+    status = "" if result["status"] == Status.ACCEPTED else f" {result['status']}"
     p50 = result["p50_ms"]
-    return f"{p50:.3g} ms{noisy}" if p50 < 1000 else f"{p50:.0f} ms{noisy}"
+    return f"{p50:.3g} ms{status}" if p50 < 1000 else f"{p50:.0f} ms{status}"
 
 
 def add_info(commands: Any) -> None:

@@ -123,8 +123,13 @@ def of(rows: Sequence[Summary], query: Query, *, is_timed: bool) -> list[dict[st
 
 def _speed(row: DocumentSpeed | PredictedSpeed, of: Summary) -> dict[str, Any]:
     """What ``SpeedOutput`` says."""
-    low_ms, high_ms = row.interval
-    figures = {"device": row.device, "p50_ms": row.p50_ms, "low_ms": low_ms, "high_ms": high_ms}
+    interval = row.figure.interval
+    figures = {
+        "device": row.device,
+        "p50_ms": row.p50_ms,
+        "low_ms": interval.low if interval else None,
+        "high_ms": interval.high if interval else None,
+    }
     if isinstance(row, PredictedSpeed):
         speed = {"status": PREDICTED, "predicted": True, **figures}
         return speed | {"models_measured": row.models_measured, "url": None}

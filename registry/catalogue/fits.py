@@ -86,10 +86,10 @@ def _stated(query: Query, latest: Mapping[str, Any], task: str, licence: str) ->
 
 
 def _latency(limit: float, speed: DocumentSpeed | PredictedSpeed) -> Fit:
-    low, high = speed.interval
-    basis = Kind.PREDICTED if speed.is_predicted else Kind.MEASURED
-    bound = filters.MAX_LATENCY
-    return Fit(bound.name, limit, speed.p50_ms, bound.quantity.unit, basis, low, high)
+    figure, bound = speed.figure, filters.MAX_LATENCY
+    low = figure.interval.low if figure.interval else None
+    high = figure.interval.high if figure.interval else None
+    return Fit(bound.name, limit, speed.p50_ms, bound.quantity.unit, figure.kind, low, high)
 
 
 def _accuracy(limit: Limit, figure: DocumentAccuracy) -> Fit:

@@ -169,18 +169,10 @@ class DocumentSpeed(models.Model):
         return f"{self.p50_ms} ms on {self.device} with {self.runtime}"
 
     @property
-    def is_predicted(self) -> bool:
-        return False
-
-    @property
-    def interval(self) -> tuple[float | None, float | None]:
-        """The 95 % interval of the median in milliseconds, where the result has one."""
-        return self.p50_low_ms, self.p50_high_ms
-
-    @property
     def figure(self) -> Figure:
         """The median as a figure."""
-        interval = Interval.between(*self.interval, IntervalMethod.PROCESSES)
+        ends = (self.p50_low_ms, self.p50_high_ms)
+        interval = Interval.between(*ends, IntervalMethod.PROCESSES)
         status = Status(self.status)
         return Figure(self.p50_ms, Unit.MILLISECOND, status=status, interval=interval)
 
@@ -224,15 +216,6 @@ class PredictedSpeed(models.Model):
 
     def __str__(self) -> str:
         return f"about {self.p50_ms} ms on {self.device} with {self.runtime}"
-
-    @property
-    def is_predicted(self) -> bool:
-        return True
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The interval of the prediction in milliseconds."""
-        return self.low_ms, self.high_ms
 
     @property
     def figure(self) -> Figure:

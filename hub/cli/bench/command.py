@@ -14,6 +14,7 @@ from hub.cli.bench import arguments, subjects
 from hub.cli.bench import report as words
 from hub.client.training import identity
 from hub.protocol import federated, problems
+from hub.protocol.figures import Status
 from hub.terminal import DONE, PROBLEM, plain
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _measure(options: argparse.Namespace) -> int:
     print(f"{'record':<11} {place}", file=sys.stderr if options.json else sys.stdout)
     if options.contribute:
         print(f"{'contributed':<11} {subjects.contribute(subject, record, signer)}")
-    return DONE if record["status"] in {"accepted", "noisy"} else PROBLEM
+    return DONE if record["status"] in {Status.ACCEPTED, Status.NOISY} else PROBLEM
 
 
 def _signer(options: argparse.Namespace) -> subjects.Signer | None:

@@ -5,30 +5,36 @@ from __future__ import annotations
 from typing import Any
 
 from hub import counting
+from hub.protocol.figures import Kind, Status
 
 _READINGS = ("psi_cpu_some", "foreign_cpu", "steal")
 
 
 def of_record(record: dict[str, Any], name: str) -> list[str]:
     """Sum up one record in lines of a label and its words."""
-    config, around = record["config"], record["environment"]
-    host = f"{around.get('cpu_model')}, {around.get('usable_cpus')} usable CPU cores"
+    config = record["config"]
+    around = record["environment"]
+    provider = record["provider"]
+    cores = f"{around.get('usable_cpus')} usable CPU cores"
     how = [
-        f"{record['provider']['runtime']} {around.get('runtime_version')}",
-        _provider(record["provider"]),
-        f"threads {config['intra_op_threads']}, batch {config['batch']}",
-        f"{config['scenario']}{_overlap(config)}, {config['call_style']}",
+        f"{provider['runtime']} {around.get('runtime_version')}",
+        _provider(provider),
+        f"threads {config['intra_op_threads']}",
+        f"batch {config['batch']}",
+        f"{config['scenario']}{_overlap(config)}",
+        config["call_style"],
     ]
+    inputs = [f"{port['name']} {port['shape']}" for port in config["inputs"]]
     lines = [
         ("model", f"{name}  {record['model']['entry']}"),
-        ("host", f"{host}, {around.get('os')}"),
+        ("host", f"{around.get('cpu_model')}, {cores}, {around.get('os')}"),
         ("with", ", ".join(how)),
-        ("inputs", ", ".join(f"{port['name']} {port['shape']}" for port in config["inputs"])),
+        ("inputs", ", ".join(inputs)),
+        *(_figures(record) if record["stats"] else ()),
+        ("energy", _energy(record["energy"])),
+        ("carbon", _carbon(record["carbon"])),
+        ("status", _status(record)),
     ]
-    if record["stats"]:
-        lines += _figures(record)
-    lines += [("energy", _energy(record["energy"])), ("carbon", _carbon(record["carbon"]))]
-    lines += [("status", _status(record))]
     return [f"{label:<11} {text}" for label, text in lines]
 
 
@@ -107,23 +113,25 @@ def _load(record: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _status(record: dict[str, Any]) -> str:
+    from runners.engine.benchmark.record import REJECTED  # noqa: PLC0415 - as all of the engine
+
     counts = record["accounting"]
-    processes = counting.plural(counts["attempted"], "process", "processes")
-    words = f"{record['status']}: {counts['kept']} of {processes} used"
+    status = record["status"]
     if record["failure"]:
-        return f"{record['status']}: {record['failure']['message']}"
-    if record["status"] == "rejected":
+        return f"{status}: {record['failure']['message']}"
+    if status == REJECTED:
         waited = record["quiet"]["waited_s"]
         return (
-            f"rejected: the host was still busy after {waited:.0f} s; use --anyway to measure "
+            f"{status}: the host was still busy after {waited:.0f} s; use --anyway to measure "
             "regardless"
         )
-    if record["reasons"]:
-        words += f" ({', '.join(record['reasons'])})"
+    processes = counting.plural(counts["attempted"], "process", "processes")
+    words = f"{status}: {counts['kept']} of {processes} used"
     if not record["reasons"]:
         return words
+    reasons = ", ".join(record["reasons"])
     worst = [f"{name} up to {most:.2f}" for name in _READINGS if (most := _most(record, name))]
-    return "; ".join([words, ", ".join(worst)])
+    return f"{words} ({reasons}); {', '.join(worst)}"
 
 
 def _most(record: dict[str, Any], name: str) -> float:
@@ -135,9 +143,9 @@ def _energy(energy: dict[str, Any]) -> str:
     joules = energy.get("j_per_inference")
     if joules is None:
         return "none: no energy meter found and --watts-per-core not given"
-    mark = "≈ " if energy["provenance"] == "estimated" else ""
-    figure = f"{joules:.2g}" if mark else f"{joules:.4g}"
-    return f"{mark}{figure} J per inference ({energy['provenance']}: {energy['method']})"
+    is_estimate = energy["provenance"] == Kind.ESTIMATED
+    figure = f"≈ {joules:.2g}" if is_estimate else f"{joules:.4g}"
+    return f"{figure} J per inference ({energy['provenance']}: {energy['method']})"
 
 
 def _carbon(carbon: dict[str, Any]) -> str:
@@ -163,7 +171,7 @@ def of_verdict(verdict: dict[str, Any], names: tuple[str, str]) -> list[str]:
 
 
 def _ms(value: float | None) -> str:
-    return "not measured" if value is None else f"{value:.4g} ms"
+    return str(Status.UNMEASURED) if value is None else f"{value:.4g} ms"
 
 
 def _size(count: Any) -> str:
