@@ -28,12 +28,6 @@ if TYPE_CHECKING:
 
 _MEMORY_COPIES = 6
 _ROOM_BYTES = 1 << 30
-_ENDS = {
-    "timed-out": "ran out of time",
-    "out-of-memory": "ran out of memory",
-    "flooded": "answered without end",
-    "silent": "ended without an answer",
-}
 # Libraries do not raise these because of a model.
 _OUR_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "NameError"})
 _FAILED = Finding("conversion-failed", "error", "")
@@ -206,12 +200,8 @@ class _Conversion:
         if ending.kind == EndingKind.RAISED:
             name, words = ending.answer
             raise self._complaint(name, words, who, blame)
-        if ending.kind == EndingKind.SIGNALLED:
-            how = f"crashed: {ending.answer}"
-        else:
-            how = _ENDS.get(ending.kind, "ended without an answer")
         cure = _UPGRADE if blame is _NOT_RUNNING else _CURE
-        raise _EndError(replace(blame, message=f"{who} {how}. {cure}"))
+        raise _EndError(replace(blame, message=f"{who} {self._job.cause(ending)}. {cure}"))
 
     def _complaint(self, name: str, words: str, who: str, blame: Finding) -> Exception:
         if name in _OUR_ERRORS:

@@ -253,7 +253,7 @@ class TestRefusals:
     def test_an_original_that_kills(self, convert):
         report, _ = convert(samples.layernorm_killer(), "int8")
         assert (report.outcome, codes(report)) == ("failed", ["original-not-running"])
-        assert "crashed: SIGSEGV" in report.findings[0].message
+        assert "crashed with SIGSEGV" in report.findings[0].message
 
     def test_a_variant_below_the_floor(self, convert):
         """Calibrated on positive values only, it gives nothing but zeros for negative ones."""
