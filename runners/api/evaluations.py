@@ -96,7 +96,7 @@ class EvaluationList(VersionView):
     @listing("evaluations_list", EvaluationOutput)
     def get(self) -> list[Measured]:
         """List measured accuracies: the newest of each variant, split and metric."""
-        return evaluations.measured(self.version)
+        return evaluations.overview(self.version).measured
 
     @operation("evaluations_create", JobOutput, reads=EvaluationInput, status=202, location=job_url)
     def post(self, version: int | None, **fields: str) -> Job:

@@ -51,7 +51,7 @@ _IS_UNVERIFIED = Case(
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(selectors.Filters):
     """The filters of a ranking; empty ones do not filter.
 
     ``contributed`` adds unverified results after the ranked results of each key.
@@ -59,12 +59,6 @@ class Selection:
 
     task: str = ""
     key: str = ""
-    device: str = ""
-    runtime: str = ""
-    provider: str = ""
-    scenario: str = ""
-    precision: str = ""
-    batch: int | None = None
     max_parameters: int | None = None
     max_bytes: int | None = None
     sort: str = "p50"
@@ -211,6 +205,7 @@ def _matching(
         ("runtime", selection.runtime),
         ("provider", selection.provider),
         ("scenario", selection.scenario),
+        ("variant__name", selection.variant),
         ("variant__precision", selection.precision),
         ("batch", selection.batch),
         (f"{_DOCUMENT}parameters__lte", selection.max_parameters),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # How many results a list holds: those of this hub, and apart from them those that people sent.
 RESULTS, CONTRIBUTED = 2000, 500
+_LONG = ("facts", "derivation")
 _HEAVY = ("variant__facts", "variant__derivation", "record")
 # What a result is counted by: versions with the same content share one measurement.
 EVIDENCE = Concat("record_sha256", Value("-"), "ordinal", output_field=CharField())
@@ -348,25 +349,23 @@ def environments(actor: Actor) -> QuerySet[Environment]:
     return Environment.objects.filter(pk__in=digests).order_by("-first_seen_at", "digest")
 
 
-def comparisons_of(version: Version) -> list[Comparison]:
-    """The newest comparison of each variant of a version with an earlier one, that counts."""
-    rows = Comparison.objects.filter(
-        candidate__version=version,
-        baseline_sha256=F("baseline__entry__blob"),
-        candidate_sha256=F("candidate__entry__blob"),
-    )
-    return _newest_comparisons(rows)
-
-
-def comparisons_in(model: RegisteredModel, versions: Iterable[Version]) -> list[Comparison]:
-    """The same for several versions of one model, for the page that lists them."""
+def comparisons_of(*versions: Version) -> list[Comparison]:
+    """The newest comparison of each variant of these versions with an earlier one, that counts."""
     rows = Comparison.objects.filter(
         candidate__version__in=[version.pk for version in versions],
-        candidate__version__model=model,
         baseline_sha256=F("baseline__entry__blob"),
         candidate_sha256=F("candidate__entry__blob"),
     )
-    return _newest_comparisons(rows)
+    newest_of_pair = (
+        rows.order_by()
+        .values("candidate", "baseline", "runtime", "provider")
+        .annotate(newest=Max("pk"))
+    )
+    comparisons = Comparison.objects.filter(pk__in=newest_of_pair.values("newest")).select_related(
+        "candidate__version", "baseline__version", "environment"
+    )
+    heavy = [f"{side}__{name}" for side in ("candidate", "baseline") for name in _LONG]
+    return list(comparisons.defer("record", *heavy).order_by("-at", "-pk"))
 
 
 def comparison(version: Version, pk: int) -> Comparison:
@@ -378,22 +377,6 @@ def comparison(version: Version, pk: int) -> Comparison:
     if row is None:
         raise problems.NotFound(f"{version.ref} has no comparison {pk}.")
     return row
-
-
-def _newest_comparisons(rows: QuerySet[Comparison]) -> list[Comparison]:
-    newest_ = (
-        rows.order_by()
-        .values("candidate", "baseline", "runtime", "provider")
-        .annotate(newest=Max("pk"))
-    )
-    comparisons = Comparison.objects.filter(pk__in=newest_.values("newest")).select_related(
-        "candidate__version", "baseline__version", "environment"
-    )
-    heavy = [f"{side}__{name}" for side in ("candidate", "baseline") for name in _LONG]
-    return list(comparisons.defer("record", *heavy).order_by("-at", "-pk"))
-
-
-_LONG = ("facts", "derivation")
 
 
 def _with_details(rows: QuerySet[Measurement]) -> QuerySet[Measurement]:

@@ -68,17 +68,8 @@ def with_energy(variant: Variant | None) -> Measurement | None:
     return rows.order_by(measured_first, "-pk").first()
 
 
-def of_device(actor: Actor, device: str) -> selectors.Listing:
-    """What was measured of models' newest versions on one device class, key by key."""
-    return _listing(actor, device=device)
-
-
-def of_runtime(actor: Actor, runtime: str) -> selectors.Listing:
-    """What was measured of models' newest versions with one runtime, key by key."""
-    return _listing(actor, runtime=runtime)
-
-
-def _listing(actor: Actor, **narrowed: str) -> selectors.Listing:
+def of_newest(actor: Actor, **narrowed: str) -> selectors.Listing:
+    """What was measured of models' newest versions on a ``device`` or with a ``runtime``."""
     rows = selectors.of_newest(actor).filter(status__in=Measurement.PUBLIC, **narrowed)
     results = Measurement.objects.filter(pk__in=selectors.counting(rows)).select_related(
         *("variant__version__model__namespace", "environment", "contributor", "enrolled_worker")

@@ -66,8 +66,8 @@ class Unmeasured:
 class Overview:
     """The measurements of a version, main variant first, and claims without one."""
 
-    measured: tuple[Measured, ...]
-    unmeasured: tuple[Unmeasured, ...]
+    measured: list[Measured]
+    unmeasured: list[Unmeasured]
 
 
 def rows_of(*versions: Version) -> QuerySet[Evaluation]:
@@ -109,11 +109,6 @@ def shared(variants: Sequence[Variant]) -> dict[int, Evaluation]:
     return {pk: rows[next(key for key in order if key in rows)] for pk, rows in own.items()}
 
 
-def measured(version: Version) -> list[Measured]:
-    """The measurements of a version, those of its main variant beside what its card claims."""
-    return list(overview(version).measured)
-
-
 def overview(version: Version) -> Overview:
     """The measurements of a version, and why claims have none."""
     claims = scheduling.resolved(version)
@@ -139,7 +134,7 @@ def overview(version: Version) -> Overview:
         if not claim.reason and claim.dataset is not None:
             job = jobs.get((claim.dataset.dataset.slug, claim.claim.split))
         lacking.append(_unmeasured(claim, job))
-    return Overview(tuple(rows), tuple(lacking))
+    return Overview(rows, lacking)
 
 
 def _subject(row: Evaluation) -> tuple[int, str, str]:

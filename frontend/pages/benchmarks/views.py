@@ -230,7 +230,7 @@ def across(request: HttpRequest) -> HttpResponse:
 def device(request: HttpRequest, name: str) -> HttpResponse:
     """Everything that was measured on one class of machines."""
     row = benchmark_selectors.device(request.user, name)
-    listing = timelines.of_device(request.user, name)
+    listing = timelines.of_newest(request.user, device=name)
     return render(
         request,
         "benchmarks/device.html",
@@ -256,7 +256,7 @@ def runtime(request: HttpRequest, name: str) -> HttpResponse:
     ]
     if not versions:
         raise problems.NotFound(f"No results with {name[:32]}.")
-    listing = timelines.of_runtime(request.user, name)
+    listing = timelines.of_newest(request.user, runtime=name)
     return render(
         request,
         "benchmarks/device.html",

@@ -233,7 +233,7 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     if not rows:
         return HttpResponseRedirect(reverse("model", args=[namespace, name]))
     latest = selectors.latest(request.user, model) or rows[0]
-    comparisons = benchmark_selectors.comparisons_in(model, rows[:PAGE])
+    comparisons = benchmark_selectors.comparisons_of(*rows[:PAGE])
     version = selectors.whole_version(request.user, namespace, name, latest.number)
     return render(
         request,

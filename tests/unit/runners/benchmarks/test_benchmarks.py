@@ -262,8 +262,8 @@ def test_lists_and_charts_show_the_newest_accepted_not_the_newest(version):
     row_of(version, 1.0)
     firm, noisy = row_of(version, 2.0), row_of(version, 3.0, spread=0.3)
     assert (firm.comparability_key, noisy.status) == (noisy.comparability_key, "noisy")
-    assert timelines.of_device(GUEST, firm.device).rows == [firm]
-    assert timelines.of_runtime(GUEST, "onnxruntime").rows == [firm]
+    assert timelines.of_newest(GUEST, device=firm.device).rows == [firm]
+    assert timelines.of_newest(GUEST, runtime="onnxruntime").rows == [firm]
     key = firm.comparability_key
     assert timelines.over_versions(GUEST, version.model, key) == [firm]
 
@@ -282,8 +282,8 @@ def test_contributed_results_push_none_of_the_hubs_own_out(version, bob, monkeyp
     monkeypatch.setattr(timelines, "MOST", 2)
     monkeypatch.setattr(timelines, "MOST_CONTRIBUTED", 1)
     for found in (
-        timelines.of_device(GUEST, sent.device),
-        timelines.of_runtime(GUEST, "onnxruntime"),
+        timelines.of_newest(GUEST, device=sent.device),
+        timelines.of_newest(GUEST, runtime="onnxruntime"),
     ):
         assert (set(found.rows), found.left_out) == ({*mine, sent}, 2)
 
@@ -487,7 +487,7 @@ def test_a_comparison_becomes_a_verdict(version, newer, slower, spread, word, re
     [row] = selectors.comparisons_of(newer)
     assert (row.verdict, row.baseline.version, row.candidate.version) == (word, version, newer)
     assert row.reason == reason
-    assert selectors.comparisons_in(version.model, [version, newer]) == [row]
+    assert selectors.comparisons_of(version, newer) == [row]
     assert selectors.comparison(newer, row.pk) == row
     assert Event.objects.filter(verb="benchmark.slower").exists() is (word == "slower")
     if word == "slower":

@@ -112,7 +112,7 @@ def test_precisions_and_chosen_upgrades_follow_the_main_variant(ada, net):
     wanted = {"model.int8.onnx", *(["model.opset26.onnx"] if is_chosen else [])}
     assert jobs == dict.fromkeys(wanted, scheduling.DERIVED)
     evaluated.end(evaluated.waiting(entry="model.int8.onnx")[0])
-    claims = {one.row.variant.name: one.claimed for one in selectors.measured(net)}
+    claims = {one.row.variant.name: one.claimed for one in selectors.overview(net).measured}
     assert claims == {"default": 0.9, "int8": None}
 
 
@@ -127,7 +127,7 @@ def test_a_report_becomes_a_row_for_each_metric(ada, net):
     assert (row.dataset_version, row.split, row.seed) == (stones, "test", 7)
     assert (row.variant.version, row.predictions_sha256) == (net, evaluated.DIGEST)
     assert row.entry_sha256 == net.files.get(path="model.onnx").blob_id
-    (claimed,) = [one for one in selectors.measured(net) if one.claimed is not None]
+    (claimed,) = [one for one in selectors.overview(net).measured if one.claimed is not None]
     assert (claimed.row, claimed.claimed, claimed.is_less) == (row, 0.9, True)
 
 
@@ -139,7 +139,7 @@ def test_a_claim_is_too_high_by_a_hundredth_above_the_interval(ada, claimed, hig
     version = factories.published(ada, card=card(("accuracy", claimed)))
     evaluated.stones(ada)
     evaluated.end(evaluated.waiting()[0], evaluated.report([("accuracy", 0.8, 0.7, high)]))
-    (one,) = selectors.measured(version)
+    (one,) = selectors.overview(version).measured
     assert one.is_less is is_less
 
 
@@ -240,9 +240,9 @@ def test_rows_have_laws(ada, net):
 def test_a_new_file_of_a_variant_has_no_measurement(ada, net):
     evaluated.stones(ada)
     evaluated.end(evaluated.waiting()[0])
-    assert len(selectors.measured(net)) == 1
+    assert len(selectors.overview(net).measured) == 1
     Evaluation.objects.update(entry_sha256="b" * 64)
-    assert selectors.measured(net) == []
+    assert selectors.overview(net).measured == []
 
 
 def test_withdrawn_and_hidden_versions_are_not_evaluated(ada, net):
