@@ -13,7 +13,7 @@ import numpy as np
 
 from runners.engine import runtimes
 from runners.engine.benchmark import shapes, stored
-from runners.engine.benchmark.answers import Prepared
+from runners.engine.benchmark.answers import Port, Prepared
 from runners.engine.onnx_files import datasets, text
 from runners.engine.onnx_files.datasets import Value, required_inputs
 from runners.engine.runs import child_runs, generate
@@ -49,7 +49,7 @@ def make(model_path: Path, folder: Path, request: SessionRequest) -> Prepared:
     for source, values in _all_candidates(model, model_path, bound):
         reason = _try(model_path, values, request.runtime)
         if not reason:
-            ports = stored.write(folder, values)
+            ports = [Port(**port) for port in stored.write(folder, values)]
             return Prepared(ports, source, bound.batch, fixed, bool(firsts))
     raise UnsuitableInputError(reason or "no inputs can be made for this model")
 

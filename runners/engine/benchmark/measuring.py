@@ -24,7 +24,6 @@ from runners.engine.benchmark.requests import ProcessRequest, SessionRequest
 if TYPE_CHECKING:
     from runners.engine.benchmark import outputs as outputs_of
     from runners.engine.benchmark import sessions
-    from runners.engine.benchmark.requests import Profile, SessionFacts
 
 _PROFILE_RUNS = 100
 # Inferences of each caller, all at once, before the warm-up of a session with several callers.
@@ -200,7 +199,8 @@ def _clock_khz() -> int | str:
     return max(clocks) if clocks else NOT_EXPOSED
 
 
-def _profile(request: ProcessRequest) -> tuple[SessionFacts, Profile | None]:
+def _profile(request: ProcessRequest) -> dict[str, Any]:
+    """What `answers.Profiled` reads."""
     from runners.engine.benchmark import profiles, sessions, stored  # noqa: PLC0415
 
     values = stored.read(Path(request.leading.inputs))
@@ -217,4 +217,4 @@ def _profile(request: ProcessRequest) -> tuple[SessionFacts, Profile | None]:
     for _ in range(runs):
         infer()
     facts = replace(opened.facts, affinity=sorted(os.sched_getaffinity(0)))
-    return facts, opened.finish(2) if opened.finish else None
+    return {"facts": facts, "profile": opened.finish(2) if opened.finish else None}

@@ -69,8 +69,7 @@ def compare(job: Job) -> Report:
         "passed" if quiet else "errored",
         _findings(comparison["verdict"]) if quiet else task.findings(comparison["baseline"]),
         verdicts.without_samples(comparison),
-        [task.measure_of(comparison[name]) for name in ("baseline", "candidate")],
-        [COMPARISON],
+        outputs=[COMPARISON],
     )
 
 

@@ -9,7 +9,6 @@ a device, a file or another process of the host are left out: the hub decides th
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO
@@ -22,107 +21,54 @@ TENSORRT = "TensorrtExecutionProvider"
 IO_BINDING = "io_binding"
 _YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 _MOST_BYTES = 1 << 40
+_MOST_DIGITS = 15
 
 
 class ProviderOptionError(ValueError):
     """An option is unknown, has a wrong value or contradicts another setting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """An option that is on or off."""
-
-    words: str = "true or false"
-
-    def read(self, value: Any) -> bool:
-        """The value of JSON or of a command line; raises ValueError."""
-        text = str(value).lower()
-        if text in _YES or text in _NO:
-            return text in _YES
-        raise ValueError
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """An option that is a whole number within limits."""
-
-    least: int
-    most: int
-
-    @property
-    def words(self) -> str:
-        """The values for messages."""
-        return f"a whole number from {self.least} to {self.most}"
-
-    def read(self, value: Any) -> int:
-        """The value of JSON or of a command line; raises ValueError."""
-        text = str(value)
-        if isinstance(value, bool) or not text.isdecimal() or len(text) > 15:
-            raise ValueError
-        number = int(text)
-        if not self.least <= number <= self.most:
-            raise ValueError
-        return number
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """An option that is one of some words."""
-
-    values: tuple[str, ...]
-
-    @property
-    def words(self) -> str:
-        """The values for messages."""
-        return f"one of {', '.join(self.values)}"
-
-    def read(self, value: Any) -> str:
-        """The value of JSON or of a command line; raises ValueError."""
-        if value not in self.values:
-            raise ValueError
-        return str(value)
-
-
-Kind = Flag | Whole | Choice
+# The values of an option: on or off, whole numbers, or words.
+Kind = type[bool] | range | tuple[str, ...]
 # Of ONNX Runtime's CPU these are settings of the session, under the names of its C API.
 _CPU: dict[str, Kind] = {
-    "enable_cpu_mem_arena": Flag(),
-    "enable_mem_pattern": Flag(),
-    "set_denormal_as_zero": Flag(),
+    "enable_cpu_mem_arena": bool,
+    "enable_mem_pattern": bool,
+    "set_denormal_as_zero": bool,
 }
 _CUDA: dict[str, Kind] = {
-    "use_tf32": Flag(),
-    "enable_cuda_graph": Flag(),
-    "prefer_nhwc": Flag(),
-    "cudnn_conv_algo_search": Choice(("EXHAUSTIVE", "HEURISTIC", "DEFAULT")),
-    "cudnn_conv_use_max_workspace": Flag(),
-    "cudnn_conv1d_pad_to_nc1d": Flag(),
-    "do_copy_in_default_stream": Flag(),
-    "enable_skip_layer_norm_strict_mode": Flag(),
-    "arena_extend_strategy": Choice(("kNextPowerOfTwo", "kSameAsRequested")),
-    "gpu_mem_limit": Whole(1 << 20, _MOST_BYTES),
+    "use_tf32": bool,
+    "enable_cuda_graph": bool,
+    "prefer_nhwc": bool,
+    "cudnn_conv_algo_search": ("EXHAUSTIVE", "HEURISTIC", "DEFAULT"),
+    "cudnn_conv_use_max_workspace": bool,
+    "cudnn_conv1d_pad_to_nc1d": bool,
+    "do_copy_in_default_stream": bool,
+    "enable_skip_layer_norm_strict_mode": bool,
+    "arena_extend_strategy": ("kNextPowerOfTwo", "kSameAsRequested"),
+    "gpu_mem_limit": range(1 << 20, _MOST_BYTES + 1),
 }
 _TENSORRT: dict[str, Kind] = {
-    "trt_fp16_enable": Flag(),
-    "trt_bf16_enable": Flag(),
-    "trt_cuda_graph_enable": Flag(),
-    "trt_builder_optimization_level": Whole(0, 5),
-    "trt_max_workspace_size": Whole(1 << 20, _MOST_BYTES),
-    "trt_context_memory_sharing_enable": Flag(),
-    "trt_layer_norm_fp32_fallback": Flag(),
-    "trt_sparsity_enable": Flag(),
-    "trt_build_heuristics_enable": Flag(),
-    "trt_min_subgraph_size": Whole(1, 1000),
-    "trt_max_partition_iterations": Whole(1, 10_000),
+    "trt_fp16_enable": bool,
+    "trt_bf16_enable": bool,
+    "trt_cuda_graph_enable": bool,
+    "trt_builder_optimization_level": range(6),
+    "trt_max_workspace_size": range(1 << 20, _MOST_BYTES + 1),
+    "trt_context_memory_sharing_enable": bool,
+    "trt_layer_norm_fp32_fallback": bool,
+    "trt_sparsity_enable": bool,
+    "trt_build_heuristics_enable": bool,
+    "trt_min_subgraph_size": range(1, 1001),
+    "trt_max_partition_iterations": range(1, 10_001),
 }
 _OPENVINO: dict[str, Kind] = {
-    "PERFORMANCE_HINT": Choice(("LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT")),
-    "EXECUTION_MODE_HINT": Choice(("PERFORMANCE", "ACCURACY")),
-    "INFERENCE_PRECISION_HINT": Choice(("f32", "f16", "bf16")),
-    "SCHEDULING_CORE_TYPE": Choice(("ANY_CORE", "PCORE_ONLY", "ECORE_ONLY")),
-    "ENABLE_HYPER_THREADING": Flag(),
-    "ENABLE_CPU_PINNING": Flag(),
-    "DYNAMIC_QUANTIZATION_GROUP_SIZE": Whole(0, 4096),
+    "PERFORMANCE_HINT": ("LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT"),
+    "EXECUTION_MODE_HINT": ("PERFORMANCE", "ACCURACY"),
+    "INFERENCE_PRECISION_HINT": ("f32", "f16", "bf16"),
+    "SCHEDULING_CORE_TYPE": ("ANY_CORE", "PCORE_ONLY", "ECORE_ONLY"),
+    "ENABLE_HYPER_THREADING": bool,
+    "ENABLE_CPU_PINNING": bool,
+    "DYNAMIC_QUANTIZATION_GROUP_SIZE": range(4097),
 }
 BY_PROVIDER: dict[str, dict[str, Kind]] = {CPU: _CPU, CUDA: _CUDA, TENSORRT: _TENSORRT}
 _GRAPHS = ("enable_cuda_graph", "trt_cuda_graph_enable")
@@ -145,9 +91,9 @@ def read(
         if name not in kinds:
             raise ProviderOptionError(_unknown(str(name), whose, kinds))
         try:
-            options[name] = kinds[name].read(values[name])
-        except ValueError:
-            words = f"{name} must be {kinds[name].words}, not {str(values[name])[:60]!r}."
+            options[name] = _value(kinds[name], values[name])
+        except ValueError as error:
+            words = f"{name} must be {error}, not {str(values[name])[:60]!r}."
             raise ProviderOptionError(words) from None
     for name in _GRAPHS:
         if options.get(name) and (call_style != IO_BINDING or concurrency > 1):
@@ -156,6 +102,23 @@ def read(
                 "reads and writes fixed addresses."
             )
     return options
+
+
+def _value(kind: Kind, value: Any) -> bool | int | str:
+    """A value of JSON or of a command line; raises ValueError with the values of this kind."""
+    text = str(value)
+    if isinstance(kind, tuple):
+        if text not in kind:
+            raise ValueError(f"one of {', '.join(kind)}")
+        return text
+    if isinstance(kind, range):
+        is_whole = text.isdecimal() and len(text) <= _MOST_DIGITS
+        if not is_whole or int(text) not in kind:
+            raise ValueError(f"a whole number from {kind.start} to {kind.stop - 1}")
+        return int(text)
+    if text.lower() not in (*_YES, *_NO):
+        raise ValueError("true or false")
+    return text.lower() in _YES
 
 
 def as_texts(options: Mapping[str, bool | int | str]) -> dict[str, str]:

@@ -10,6 +10,10 @@ from typing import Any, Self
 
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 
+# A row of a profile; and how often the kernels of a provider ran, and how long.
+Row = dict[str, Any]
+Kernels = dict[str, float]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRequest:
@@ -94,8 +98,8 @@ class Profile:
 
     nodes_by_provider: dict[str, int] = field(default_factory=dict)
     operators_by_provider: dict[str, list[str]] = field(default_factory=dict)
-    kernels_by_provider: dict[str, dict[str, float]] = field(default_factory=dict)
+    kernels_by_provider: dict[str, Kernels] = field(default_factory=dict)
     runs: int = 0
-    operators: list[dict[str, Any]] = field(default_factory=list)
-    nodes: list[dict[str, Any]] = field(default_factory=list)
+    operators: list[Row] = field(default_factory=list)
+    nodes: list[Row] = field(default_factory=list)
     nodes_left_out: int = 0

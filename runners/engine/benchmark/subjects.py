@@ -5,7 +5,7 @@ This side opens no model and believes only the shape of what the children answer
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.devices import usable_cores
@@ -102,7 +102,8 @@ class Subject:
         ending = self._child(self.process("profile", 0))
         if ending.kind != EndingKind.ANSWERED:
             raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
-        self.facts, self.profile = answers.profiled(ending.answer)
+        profiled = answers.read(answers.Profiled, ending.answer)
+        self.facts, self.profile = profiled.facts, profiled.profile
         claimed = self.facts.claimed
         provider = self.options.provider
         if self.options.runtime == "onnxruntime" and claimed != provider:
@@ -130,12 +131,12 @@ class Subject:
             raise TroubleError("benchmark-no-inputs", words)
         if ending.kind != EndingKind.ANSWERED:
             raise TroubleError("benchmark-failed", f"{_NOT_SO}: {self._words(ending)}.")
-        inputs = answers.prepared(ending.answer)
-        self.ports, self.input_source = inputs.ports, inputs.source
+        inputs = answers.read(answers.Prepared, ending.answer)
+        self.ports, self.input_source = list(map(asdict, inputs.ports)), inputs.source
         self.fixed_batch = inputs.fixed_batch
         if self.options.batch or inputs.batch_by_sizes:
             # Sizes that were chosen may say how many rows a call has: then no batch is tried.
-            self.options = replace(self.options, batch=inputs.batch)
+            self.options = replace(self.options, batch=max(1, inputs.batch))
 
     def time(self, ordinal: int, **changed: Any) -> Process:
         """Run one process to its samples, or to the reason why it has none."""

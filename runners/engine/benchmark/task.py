@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from runners.engine.benchmark import power, procedure, summary
 from runners.engine.benchmark import record as form
@@ -40,14 +40,7 @@ def run(job: Job) -> Report:
         _OUTCOMES.get(record["status"], "passed"),
         findings(record),
         form.without_samples(record),
-        [
-            measure_of(record),
-            *(
-                {"axis": sweep["axis"], "value": sweep["value"], **measure_of(sweep["record"])}
-                for sweep in record["sweeps"]
-            ),
-        ],
-        [RECORD, SAMPLES],
+        outputs=[RECORD, SAMPLES],
     )
 
 
@@ -83,24 +76,6 @@ def as_csv(record: Document) -> str:
     return "\n".join(lines) + "\n"
 
 
-def measure_of(record: Document) -> dict[str, Any]:
-    """The few figures of a record that are asked for most."""
-    stats = record["stats"] or {}
-    latency = stats.get("latency_ms", {})
-    return {
-        "status": record["status"],
-        "reasons": record["reasons"],
-        "comparability_key": record["comparability_key"],
-        "environment_digest": record["environment_digest"],
-        "scenario": record["config"]["scenario"],
-        "batch": record["config"]["batch"],
-        "threads": record["config"]["intra_op_threads"],
-        "p50_ms": stats.get("p50_of_processes_ms"),
-        "p99_ms": latency.get("p99"),
-        "throughput_per_s": stats.get("throughput_per_s"),
-    }
-
-
 def findings(record: Document) -> tuple[Finding, ...]:
     """What is worth telling of a record besides its figures."""
     status, provider = record["status"], record["provider"]
@@ -134,13 +109,9 @@ def findings(record: Document) -> tuple[Finding, ...]:
 
 
 def failure(code: str, words: str) -> Finding:
-    """The finding of a configuration that cannot be measured."""
-    findings_by_code = {
-        "benchmark-no-inputs": Finding("benchmark-no-inputs", "error", words),
-        "ep-not-used": Finding("ep-not-used", "error", words),
-        "interfaces-differ": Finding("interfaces-differ", "error", words),
-    }
-    return findings_by_code.get(code, Finding("benchmark-failed", "error", words))
+    """The finding of a configuration that cannot be measured, by the code of a TroubleError."""
+    has_own = code in {"benchmark-no-inputs", "ep-not-used", "interfaces-differ"}
+    return Finding(code if has_own else "benchmark-failed", "error", words)
 
 
 def progress_of(job: Job, phase: str) -> Callable[[int], None]:

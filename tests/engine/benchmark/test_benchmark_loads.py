@@ -385,7 +385,7 @@ def shapes_of(tmp_path, content, **given):
     place = tmp_path / "model.onnx"
     place.write_bytes(content)
     made = feeds.make(place, tmp_path / "inputs", SessionRequest(model=str(place), **given))
-    return {one["name"]: one["shape"] for one in made.ports}, made.batch
+    return {port.name: port.shape for port in made.ports}, made.batch
 
 
 def test_a_whole_shape_binds_the_names_that_inputs_share(tmp_path):

@@ -16,7 +16,7 @@ SOURCES = [*(ROOT / "runners/engine").rglob("*.py"), *(ROOT / name for name in O
 CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+|cancelled|crashed|truncated|malformed")
 # Words of the same shape that are not codes: verdicts, forms and kinds of ending.
 OTHERS = {"not-run", "weight-only", "not-yours"}
-NAMES = {"refuse", "add", "Finding", "JobError", "_errored", "_Kind", "_LostError"}
+NAMES = {"refuse", "add", "Finding", "JobError", "_errored", "_Kind", "_LostError", "TroubleError"}
 
 
 def given():
