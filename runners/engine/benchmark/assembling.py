@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +142,7 @@ def _load(subject: Subject) -> dict[str, Any]:
             "percentile": options.bound_percentile,
             "rate": bounds.SEARCH if options.is_searched else bounds.PRESET,
             "rule": bounds.RULE,
-            "trials": [trial.as_record() for trial in subject.trials],
+            "trials": list(map(asdict, subject.trials)),
         }
     }
 

@@ -6,7 +6,7 @@ choice is a pure function of what was tried, so that it can be made again from a
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,10 +39,6 @@ class BatchTrial:
     def from_record(cls, row: dict[str, Any]) -> BatchTrial:
         """Read a trial of a checked record."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
-
-    def as_record(self) -> dict[str, Any]:
-        """The row of a record."""
-        return asdict(self)
 
     @property
     def throughput_per_s(self) -> float:

@@ -8,7 +8,7 @@ functions: whoever doubts a rate takes the decision again from the counts of eac
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import statistics
@@ -71,10 +71,6 @@ class RateTrial:
         """Read a trial of a checked record."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
-    def as_record(self) -> dict[str, Any]:
-        """The row of a record."""
-        return asdict(self)
-
     def is_decided(self, percentile: str) -> bool:
         """Whether the samples suffice for an estimate of the percentile."""
         return bool(self.samples and statistics.overruns_allowed(self.samples, percentile))
@@ -93,16 +89,15 @@ def highest(trials: Sequence[RateTrial], percentile: str) -> float | None:
 
 
 class Search:
-    """Chooses the rates to try: up or down from a first one, then by halves in logarithms."""
+    """Chooses the rates to try: up or down from a first one, then by halves in logarithms.
+
+    Whoever tries a rate adds what it gave to ``trials``.
+    """
 
     def __init__(self, start: float, percentile: str) -> None:
         self.trials: list[RateTrial] = []
         self._start = start
         self._percentile = percentile
-
-    def add(self, trial: RateTrial) -> None:
-        """Take the result of a rate."""
-        self.trials.append(trial)
 
     def highest(self) -> float | None:
         """The highest rate within the bound until now."""

@@ -6,7 +6,7 @@ Each rate and each batch has a fresh process of its own, like the processes that
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from runners.engine.benchmark import batches, bounds, environments, summary
@@ -47,7 +47,7 @@ def under_bound(subject: Subject, collect: Callable[[], list[Process]]) -> list[
             if trial["failure"]:
                 words = f"The trial of {rate:g} arrivals per second ended early: "
                 raise TroubleError("benchmark-failed", words + trial["failure"]["message"])
-            search.add(bounds.RateTrial.of(rate, [trial], bound_ms, percentile))
+            search.trials.append(bounds.RateTrial.of(rate, [trial], bound_ms, percentile))
         highest = search.highest()
         if highest is None:
             raise TroubleError(NOT_MET, _not_met(search, percentile, bound_ms))
@@ -57,7 +57,7 @@ def under_bound(subject: Subject, collect: Callable[[], list[Process]]) -> list[
         whole = bounds.RateTrial.of(highest, used, bound_ms, percentile)
         if whole.is_within(percentile):
             return processes
-        search.add(whole)
+        search.trials.append(whole)
     # The last measurement is what the record holds, and not one of its trials.
     search.trials.pop()
     return processes
@@ -82,8 +82,14 @@ def choose_batch(subject: Subject) -> None:
     """Set the batch of offline: fixed by the model, or the one of the highest throughput."""
     options = subject.options
     if subject.fixed_batch:
-        subject.batches = {"choice": batches.FIXED, "most": options.most_batch, "ended": "fixed",
-                           "reason": "", "tried": [], "inputs_of_one": []}  # fmt: skip
+        subject.batches = {
+            "choice": batches.FIXED,
+            "most": options.most_batch,
+            "ended": "fixed",
+            "reason": "",
+            "tried": [],
+            "inputs_of_one": [],
+        }
         subject.options = replace(options, batch=subject.fixed_batch)
         return
     of_one = subject.ports
@@ -117,7 +123,12 @@ def choose_batch(subject: Subject) -> None:
         size *= 2
     if not trials:
         raise TroubleError("benchmark-failed", reason)
-    subject.batches = {"choice": batches.BY_THROUGHPUT, "most": options.most_batch, "ended": ended,
-                       "reason": reason, "tried": [trial.as_record() for trial in trials],
-                       "inputs_of_one": of_one}  # fmt: skip
+    subject.batches = {
+        "choice": batches.BY_THROUGHPUT,
+        "most": options.most_batch,
+        "ended": ended,
+        "reason": reason,
+        "tried": list(map(asdict, trials)),
+        "inputs_of_one": of_one,
+    }
     subject.options = replace(options, batch=batches.best(trials))

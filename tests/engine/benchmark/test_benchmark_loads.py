@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 import threading
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -134,14 +135,14 @@ def test_a_trial_counts_what_the_estimate_is_made_of():
     assert (one.samples, one.over_bound) == (1000, 9)
     assert one.estimate_ms == (1_001_000 - allowed) / 1e6
     assert one.is_within("p99") is (one.estimate_ms <= 1.000990)
-    assert bounds.RateTrial.from_record(one.as_record()) == one
+    assert bounds.RateTrial.from_record(asdict(one)) == one
 
 
 @pytest.mark.parametrize("limit", [0.7, 41.0, 99.0, 100.0, 390.0])
 def test_the_search_ends_close_below_the_limit(limit):
     search = bounds.Search(100.0, "p99")
     while (rate := search.next_rate()) is not None:
-        search.add(trial(rate, 0 if rate <= limit else 500))
+        search.trials.append(trial(rate, 0 if rate <= limit else 500))
     assert limit / 1.06 <= search.highest() <= limit
     assert len(search.trials) <= bounds.MOST_TRIALS
 
@@ -149,18 +150,18 @@ def test_the_search_ends_close_below_the_limit(limit):
 def test_a_rate_that_failed_once_is_not_taken_again():
     search = bounds.Search(100.0, "p99")
     for rate, over in ((100.0, 0), (150.0, 500), (122.0, 0), (122.0, 500)):
-        search.add(trial(rate, over))
+        search.trials.append(trial(rate, over))
     assert search.highest() == 100.0
     assert search.next_rate() == 110.0
-    search.add(trial(110.0, 500, processes=5))
+    search.trials.append(trial(110.0, 500, processes=5))
     assert search.next_rate() == 88.0
     unbound = bounds.Search(100.0, "p99")
     while (rate := unbound.next_rate()) is not None:
-        unbound.add(trial(rate, 0))
+        unbound.trials.append(trial(rate, 0))
     assert unbound.highest() == 507.0
     never = bounds.Search(100.0, "p99")
     while (rate := never.next_rate()) is not None:
-        never.add(trial(rate, 500))
+        never.trials.append(trial(rate, 500))
     assert never.highest() is None
 
 
@@ -238,7 +239,7 @@ def bounded_record(p50_ms=5.0, *, rate=100.0, asked="search", tried=None, **chan
         "percentile": "p99",
         "rate": asked,
         "rule": bounds.RULE,
-        "trials": [one.as_record() for one in rows],
+        "trials": [asdict(one) for one in rows],
     }
     plain = timings.record()
     config = plain["config"] | {
