@@ -20,8 +20,14 @@ if TYPE_CHECKING:
     from hub.protocol.facts import Port
 
 CONVOLUTION, MATRIX, RECURRENT, WINDOW, FUNCTION, LAYOUT, OTHER = (
-    "convolution", "matrix", "recurrent", "window", "function", "layout", "other",
-)  # fmt: skip
+    "convolution",
+    "matrix",
+    "recurrent",
+    "window",
+    "function",
+    "layout",
+    "other",
+)
 # Operator without its domain -> its kind; all others are OTHER, most of them elementwise.
 _KINDS: Final = {
     name: kind
@@ -45,10 +51,18 @@ _FREE: Final = frozenset({"Constant", "Identity", "Dropout"})
 _CONTAINERS: Final = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 # Columns: the amount of work of each kind, and the number of its nodes.
 COLUMNS: Final = (
-    (CONVOLUTION, "macs"), (CONVOLUTION, "bytes"), (MATRIX, "macs"), (MATRIX, "bytes"),
-    (RECURRENT, "macs"), (WINDOW, "bytes"), (FUNCTION, "bytes"), (LAYOUT, "bytes"),
-    (OTHER, "bytes"), ("every", "nodes"), ("every", "runs"),
-)  # fmt: skip
+    (CONVOLUTION, "macs"),
+    (CONVOLUTION, "bytes"),
+    (MATRIX, "macs"),
+    (MATRIX, "bytes"),
+    (RECURRENT, "macs"),
+    (WINDOW, "bytes"),
+    (FUNCTION, "bytes"),
+    (LAYOUT, "bytes"),
+    (OTHER, "bytes"),
+    ("every", "nodes"),
+    ("every", "runs"),
+)
 MOST: Final = 10**18
 # The sizes that runners.engine.benchmark.feeds uses for unnamed dimensions.
 _PICTURE_SIDE, _TEXT = 224, 128

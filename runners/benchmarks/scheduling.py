@@ -31,11 +31,25 @@ _VARIANTS = 4
 _NEWEST = 50
 _ENOUGH_WAITING = 50
 # What a maintainer may set of a run.
-_SETTINGS = frozenset({
-    "scenario", "rate_per_s", "concurrency", "latency_bound_ms", "bound_percentile", "call_style",
-    "batch", "most_batch", "threads", "shapes", "input_shapes", "sweep_batch", "sweep_threads",
-    "strict_provider", "provider_options",
-})  # fmt: skip
+_SETTINGS = frozenset(
+    {
+        "scenario",
+        "rate_per_s",
+        "concurrency",
+        "latency_bound_ms",
+        "bound_percentile",
+        "call_style",
+        "batch",
+        "most_batch",
+        "threads",
+        "shapes",
+        "input_shapes",
+        "sweep_batch",
+        "sweep_threads",
+        "strict_provider",
+        "provider_options",
+    }
+)
 
 
 def schedule_missing(version: Version, *, with_comparison: bool = True) -> int:

@@ -220,8 +220,13 @@ def one(version: Version, pk: int) -> Measurement:
     """One result of a version, whether it counts or not; raises NotFound."""
     rows = Measurement.objects.filter(variant__version=version, pk=pk)
     row = rows.select_related(
-        *("variant__entry", "environment", "job", "contributor", "enrolled_worker"),
-        *("record_file", "samples_file"),
+        "variant__entry",
+        "environment",
+        "job",
+        "contributor",
+        "enrolled_worker",
+        "record_file",
+        "samples_file",
     ).first()
     if row is None:
         raise problems.NotFound(f"{version.ref} has no benchmark result {pk}.")

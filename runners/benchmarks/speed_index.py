@@ -47,8 +47,15 @@ def of_main(variant: Variant) -> Iterator[Speed]:
         **DEFAULT,
     )
     columns = (
-        *("device", "runtime", "provider", "device_title", "status", "p50_ms"),
-        *("p50_low_ms", "p50_high_ms", "pk"),
+        "device",
+        "runtime",
+        "provider",
+        "device_title",
+        "status",
+        "p50_ms",
+        "p50_low_ms",
+        "p50_high_ms",
+        "pk",
     )
     speeds: dict[Setup, Speed] = {}
     for *where, title, status, p50_ms, low_ms, high_ms, pk, shapes in rows.order_by(

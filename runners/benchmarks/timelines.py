@@ -72,7 +72,10 @@ def of_newest(actor: Actor, **narrowed: str) -> selectors.Listing:
     """What was measured of models' newest versions on a ``device`` or with a ``runtime``."""
     rows = selectors.of_newest(actor).filter(status__in=Measurement.PUBLIC, **narrowed)
     results = Measurement.objects.filter(pk__in=selectors.counting(rows)).select_related(
-        *("variant__version__model__namespace", "environment", "contributor", "enrolled_worker")
+        "variant__version__model__namespace",
+        "environment",
+        "contributor",
+        "enrolled_worker",
     )
     heavy = ("record", "variant__facts", "variant__derivation")
     return selectors.bounded(results.defer(*heavy), most=MOST, most_contributed=MOST_CONTRIBUTED)

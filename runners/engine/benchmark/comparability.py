@@ -9,8 +9,15 @@ from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Document
 
 _MACHINE = (
-    *("cpu_family", "cpu_model_number", "cpu_stepping", "cpu_microcode"),
-    *("governor", "turbo", "smt", "kernel", "runtime_build"),
+    "cpu_family",
+    "cpu_model_number",
+    "cpu_stepping",
+    "cpu_microcode",
+    "governor",
+    "turbo",
+    "smt",
+    "kernel",
+    "runtime_build",
 )
 _GIB = 1 << 30
 

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FIELDS = (
-    *("gpu_model", "gpu_uuid_sha256", "gpu_memory_bytes", "driver", "cuda", "power_cap_w"),
+    "gpu_model",
+    "gpu_uuid_sha256",
+    "gpu_memory_bytes",
+    "driver",
+    "cuda",
+    "power_cap_w",
     "gpu_compute_mode",
 )
 _LIBRARY = "libnvidia-ml.so.1"

@@ -25,9 +25,26 @@ if TYPE_CHECKING:
 _CPU = Path("/sys/devices/system/cpu")
 # The bits that decide which kernels a runtime chooses, as /proc/cpuinfo calls them.
 _ISA = (
-    *("avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512_vnni", "avx512_bf16"),
-    *("avx512_fp16", "amx_tile", "amx_int8", "amx_bf16"),
-    *("asimd", "asimdhp", "asimddp", "i8mm", "bf16", "sve", "sve2", "sme"),
+    "avx2",
+    "fma",
+    "f16c",
+    "avx_vnni",
+    "avx512f",
+    "avx512bw",
+    "avx512_vnni",
+    "avx512_bf16",
+    "avx512_fp16",
+    "amx_tile",
+    "amx_int8",
+    "amx_bf16",
+    "asimd",
+    "asimdhp",
+    "asimddp",
+    "i8mm",
+    "bf16",
+    "sve",
+    "sve2",
+    "sme",
 )
 
 

@@ -18,11 +18,18 @@ _X86 = frozenset({"x86_64", "AMD64", "i686"})
 _ARM = frozenset({"aarch64", "arm64", "armv8l"})
 # Linux clears a flag where one of those that it needs is not there, also in guests.
 _NEEDS = {
-    "avx512f": ("avx2",), "avx512bw": ("avx512f",), "avx512_vnni": ("avx512f",),
-    "avx512_bf16": ("avx512f",), "avx512_fp16": ("avx512bw",), "amx_int8": ("amx_tile",),
-    "amx_bf16": ("amx_tile",), "sve2": ("sve",), "sve": ("asimd",), "asimddp": ("asimd",),
+    "avx512f": ("avx2",),
+    "avx512bw": ("avx512f",),
+    "avx512_vnni": ("avx512f",),
+    "avx512_bf16": ("avx512f",),
+    "avx512_fp16": ("avx512bw",),
+    "amx_int8": ("amx_tile",),
+    "amx_bf16": ("amx_tile",),
+    "sve2": ("sve",),
+    "sve": ("asimd",),
+    "asimddp": ("asimd",),
     "asimdhp": ("asimd",),
-}  # fmt: skip
+}
 _ARM_FLAGS = frozenset({"asimd", "asimdhp", "asimddp", "i8mm", "bf16", "sve", "sve2", "sme"})
 _AVX512 = frozenset({"avx512f", "avx512bw", "avx512_vnni", "avx512_bf16", "avx512_fp16"})
 _AMX = frozenset({"amx_tile", "amx_int8", "amx_bf16"})

@@ -21,9 +21,11 @@ _BYTES = 1 << 16
 POWERCAP = Path("/sys/class/powercap")
 _MOST_METERS = 64
 _GROUPS = (
-    Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup/cpu"),
+    Path("/sys/fs/cgroup"),
+    Path("/sys/fs/cgroup/unified"),
+    Path("/sys/fs/cgroup/cpu"),
     Path("/sys/fs/cgroup/cpu,cpuacct"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

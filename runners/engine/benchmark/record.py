@@ -55,15 +55,39 @@ _MOST_NS = 10**15
 
 MEASURED = frozenset(
     {
-        *("format", "format_version", "challenge", "method", "engine", "started_at", "ended_at"),
-        *("model", "config", "provider", "environment", "gate", "quiet", "processes"),
-        *("per_operator", "power", "grid", "failure", "sweeps"),
+        "format",
+        "format_version",
+        "challenge",
+        "method",
+        "engine",
+        "started_at",
+        "ended_at",
+        "model",
+        "config",
+        "provider",
+        "environment",
+        "gate",
+        "quiet",
+        "processes",
+        "per_operator",
+        "power",
+        "grid",
+        "failure",
+        "sweeps",
     }
 )
 DERIVED = frozenset(
     {
-        *("environment_digest", "accounting", "stats", "energy", "carbon", "comparability"),
-        *("comparability_key", "status", "reasons", "content_sha256"),
+        "environment_digest",
+        "accounting",
+        "stats",
+        "energy",
+        "carbon",
+        "comparability",
+        "comparability_key",
+        "status",
+        "reasons",
+        "content_sha256",
     }
 )
 # What a process says of itself that follows from its readings and the gate.
@@ -322,43 +346,83 @@ def _time(data: Any, where: str) -> None:
 _TEXTS = _each(_text, 100)
 _FILE = _keyed({"path": _text, "sha256": _SHA256, "size": _whole})
 _PORT = _keyed({"name": _text, "dtype": _text, "shape": _each(_whole, 32)})
-_TRIAL = _keyed({
-    "rate_per_s": _number, "samples": _whole, "over_bound": _whole, "unserved": _whole,
-    "estimate_ms": _optional(_number), "processes": _positive,
-})  # fmt: skip
-_BOUND = _keyed({
-    "latency_ms": _number, "percentile": _one_of(*bounds.PERCENTILES),
-    "rate": _one_of(bounds.SEARCH, bounds.PRESET), "rule": _text,
-    "trials": _each(_TRIAL, 4 * bounds.MOST_TRIALS),
-})  # fmt: skip
-_TRIED = _keyed({
-    "batch": _positive, "inferences": _whole, "wall_s": _number, "peak_rss_bytes": _reading
-})  # fmt: skip
-_BATCHES = _keyed({
-    "choice": _one_of(batches.BY_THROUGHPUT, batches.FIXED), "most": _positive,
-    "ended": _one_of(*batches.ENDS), "reason": _text, "tried": _each(_TRIED, 32),
-    "inputs_of_one": _each(_PORT, 200),
-})  # fmt: skip
+_TRIAL = _keyed(
+    {
+        "rate_per_s": _number,
+        "samples": _whole,
+        "over_bound": _whole,
+        "unserved": _whole,
+        "estimate_ms": _optional(_number),
+        "processes": _positive,
+    }
+)
+_BOUND = _keyed(
+    {
+        "latency_ms": _number,
+        "percentile": _one_of(*bounds.PERCENTILES),
+        "rate": _one_of(bounds.SEARCH, bounds.PRESET),
+        "rule": _text,
+        "trials": _each(_TRIAL, 4 * bounds.MOST_TRIALS),
+    }
+)
+_TRIED = _keyed(
+    {
+        "batch": _positive,
+        "inferences": _whole,
+        "wall_s": _number,
+        "peak_rss_bytes": _reading,
+    }
+)
+_BATCHES = _keyed(
+    {
+        "choice": _one_of(batches.BY_THROUGHPUT, batches.FIXED),
+        "most": _positive,
+        "ended": _one_of(*batches.ENDS),
+        "reason": _text,
+        "tried": _each(_TRIED, 32),
+        "inputs_of_one": _each(_PORT, 200),
+    }
+)
 _LIMITS = (
-    *("psi_cpu_some", "foreign_cpu", "steal"),
-    *("between_process_cv", "least_processes", "widest_interval"),
+    "psi_cpu_some",
+    "foreign_cpu",
+    "steal",
+    "between_process_cv",
+    "least_processes",
+    "widest_interval",
 )
 _FIELDS: dict[str, Check] = {
-    "method": _text, "engine": _text, "challenge": _matching(rf"[0-9a-f]{{64}}|{NOT_APPLICABLE}"),
-    "started_at": _time, "ended_at": _time,
+    "method": _text,
+    "engine": _text,
+    "challenge": _matching(rf"[0-9a-f]{{64}}|{NOT_APPLICABLE}"),
+    "started_at": _time,
+    "ended_at": _time,
     "model": _keyed(
         {"entry": _text, "sha256": _SHA256, "size": _whole, "files": _each(_FILE, 500)}
     ),
-    "config": _keyed({
-        "scenario": _one_of(*SCENARIOS), "inputs": _each(_PORT, 200), "input_source": _text,
-        "seed": _whole, "batch": _whole, "samples_per_query": _whole,
-        "call_style": _one_of(*CALL_STYLES), "intra_op_threads": _whole,
-    }, {"concurrency": _positive, "rate_per_s": _number, "bound": _BOUND, "batches": _BATCHES}),
-    "provider": _keyed({
-        "runtime": _text, "requested": _TEXTS, "claimed": _text, "partial": _flag,
-        "nodes_by_provider": _mapped(_whole),
-        "kernels_by_provider": _mapped(_keyed({"count": _whole, "time_ms": _number})),
-    }),
+    "config": _keyed(
+        {
+            "scenario": _one_of(*SCENARIOS),
+            "inputs": _each(_PORT, 200),
+            "input_source": _text,
+            "seed": _whole,
+            "batch": _whole,
+            "samples_per_query": _whole,
+            "call_style": _one_of(*CALL_STYLES),
+            "intra_op_threads": _whole,
+        },
+        {"concurrency": _positive, "rate_per_s": _number, "bound": _BOUND, "batches": _BATCHES},
+    ),
+    "provider": _keyed(
+        {
+            "runtime": _text,
+            "requested": _TEXTS,
+            "claimed": _text,
+            "partial": _flag,
+            "nodes_by_provider": _mapped(_whole),
+            "kernels_by_provider": _mapped(_keyed({"count": _whole, "time_ms": _number})),
+        }
+    ),
     "environment": _plain,
     "gate": _keyed(dict.fromkeys(_LIMITS, _number)),
     "quiet": _keyed({"is_quiet": _flag, "waited_s": _number}),
@@ -367,25 +431,47 @@ _FIELDS: dict[str, Check] = {
     "grid": _optional(
         _keyed({"region": _text, "g_per_kwh": _number, "year": _whole, "source": _text})
     ),
-    "failure": _optional(_plain), "environment_digest": _SHA256, "accounting": _plain,
-    "stats": _optional(_plain), "energy": _plain, "carbon": _plain, "comparability": _plain,
-    "comparability_key": _SHA256, "status": _one_of(*STATUSES), "reasons": _TEXTS,
+    "failure": _optional(_plain),
+    "environment_digest": _SHA256,
+    "accounting": _plain,
+    "stats": _optional(_plain),
+    "energy": _plain,
+    "carbon": _plain,
+    "comparability": _plain,
+    "comparability_key": _SHA256,
+    "status": _one_of(*STATUSES),
+    "reasons": _TEXTS,
     "content_sha256": _SHA256,
-}  # fmt: skip
+}
 _OF_PROCESS: dict[str, Check] = {
-    "ordinal": _whole, "kept_every": _whole, "queries": _whole, "inferences": _whole,
+    "ordinal": _whole,
+    "kept_every": _whole,
+    "queries": _whole,
+    "inferences": _whole,
     # Queries of the server that arrived in the timed part and had no turn.
     "unserved": _whole,
-    "wall_s": _number, "cpu_time_s": _reading, "warmup_count": _whole, "warmup_s": _number,
-    "steady": _flag, "session_load_ms": _number, "first_inference_ms": _number,
-    "peak_rss_bytes": _reading, "floor_rss_bytes": _reading, "peak_device_bytes": _reading,
-    "involuntary_switches": _reading, "timer_ns": _number, "clock_khz": _reading,
+    "wall_s": _number,
+    "cpu_time_s": _reading,
+    "warmup_count": _whole,
+    "warmup_s": _number,
+    "steady": _flag,
+    "session_load_ms": _number,
+    "first_inference_ms": _number,
+    "peak_rss_bytes": _reading,
+    "floor_rss_bytes": _reading,
+    "peak_device_bytes": _reading,
+    "involuntary_switches": _reading,
+    "timer_ns": _number,
+    "clock_khz": _reading,
     "meter_j": _mapped(_number),
-    "interference": _keyed(dict.fromkeys(
-        ("psi_cpu_some", "foreign_cpu", "steal", "throttled", "foreign_gpu_pids"), _reading
-    )),
+    "interference": _keyed(
+        dict.fromkeys(
+            ("psi_cpu_some", "foreign_cpu", "steal", "throttled", "foreign_gpu_pids"), _reading
+        )
+    ),
     "failure": _optional(_plain),
     # The last timed inference's, and whether they repeat those of an inference before it.
     "outputs": _keyed({"sha256": _MAYBE_SHA256, "repeat": _one_of(*REPEATS)}),
-    "rejected": _flag, "reasons": _TEXTS,
-}  # fmt: skip
+    "rejected": _flag,
+    "reasons": _TEXTS,
+}

@@ -43,12 +43,24 @@ PAGE = ONNXRUNTIME_WEB
 PROVIDERS = {
     ONNXRUNTIME: frozenset(
         {
-            *("CPUExecutionProvider", "CUDAExecutionProvider", "TensorrtExecutionProvider"),
-            *("NvTensorRTRTXExecutionProvider", "ROCMExecutionProvider", "DmlExecutionProvider"),
-            *("MIGraphXExecutionProvider", "OpenVINOExecutionProvider", "QNNExecutionProvider"),
-            *("DnnlExecutionProvider", "XnnpackExecutionProvider", "CoreMLExecutionProvider"),
-            *("ACLExecutionProvider", "ArmNNExecutionProvider", "AzureExecutionProvider"),
-            *("CANNExecutionProvider", "VitisAIExecutionProvider", "WebGpuExecutionProvider"),
+            "CPUExecutionProvider",
+            "CUDAExecutionProvider",
+            "TensorrtExecutionProvider",
+            "NvTensorRTRTXExecutionProvider",
+            "ROCMExecutionProvider",
+            "DmlExecutionProvider",
+            "MIGraphXExecutionProvider",
+            "OpenVINOExecutionProvider",
+            "QNNExecutionProvider",
+            "DnnlExecutionProvider",
+            "XnnpackExecutionProvider",
+            "CoreMLExecutionProvider",
+            "ACLExecutionProvider",
+            "ArmNNExecutionProvider",
+            "AzureExecutionProvider",
+            "CANNExecutionProvider",
+            "VitisAIExecutionProvider",
+            "WebGpuExecutionProvider",
         }
     ),
     OPENVINO: frozenset({"OpenVINO:CPU"}),
@@ -256,25 +268,31 @@ def _of_nodes(record: Document, where: str) -> Iterator[Broken]:
     for fails, place, value, words in (
         (
             not nodes.get(claimed),
-            f"{field}nodes_by_provider", nodes, f"{claimed} is claimed and holds no node",
+            f"{field}nodes_by_provider",
+            nodes,
+            f"{claimed} is claimed and holds no node",
         ),
         (idle, f"{field}kernels_by_provider", kernels, f"{claimed} is claimed and ran no kernel"),
         (
             strange,
-            f"{field}kernels_by_provider", kernels, f"{strange[:1]} ran kernels and holds no node",
+            f"{field}kernels_by_provider",
+            kernels,
+            f"{strange[:1]} ran kernels and holds no node",
         ),
         (stray, f"{where}per_operator", stray, f"a node of {stray} is listed, which holds none"),
         (
             provider["partial"] is not others,
-            f"{field}partial", provider["partial"],
+            f"{field}partial",
+            provider["partial"],
             "a run is partial if and only if another provider runs nodes",
         ),
         (
             claimed in form.GPU_PROVIDERS and gpu == form.NOT_APPLICABLE,
-            f"{where}environment.gpu_model", gpu,
+            f"{where}environment.gpu_model",
+            gpu,
             f"{claimed} runs on a GPU, and the environment names none",
         ),
-    ):  # fmt: skip
+    ):
         if fails:
             cure = (
                 "Name the provider that ran the nodes; to measure another one use --provider on a "

@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
 # Until a host is calibrated; a calibration may lower these, and nothing may raise them.
 PROVISIONAL = {
-    "psi_cpu_some": 0.10, "foreign_cpu": 0.10, "steal": 0.02, "between_process_cv": 0.05,
-    "least_processes": 5, "widest_interval": 0.03,
-}  # fmt: skip
+    "psi_cpu_some": 0.10,
+    "foreign_cpu": 0.10,
+    "steal": 0.02,
+    "between_process_cv": 0.05,
+    "least_processes": 5,
+    "widest_interval": 0.03,
+}
 _READINGS = (("psi_cpu_some", "cpu-pressure"), ("foreign_cpu", "foreign-cpu"), ("steal", "steal"))
 _JOULE_PER_KWH = 3_600_000.0
 
@@ -302,8 +306,11 @@ def _most(values: list[Any]) -> Any:
 
 def _above_floor(used: list[Process]) -> Any:
     pairs = [(process["peak_rss_bytes"], process["floor_rss_bytes"]) for process in used]
-    differences = [peak - floor for peak, floor in pairs if not isinstance(peak, str | None)
-             and not isinstance(floor, str)]  # fmt: skip
+    differences = [
+        peak - floor
+        for peak, floor in pairs
+        if not isinstance(peak, str | None) and not isinstance(floor, str)
+    ]
     return max(0, int(statistics.median(differences))) if differences else NOT_EXPOSED
 
 
@@ -328,9 +335,10 @@ def energy_of(measured: Document, used: list[Process]) -> dict[str, Any]:
         return {**energy, "provenance": "none", "method": "none"}
     measured_joules = [amount for amount in joules if amount is not None]
     pairs = [
-        (joule, process["inferences"]) for joule, process in zip(measured_joules, used, strict=True)
+        (joule, process["inferences"])
+        for joule, process in zip(measured_joules, used, strict=True)
         if process["inferences"]
-    ]  # fmt: skip
+    ]
     interval = statistics.ratio_of_sums(*zip(*pairs, strict=True)) if pairs else None
     seconds = math.fsum(process["wall_s"] for process in used)
     total = math.fsum(measured_joules)

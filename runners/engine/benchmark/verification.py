@@ -77,8 +77,8 @@ def _count(process: Process, config: dict[str, Any], where: str, faults: list[Br
     _compare(sample_count, -(-queries // every) if every else 0, f"{where}.samples_ns", faults)
     if not sample_count or config["scenario"] == form.SERVER:
         return
-    total, largest = (value * every / 1e9 for value in (sum(process["samples_ns"]),
-                                                       max(process["samples_ns"])))  # fmt: skip
+    total = sum(process["samples_ns"]) * every / 1e9
+    largest = max(process["samples_ns"]) * every / 1e9
     room = _BETWEEN_S if every == 1 else _UNSEEN_S
     # Where all were kept, the rule samples-within-wall is exact. The largest of those that were
     # kept need not stand for others.

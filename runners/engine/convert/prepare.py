@@ -26,9 +26,15 @@ if TYPE_CHECKING:
 
 # Operators that the quantisation tools quantise: (operator, indices of weights).
 _WEIGHTED = {
-    "Conv": (1,), "ConvTranspose": (1,), "MatMul": (0, 1), "Gemm": (0, 1), "Gather": (0,),
-    "LSTM": (1, 2), "Attention": (1,), "EmbedLayerNormalization": (2, 3, 4),
-}  # fmt: skip
+    "Conv": (1,),
+    "ConvTranspose": (1,),
+    "MatMul": (0, 1),
+    "Gemm": (0, 1),
+    "Gather": (0,),
+    "LSTM": (1, 2),
+    "Attention": (1,),
+    "EmbedLayerNormalization": (2, 3, 4),
+}
 _DENSE_BYTES = 64 << 20
 # Models older than the tools accept are converted to an opset that all tools and runtimes support.
 _MODERN = 13

@@ -251,10 +251,21 @@ def _grouped_shape(call: Call) -> tuple[Shape | None, ...]:
 
 
 _LIKE_THE_FIRST = (
-    "BiasGelu", "BiasSoftmax", "DequantizeLinear", "FastGelu", "Gelu", "GroupNorm", "ImageScaler",
-    "LayerNormalization", "QLinearLeakyRelu", "QLinearSigmoid", "QuantizeLinear", "QuickGelu",
-    "RotaryEmbedding", "SimplifiedLayerNormalization",
-)  # fmt: skip
+    "BiasGelu",
+    "BiasSoftmax",
+    "DequantizeLinear",
+    "FastGelu",
+    "Gelu",
+    "GroupNorm",
+    "ImageScaler",
+    "LayerNormalization",
+    "QLinearLeakyRelu",
+    "QLinearSigmoid",
+    "QuantizeLinear",
+    "QuickGelu",
+    "RotaryEmbedding",
+    "SimplifiedLayerNormalization",
+)
 _CONTRIB: dict[str, Callable[[Call], tuple[Shape | None, ...]]] = {
     **dict.fromkeys(_LIKE_THE_FIRST, lambda call: (call.input(0),)),
     **dict.fromkeys(

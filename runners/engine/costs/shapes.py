@@ -37,14 +37,40 @@ if TYPE_CHECKING:
 
 CONTRIB_DOMAIN = "com.microsoft"
 # Operators that return their input without copying its bytes.
-_VIEWS = frozenset({
-    "Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze",
-})  # fmt: skip
+_VIEWS = frozenset(
+    {
+        "Dropout",
+        "Flatten",
+        "Identity",
+        "Reshape",
+        "Squeeze",
+        "Unsqueeze",
+    }
+)
+_FLOATS = (
+    onnx.TensorProto.FLOAT,
+    onnx.TensorProto.FLOAT16,
+    onnx.TensorProto.DOUBLE,
+    onnx.TensorProto.BFLOAT16,
+)
 # Random operators, and those whose output is larger than their input.
-_NOT_FOLDED = frozenset({
-    "Bernoulli", "Expand", "EyeLike", "Multinomial", "OneHot", "Pad", "RandomNormal",
-    "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Resize", "Tile", "Upsample",
-})  # fmt: skip
+_NOT_FOLDED = frozenset(
+    {
+        "Bernoulli",
+        "Expand",
+        "EyeLike",
+        "Multinomial",
+        "OneHot",
+        "Pad",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+        "Resize",
+        "Tile",
+        "Upsample",
+    }
+)
 # Before opset 7 the second input was broadcast to the first, and shapes were not inferred.
 _LIKE_THE_FIRST = frozenset({"Add", "Div", "Mul", "Pow", "Sub"})
 # Operators that read only the part of their input that they return.
@@ -196,9 +222,13 @@ class Walker:
         }
         try:
             types = onnx.shape_inference.infer_node_outputs(
-                schema, node, types, contents, opset_imports=self._imports,
+                schema,
+                node,
+                types,
+                contents,
+                opset_imports=self._imports,
                 ir_version=self._model.ir_version,
-            )  # fmt: skip
+            )
         except Exception:  # noqa: BLE001 - onnx raises what its C++ code throws
             return nothing
         if operator in _LIKE_THE_FIRST and schema.since_version < 7 and inputs[0] is not None:
@@ -224,10 +254,9 @@ class Walker:
         floats = [
             value.type.tensor_type.elem_type
             for value in inputs
-            if value is not None
-            and value.type.tensor_type.elem_type in (1, 10, 11, 16)
-        ]  # fmt: skip
-        kind = floats[0] if floats else 1
+            if value is not None and value.type.tensor_type.elem_type in _FLOATS
+        ]
+        kind = floats[0] if floats else onnx.TensorProto.FLOAT
         outputs = [
             Value(onnx.helper.make_tensor_type_proto(kind, list(shape)))
             if shape
