@@ -147,7 +147,7 @@ def measured(sha256, median_ms=1.0, *, spread=0.0, config=(), environment=(), **
         "processes": processes(median_ms, spread=spread),
         "per_operator": {
             "status": "profiled",
-            "operators": [{"op": "Gemm", "time_ms": 0.1, "count": 1}],
+            "operators": [{"operator": "Gemm", "time_ms": 0.1, "nodes": 1}],
         },
         "power": {"provenance": "none"},
         "grid": None,
