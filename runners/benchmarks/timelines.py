@@ -69,7 +69,7 @@ def with_energy(variant: Variant | None) -> Measurement | None:
 
 
 def of_newest(actor: Actor, **narrowed: str) -> selectors.Listing:
-    """What was measured of models' newest versions on a ``device`` or with a ``runtime``."""
+    """What was measured of models' newest versions on one device class or with one runtime."""
     rows = selectors.of_newest(actor).filter(status__in=Measurement.PUBLIC, **narrowed)
     results = Measurement.objects.filter(pk__in=selectors.counting(rows)).select_related(
         "variant__version__model__namespace",
