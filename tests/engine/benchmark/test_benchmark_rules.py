@@ -149,7 +149,10 @@ def impossible():
         "CUDA nodes listed on the CPU": (
             "provider-of-nodes", "per_operator",
             record(
-                per_operator={"status": "profiled", "operators": [{"operator": "Gemm", "provider": CUDA}]}
+                per_operator={
+                    "status": "profiled",
+                    "operators": [{"operator": "Gemm", "provider": CUDA}],
+                }
             ),
         ),
         "no partial run": (
