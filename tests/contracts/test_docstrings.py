@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.contracts.sources import nodes
+
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("frontend", "hub", "metadata", "registry", "runners")
 OWN = re.compile(r"``([a-z_]\w*)``")
@@ -32,7 +34,7 @@ def modules():
     """The tree of each module of the product, by its path."""
     paths = (path.relative_to(ROOT) for room in ROOMS for path in (ROOT / room).rglob("*.py"))
     return {
-        path: ast.parse((ROOT / path).read_text(encoding="utf-8"))
+        path: nodes((ROOT / path).read_text(encoding="utf-8"))[0]
         for path in sorted(paths)
         if "migrations" not in path.parts
     }

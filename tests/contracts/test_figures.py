@@ -11,6 +11,7 @@ import pytest
 from frontend.presenters import figures
 from hub.protocol import benchmark_metrics
 from hub.protocol.figures import Compliance, Figure, Kind, Status, Unit, absent, count
+from tests.contracts.sources import nodes
 from tests.contracts.test_style import of_template
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,16 +27,15 @@ PHRASES = re.compile(
 
 def strings(text):
     """The strings of a module without its docstrings."""
-    tree = ast.parse(text)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in nodes(text)
         if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
     }
     return [
         node.value
-        for node in ast.walk(tree)
+        for node in nodes(text)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and id(node) not in docstrings

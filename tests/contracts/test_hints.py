@@ -10,6 +10,7 @@ import uuid
 import pytest
 from django.urls import Resolver404, resolve
 
+from tests.contracts.sources import nodes
 from tests.contracts.test_documentation import ROOT, usage
 
 PACKAGES = ("hub", "registry", "metadata", "runners", "frontend")
@@ -25,21 +26,21 @@ def messages():
     """Every text of the code but docstrings, with {} for what is put in; and its file."""
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
-            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+            parts = nodes(path.read_text(encoding="utf-8"))
             documented = {
                 id(node.body[0].value)
-                for node in nodes
+                for node in parts
                 if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
                 and node.body
                 and isinstance(node.body[0], ast.Expr)
             }
             inside = {
                 id(part)
-                for node in nodes
+                for node in parts
                 if isinstance(node, ast.JoinedStr)
                 for part in node.values
             }
-            for node in nodes:
+            for node in parts:
                 if id(node) in documented or id(node) in inside:
                     continue
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):

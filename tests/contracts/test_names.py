@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.contracts.sources import nodes
+
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("frontend", "hub", "metadata", "registry", "runners", "scripts")
 PARTICIPLES = frozenset({
@@ -40,7 +42,7 @@ FIELDS = {
 def loops_over_one(text: str) -> bool:
     """Whether a loop, comprehension or lambda calls what it gets `one`."""
     targets: list[ast.AST] = []
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         match node:
             case ast.For(target=target) | ast.comprehension(target=target):
                 targets += ast.walk(target)
@@ -55,7 +57,7 @@ def loops_over_one(text: str) -> bool:
 def participles(text: str) -> set[str]:
     """Participles and metaphors that a module uses for values, parameters and functions."""
     names = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         match node:
             case (
                 ast.FunctionDef(name=name)

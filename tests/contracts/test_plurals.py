@@ -12,6 +12,7 @@ import re
 import pytest
 
 from hub import counting
+from tests.contracts.sources import nodes
 from tests.contracts.test_documentation import ROOT
 
 ROOMS = ("hub", "registry", "metadata", "runners", "frontend")
@@ -36,7 +37,7 @@ MANY = {
 
 def counts(source):
     """The numbers before plural nouns in the f-strings of a module, with the text after them."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if not isinstance(node, ast.JoinedStr):
             continue
         for value, following in zip(node.values, node.values[1:], strict=False):

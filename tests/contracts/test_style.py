@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contracts.sources import nodes
 from tests.contracts.test_documentation import ROOT
 from tests.contracts.test_hints import messages
 
@@ -151,8 +152,8 @@ def test_files_with_banned_words_are_listed_only_while_they_have_some(hits):
 def first_lines(text: str) -> list[str]:
     """The first line of each docstring of a module."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, documented))
-    docstrings = (ast.get_docstring(node) for node in nodes)
+    places = (node for node in nodes(text) if isinstance(node, documented))
+    docstrings = (ast.get_docstring(node) for node in places)
     return [docstring.partition("\n")[0] for docstring in docstrings if docstring]
 
 

@@ -15,6 +15,7 @@ from metadata.rdf import terms
 from registry.models import Variant
 from runners.engine.convert.recipes import RECIPES
 from runners.engine.server.tasks import FLOWS
+from tests.contracts.sources import nodes
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("frontend", "hub", "metadata", "registry", "runners")
@@ -36,7 +37,7 @@ def product():
 
 def lists(text):
     """The kinds in each literal collection of a module that names several, beside precisions."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.Dict):
             items = [key for key in node.keys if key is not None]
         elif isinstance(node, ast.Tuple | ast.List | ast.Set):
