@@ -59,7 +59,7 @@ OPTIONS = {
 # The first two bring their own model, the others read weights and no model.
 OTHERS = {"suite", "calibrate", "federated-check", "federated-aggregate"}
 MODEL_TASKS = [task for task in FLOWS if task not in OTHERS]
-FEW = {"check": 30, "describe": 20, "benchmark": 1, "compare-speed": 1}
+FEW = {"check": 8, "describe": 8, "benchmark": 1, "compare-speed": 1}
 
 
 def own_seeds():
