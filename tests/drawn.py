@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from registry.core import outbox
 from registry.storage.files import store
 from runners.engine.costs import METHOD, functions
 from runners.engine.graphs import comparison, skeleton
@@ -13,7 +12,7 @@ from runners.engine.onnx_files import nodes
 from runners.engine.reports import Report
 from runners.graphs import differences, networks
 from runners.queue import services
-from tests import proven
+from tests import deliveries, proven
 
 
 def draw(version, variant=None):
@@ -58,6 +57,6 @@ def _finish(job, facts, outputs):
         outputs=outputs,
     )
     services.finish(job, report)
-    outbox.deliver()
+    deliveries.deliver()
     job.refresh_from_db()
     return job

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from registry.core import outbox
 from runners.engine.reports import Report
 from runners.models import Job
 from runners.queue import services
 from runners.worker_features import WorkerFeatures
-from tests import factories
+from tests import deliveries, factories
 
 SPLIT = {
     "name": "test",
@@ -44,7 +43,7 @@ model-index:
 def stones(owner, **split):
     """The data set `stones` with one split."""
     version = factories.dataset_version(owner, splits=[SPLIT | split])
-    outbox.deliver()
+    deliveries.deliver()
     return version
 
 
@@ -84,4 +83,4 @@ def end(job, of=None):
     taken = services.claim("w1", ["cpu"], uuid=job.pk, features=WorkerFeatures.read(FEATURES))
     assert taken is not None
     assert services.finish(taken, of or report())
-    outbox.deliver()
+    deliveries.deliver()

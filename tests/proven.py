@@ -8,12 +8,12 @@ from __future__ import annotations
 import io
 
 from hub.protocol.proofs import Output, Proof
-from registry.core import outbox
 from registry.models import Variant
 from registry.versions.services import derivatives
 from runners.engine.reports import Finding, OutputFile, Report
 from runners.models import ConformanceResult, SuiteRun
 from runners.queue import services
+from tests import deliveries
 from tests.factories import FACTS
 
 POOL = "gpu-nobody"
@@ -179,7 +179,7 @@ def _claimed(job):
 
 def _end(job, report):
     assert services.finish(job, report)
-    outbox.deliver()
+    deliveries.deliver()
 
 
 def _output(name, content):

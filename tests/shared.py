@@ -13,6 +13,8 @@ import pytest
 from django.db import connection, models, transaction
 from django.test import override_settings
 
+from tests import deliveries
+
 STORAGE = pytest.StashKey[Path]()
 
 
@@ -29,14 +31,26 @@ def rows(make):
             pytest.MonkeyPatch.context() as patched,
         ):
             pass_cards(patched)
+            if not _reads_graphs(request):
+                leave_out_graphs(patched)
             around.__enter__()
-            made = make()
+            with deliveries.together():
+                made = make()
         yield made
         with django_db_blocker.unblock():
             transaction.set_rollback(True)
             around.__exit__(None, None, None)
 
     return start
+
+
+def _reads_graphs(request):
+    """Whether a test of this module that starts from its rows may read graphs."""
+    return any(
+        "no_graphs" not in item.fixturenames or "graphs" in item.fixturenames
+        for item in request.session.items
+        if item.path == request.path and "start" in item.fixturenames
+    )
 
 
 def put_last(items):
@@ -75,20 +89,25 @@ def no_graphs(request, monkeypatch):
     if "graphs" in request.fixturenames:
         yield
         return
+    leave_out_graphs(monkeypatch)
+    with connection.execute_wrapper(refuse_graphs):
+        yield
+
+
+def leave_out_graphs(patched):
+    """Have events make no graphs."""
     from registry.core import outbox
 
     names = {f"metadata.{name}" for name in GRAPHS}
     # Whole dictionaries: their order is that of deliveries, and stays for the tests after this.
-    monkeypatch.setattr(
+    patched.setattr(
         outbox,
         "_verbs",
         {name: verbs for name, verbs in outbox._verbs.items() if name not in names},
     )
     # Events of a module's own rows may wait for them.
     idle = dict.fromkeys(names, lambda _: None)
-    monkeypatch.setattr(outbox, "_handlers", outbox._handlers | idle)
-    with connection.execute_wrapper(refuse_graphs):
-        yield
+    patched.setattr(outbox, "_handlers", outbox._handlers | idle)
 
 
 def refuse_graphs(execute, sql, params, many, context):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from registry.core import outbox
 from registry.datasets import services
 from registry.versions.services import names, registered_models, versions
-from tests import factories, proven
+from tests import deliveries, factories, proven
 
 
 def card(**fields):
@@ -24,7 +23,7 @@ def again(owner, model, facts=None, **fields):
     """One more published version of it; a hub that runs may do some of the deliveries."""
     with transaction.atomic():
         version = factories.version(owner, model, facts=facts, card=card(**fields))
-    outbox.deliver()
+    deliveries.deliver()
     return version
 
 
@@ -73,4 +72,4 @@ def fill(ada, bob):
     back = publish(ada, "back", license="zlib", pipeline_tag="text-generation", co2_eq_emissions=7)
     newest = again(ada, back.model, facts, **everything)
     versions.yank(ada, version=newest, reason="It was wrong.")
-    outbox.deliver()
+    deliveries.deliver()

@@ -11,7 +11,6 @@ from datetime import timedelta
 
 from django.db.models import F
 
-from registry.core import outbox
 from registry.models import Variant
 from registry.versions.services import derivatives
 from runners.benchmarks import challenges, record_checks
@@ -23,6 +22,7 @@ from runners.graphs import differences
 from runners.models import Challenge, Measurement
 from runners.queue import services
 from runners.worker_features import WorkerFeatures
+from tests import deliveries
 from tests.proven import POOL
 
 CPU = "CPUExecutionProvider"
@@ -216,7 +216,7 @@ def benchmark(version, median_ms=1.0, *, variant="default", deliver=True, **more
     assert found.outcome == "passed", found.findings
     assert services.finish(job, found)
     if deliver:
-        outbox.deliver()
+        deliveries.deliver()
     else:
         job.refresh_from_db()
         benchmark_records.take(job)
@@ -258,7 +258,7 @@ def comparison(candidate, baseline, *, slower=1.0, spread=0.0, tampered=False, d
     if found.outcome == "passed":
         assert services.finish(job, found)
     if deliver:
-        outbox.deliver()
+        deliveries.deliver()
     else:
         job.refresh_from_db()
         benchmark_records.take_comparison(job)

@@ -15,7 +15,7 @@ from registry.catalogue.query import Query
 from registry.core import outbox
 from registry.datasets import services
 from registry.models import Dataset, User
-from tests import factories
+from tests import deliveries, factories
 from tests import shelf as models_of_all_kinds
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +34,8 @@ def shelf(django_db_setup, django_db_blocker):
         # As for every test; this is made before the patches of each.
         patched.setattr("metadata.validation.card_check.judge", lambda _: ("passed", {"files": []}))
         patched.setattr("metadata.validation.reports.renew", lambda _: False)
-        models_of_all_kinds.fill(factories.user("ada"), factories.user("bob"))
+        with deliveries.together():
+            models_of_all_kinds.fill(factories.user("ada"), factories.user("bob"))
         yield
         transaction.set_rollback(True)
 

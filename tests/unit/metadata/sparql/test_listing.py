@@ -18,7 +18,7 @@ from registry.catalogue import search
 from registry.catalogue.query import Query
 from registry.core import events, outbox
 from registry.models import Variant, Version
-from tests import factories, learning, proven, timed
+from tests import deliveries, factories, learning, proven, timed
 from tests import shelf as models_of_all_kinds
 from tests.conftest import Api
 
@@ -39,24 +39,32 @@ def store(django_db_setup, django_db_blocker):
         patched.setattr("metadata.validation.card_check.judge", lambda _: ("passed", {"files": []}))
         patched.setattr("metadata.validation.reports.renew", lambda _: False)
         ada, bob = factories.user("ada"), factories.user("bob")
-        models_of_all_kinds.fill(ada, bob)
-        trees = models_of_all_kinds.publish(
-            bob, "trees", SCALER, tags="[Digits, Größe]", license="license-ref-own", language="de"
-        )
-        both = models_of_all_kinds.publish(bob, "both", tags="[digits]", license="mit")
-        for runtime in ("onnxruntime", "openvino"):
-            proven.conformance(both, [proven.measure("reference", runtime=runtime)], runtime)
-        judge_in_every_way(bob)
-        proven.convert(both)
-        proven.upgrade(both)
-        proven.upgrade(trees, target=9)  # a lower opset is no upgrade that stands ready
-        proven.upgrade(trees, b"old", target=25, proof=None)  # nor one without enough proof
-        make_in_rounds(ada)
-        proven.conformance(both, [proven.measure("determinism", "failed")], entry="model.int8.onnx")
-        timed.benchmark(both)
-        timed.benchmark(both, spread=0.3, environment={"cpu_model": "Another CPU"})
-        time_models_of_all_kinds(both)
-        count_costs()
+        with deliveries.together():
+            models_of_all_kinds.fill(ada, bob)
+            trees = models_of_all_kinds.publish(
+                bob,
+                "trees",
+                SCALER,
+                tags="[Digits, Größe]",
+                license="license-ref-own",
+                language="de",
+            )
+            both = models_of_all_kinds.publish(bob, "both", tags="[digits]", license="mit")
+            for runtime in ("onnxruntime", "openvino"):
+                proven.conformance(both, [proven.measure("reference", runtime=runtime)], runtime)
+            judge_in_every_way(bob)
+            proven.convert(both)
+            proven.upgrade(both)
+            proven.upgrade(trees, target=9)  # a lower opset is no upgrade that stands ready
+            proven.upgrade(trees, b"old", target=25, proof=None)  # nor one without enough proof
+            make_in_rounds(ada)
+            proven.conformance(
+                both, [proven.measure("determinism", "failed")], entry="model.int8.onnx"
+            )
+            timed.benchmark(both)
+            timed.benchmark(both, spread=0.3, environment={"cpu_model": "Another CPU"})
+            time_models_of_all_kinds(both)
+            count_costs()
         maintenance.refresh_catalogue()
         outbox.deliver()
         graphs = pyoxigraph.Store()
