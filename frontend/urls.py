@@ -34,8 +34,6 @@ from frontend.pages.models import (
 )
 from frontend.pages.people import access_views, account_views, views
 from frontend.pages.proofs import conformance_views, suite_views
-from frontend.pages.query import views as query_views
-from frontend.pages.query.page import DOWNLOADS
 from frontend.pages.queue import views as queue_views
 from frontend.pages.queue import workers as worker_views
 from frontend.pages.site import crawlers
@@ -51,13 +49,6 @@ class Place(StringConverter):
     regex = "|".join(KINDS)
 
 
-class DownloadEnding(StringConverter):
-    """The ending of a result that is taken away, as frontend.pages.query.page has them."""
-
-    regex = "|".join(DOWNLOADS)
-
-
-register_converter(DownloadEnding, "download")
 register_converter(Place, "place")
 
 NAMESPACE = "account/namespaces/<name:slug>"
@@ -164,8 +155,6 @@ urlpatterns = [
     path("datasets/<slug:slug>/withdraw", dataset_views.withdraw, name="dataset-withdraw"),
     path("datasets/<slug:slug>/restore", dataset_views.restore, name="dataset-restore"),
     path("upload", upload_views.new_model, name="upload"),
-    path("query", page(query_views.ask), name="query"),
-    path("query/result.<download:ending>", query_views.result, name="query-result"),
     path("scoreboard", page(suite_views.board), name="scoreboard"),
     path("scoreboard/start", suite_views.start, name="scoreboard-start"),
     path("scoreboard/<str:runtime>/<str:version>", page(suite_views.score), name="score"),

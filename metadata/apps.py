@@ -9,6 +9,7 @@ class MetadataConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from metadata import consumers  # noqa: PLC0415 - models must be loaded first
+        from metadata import consumers, nightly  # noqa: PLC0415 - models must be loaded first
 
         consumers.connect()
+        nightly.register(self.name)

@@ -21,12 +21,14 @@ from django.utils import timezone
 from hub import counting
 from metadata.models import Comparison, NamedGraph
 from metadata.store import dump, maintenance
-from metadata.store.files import replace_text, try_lock
 from registry.core import leases, outbox
+from registry.core.health import HealthLine, HealthPart, health_parts
+from registry.core.keeper import KeeperTask, keeper_tasks
+from registry.core.shared_files import replace_text, try_lock
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 log = structlog.get_logger(__name__)
@@ -39,6 +41,8 @@ COMPARISON = "comparison"
 # How long after a failure the next try comes.
 AGAIN = timedelta(minutes=10)
 _EXAMPLES = 10
+# Names of the tasks, for people.
+TITLES = {COMPARISON: "Graphs", "dump": "Graph dump"}
 _worker: threading.Thread | None = None
 
 
@@ -56,6 +60,20 @@ class Outcome:
     finished_at: str
     address: str = ""
     form: int = 0
+
+
+def register(package: str) -> None:
+    """Plug into the process of the graphs, and into health."""
+    keeper_tasks.register(package, KeeperTask("periodic work", lambda: (run_due, lambda: None)))
+    health_parts.register(package, HealthPart("nightly", _describe))
+
+
+def _describe(_is_administrator: bool) -> Iterator[HealthLine]:  # noqa: FBT001 - as the port says
+    for outcome in filter(None, map(last, TASKS)):
+        at = datetime.fromisoformat(outcome.finished_at)
+        state, word = ("passed", "done") if outcome.ok else ("errored", "reported something")
+        detail = f"{outcome.detail} ({at:%Y-%m-%d %H:%M} UTC)"
+        yield HealthLine(TITLES[outcome.task], state, word, detail)
 
 
 def run_due(*, wait: bool = False) -> None:
@@ -82,11 +100,6 @@ def due(now: datetime | None = None) -> list[str]:
     night = datetime.combine(at.astimezone(UTC), NIGHT)
     night = night if night <= at else night - timedelta(days=1)
     return [name for name in TASKS if _is_due(name, at, night)]
-
-
-def outcomes() -> list[Outcome]:
-    """How each task ended last, of those that were ever run."""
-    return [outcome for name in TASKS if (outcome := last(name)) is not None]
 
 
 def last(name: str) -> Outcome | None:

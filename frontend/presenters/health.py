@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -12,8 +10,7 @@ from django.db import connection
 
 from frontend.parts import formatting
 from hub.protocol import problems
-from metadata import nightly
-from metadata.sparql import service
+from registry.core.health import HealthLine, health_parts
 from registry.storage import verification
 from registry.storage.files import store
 from runners.queue import aliases
@@ -31,35 +28,24 @@ LAYERS = {
 }
 LOW = 2**28
 LIMIT = 10
-_NIGHTLY = {"comparison": "Graphs", "dump": "Graph dump"}
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of the hub."""
-
-    title: str
-    state: str
-    word: str
-    detail: str
-
-
-def parts(actor: Actor, workers: int, queue: dict[str, int]) -> list[Part]:
+def parts(actor: Actor, workers: int, queue: dict[str, int]) -> list[HealthLine]:
     """Database, storage, queue and cache; the database answered, or there would be no page."""
     waiting, running = queue.get("queued", 0), queue.get("running", 0)
+    is_administrator = actor.is_authenticated and actor.is_admin
     return [
-        Part("Database", "passed", "answers", connection.vendor),
+        HealthLine("Database", "passed", "answers", connection.vendor),
         _storage(),
-        _files(actor),
-        Part("Cache", "passed", "on", "Redis" if settings.REDIS_URL else "in each process"),
-        Part(
+        _files(is_administrator),
+        HealthLine("Cache", "passed", "on", "Redis" if settings.REDIS_URL else "in each process"),
+        HealthLine(
             "Workers",
             "passed" if workers else "errored",
             "running" if workers else "none",
             f"{formatting.plural(workers, 'worker')}; jobs: {waiting} queued, {running} running",
         ),
-        _graphs(actor),
-        *(_night(outcome) for outcome in nightly.outcomes()),
+        *(line for part in health_parts for line in part.describe(is_administrator)),
     ]
 
 
@@ -69,55 +55,31 @@ def worker(row: Worker, *, sees_names: bool) -> tuple[Worker, str, tuple[tuple[s
     return row, name, _layers(row.features.get("isolation"))
 
 
-def _night(outcome: nightly.Outcome) -> Part:
-    at = datetime.fromisoformat(outcome.finished_at)
-    detail = f"{outcome.detail} ({at:%Y-%m-%d %H:%M} UTC)"
-    state, word = ("passed", "done") if outcome.ok else ("errored", "reported something")
-    return Part(_NIGHTLY.get(outcome.task, outcome.task), state, word, detail)
-
-
-def _storage() -> Part:
+def _storage() -> HealthLine:
     try:
         store().check()
         usage = shutil.disk_usage(store().root)
     except OSError as error:
-        return Part("Storage", "failed", "not responding", str(error.strerror))
+        return HealthLine("Storage", "failed", "not responding", str(error.strerror))
     except problems.Unavailable as error:
-        return Part("Storage", "failed", "not responding", str(error))
+        return HealthLine("Storage", "failed", "not responding", str(error))
     free = f"{formatting.size(usage.free)} free of {formatting.size(usage.total)}"
     if usage.free < LOW:
-        return Part("Storage", "errored", "nearly full", free)
-    return Part("Storage", "passed", "answers", free)
+        return HealthLine("Storage", "errored", "nearly full", free)
+    return HealthLine("Storage", "passed", "answers", free)
 
 
-def _files(actor: Actor) -> Part:
+def _files(is_administrator: bool) -> HealthLine:  # noqa: FBT001 - the value is the argument
     """Whether stored files are as they came; which are not, for administrators alone."""
     unsound = verification.unsound()
     count = unsound.count()
     if not count:
-        return Part("Stored files", "passed", "sound", "")
+        return HealthLine("Stored files", "passed", "sound", "")
     detail = f"{formatting.plural(count, 'file')} missing or changed on disk"
-    if actor.is_authenticated and actor.is_admin:
+    if is_administrator:
         named = (f"sha256:{row.pk} {row.get_problem_display()}" for row in unsound[:LIMIT])
         detail = f"{detail}: {', '.join(named)}"
-    return Part("Stored files", "failed", "damaged", detail)
-
-
-def _graphs(actor: Actor) -> Part:
-    """How far the graph store is; which graphs it refuses, for administrators alone."""
-    status = service.store_status()
-    if status.revision is None:
-        return Part("Graph store", "errored", "not ready", "it is being built")
-    if status.refused:
-        count = formatting.plural(len(status.refused), "graph")
-        detail = f"{count} malformed and left out"
-        if actor.is_authenticated and actor.is_admin:
-            detail = f"{detail}: {', '.join(status.refused[:LIMIT])}"
-        return Part("Graph store", "failed", "incomplete", detail)
-    if not status.is_sound:
-        seconds = round(status.behind.total_seconds())
-        return Part("Graph store", "errored", "behind", f"{seconds} s behind the published models")
-    return Part("Graph store", "passed", "complete", f"revision {status.revision}")
+    return HealthLine("Stored files", "failed", "damaged", detail)
 
 
 def _layers(isolation: Any) -> tuple[tuple[str, bool], ...]:

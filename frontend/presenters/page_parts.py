@@ -38,6 +38,21 @@ class Place(StrEnum):
     # Of every page: links in the menu of an account, and in the footer.
     ACCOUNT = "account"
     FOOTER = "footer"
+    # Of a list and of a search: in place of the same in Python, which it extends; then below
+    # the list and outside of its form.
+    LIST = "list"
+    LIST_END = "list-end"
+    FIND = "find"
+    # Of a comparison: below its table.
+    COMPARISON = "comparison"
+    # Of home, beside the models.
+    HOME = "home"
+    # Of every page: its menu, and the short menu.
+    MENU = "menu"
+    SHORT_MENU = "short-menu"
+    # Of help: among the shortcuts, and among the keys that always work.
+    SHORTCUTS = "shortcuts"
+    KEYS = "keys"
 
 
 @dataclass(frozen=True, slots=True)

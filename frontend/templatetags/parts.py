@@ -115,8 +115,8 @@ def place(context: template.Context, view: str, *more: object) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def page_parts(context: template.Context, place: str) -> SafeString:
-    """Write what capabilities add to a page in one place."""
+def page_parts(context: template.Context, place: str, default: str = "") -> SafeString:
+    """Write what capabilities add to a page in one place; where nothing, a default template."""
     pieces = []
     template_values: Any = context.render_context
     values = template_values.setdefault("page_parts", {})
@@ -126,6 +126,8 @@ def page_parts(context: template.Context, place: str) -> SafeString:
                 values[part] = part.values(context)
             with context.push(**values[part]):
                 pieces.append(Engine.get_default().get_template(part.template).render(context))
+    if not pieces and default:
+        pieces.append(Engine.get_default().get_template(default).render(context))
     return mark_safe("".join(pieces))  # noqa: S308 - each template escapes
 
 

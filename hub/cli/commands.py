@@ -90,7 +90,7 @@ OWN_PARSERS: Final = {
     "bench": "benchmark a model on this machine",
     "serve": "run the hub on this machine: web server and workers",
     "worker": "start another worker for a hub, optionally for another runtime",
-    "graphs": "keep the SPARQL graph store up to date; `hub serve` does this for you",
+    "graphs": "deliver events and keep graphs up to date; `hub serve` does this for you",
     "token": "create an access token for the hub on this machine",
     "manage": "run a maintenance command, such as verify_blobs; without arguments, list them",
 }

@@ -34,6 +34,7 @@ CAPABILITIES: typing.Final = {
     "backups": Capability(apps=("registry.storage.backups",)),
     "bridges": Capability(client=("hub.bridges",), documents=("bridges",)),
     "tryouts": Capability(apps=("frontend.pages.tryouts",)),
+    "sparql": Capability(apps=("metadata.sparql", "frontend.pages.query"), documents=("sparql",)),
     "mirrors": Capability(
         apps=("registry.mirrors", "runners.mirrors", "frontend.pages.mirrors"),
         documents=("mirrors",),

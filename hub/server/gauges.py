@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 import time
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
@@ -19,7 +18,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from hub.protocol import problems
 from hub.protocol.version import __version__
-from metadata.sparql import service
 from registry.core.gauges import Gauges, gauges
 from registry.models import Blob, Delivery, PeriodicTask, Upload, WorkTotal
 from registry.storage import verification
@@ -29,6 +27,7 @@ from runners.queue import selectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
 log = structlog.get_logger(__name__)
 
@@ -159,13 +158,6 @@ def _deliveries() -> Iterator[Metric]:
     yield _value("hub_deliveries_failed", "Deliveries that failed and will be repeated.", failed)
 
 
-def _graphs() -> Iterator[Metric]:
-    status = service.store_status()
-    behind = status.behind.total_seconds() if status.behind < timedelta.max else float("inf")
-    yield _value("hub_graphs_behind_seconds", "How long the graph store lacks a change.", behind)
-    yield _value("hub_graphs_refused", "Malformed graphs that it leaves out.", len(status.refused))
-
-
 def _tasks() -> Iterator[Metric]:
     succeeded = _gauge(
         "hub_periodic_task_success_timestamp_seconds", "Last success of a periodic task.", "task"
@@ -216,7 +208,6 @@ gauges.register(
     Gauges("workers", _workers),
     Gauges("uploads", _uploads),
     Gauges("deliveries", _deliveries),
-    Gauges("graphs", _graphs),
     Gauges("tasks", _tasks),
     Gauges("space", _space),
     Gauges("files", _files, STORED_SECONDS),

@@ -1,8 +1,7 @@
-"""`hub graphs`: the process that delivers events and keeps the store of graphs.
+"""`hub graphs`: the process that delivers events, and does what plugs in (registry/core/keeper.py).
 
-`hub serve` has one. Every machine with web processes needs one: each keeps a store of its own, or
-one of them, by a lease, an external server. In one folder, the second waits for the first to end.
-Outages of the database or of an external SPARQL server are waited out.
+`hub serve` has one. Every machine with web processes needs one. In one folder, the second waits for
+the first to end. Outages, such as those of the database, are waited out.
 """
 
 from __future__ import annotations
@@ -11,17 +10,12 @@ import argparse
 import os
 import signal
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
-
-    from metadata.sparql.leading import LeadingFollower
-    from metadata.sparql.replication import Follower
-
-    AnyFollower = Follower | LeadingFollower
 
 TURN_SECONDS = 0.25
 # After a failure the next try waits longer each time, up to this.
@@ -47,8 +41,9 @@ def main(argv: Sequence[str]) -> int:
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="hub graphs",
-        description="Keep the SPARQL graph store in step with the published models. `hub serve` "
-        "does this for you. Use the hub's own settings, above all HUB_HOME or DATABASE_URL.",
+        description="Deliver events, and keep graphs in step with the published models. "
+        "`hub serve` does this for you. Use the hub's own settings, above all HUB_HOME or "
+        "DATABASE_URL.",
     )
     parser.add_argument("--home", help="data folder of the hub (default: $HUB_HOME or ./var)")
     parser.add_argument(
@@ -72,21 +67,19 @@ class Keeper:
         """Stay until a signal comes; returns the exit status."""
         from django.conf import settings  # noqa: PLC0415 - after Django is set up
 
-        from metadata.sparql import stores  # noqa: PLC0415
-        from metadata.sparql.embedded import only_writer  # noqa: PLC0415
+        from registry.core.shared_files import try_lock  # noqa: PLC0415
 
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         folder = settings.HUB_GRAPHS
         is_reported = False
         while not self._stopping:
-            with only_writer(folder) as alone:
+            with try_lock(folder / "writer.lock") as alone:
                 if alone:
-                    follower = stores.follower()
                     if rebuild:
-                        self._rebuild(follower)
+                        self._rebuild()
                     else:
-                        self._keep(follower)
+                        self._keep()
                     return 0
             if not is_reported:
                 self._log.info("graphs_kept_by_another")
@@ -94,32 +87,35 @@ class Keeper:
             self._pause(1.0)
         return 0
 
-    def _rebuild(self, follower: AnyFollower) -> None:
-        from hub.counting import Counter  # noqa: PLC0415 - after Django is set up
-        from metadata.models import NamedGraph  # noqa: PLC0415
+    def _rebuild(self) -> None:
+        from registry.core.keeper import keeper_tasks  # noqa: PLC0415 - after Django is set up
 
-        with Counter("graphs loaded", NamedGraph.objects.exclude(nquads="").count()) as counter:
-            follower.rebuild(counter.advance)
-        follower.close()
+        rebuilds = [task.rebuild for task in keeper_tasks if task.rebuild is not None]
+        if not rebuilds:
+            raise SystemExit(
+                "hub graphs: this hub has no store of graphs. Run it without --rebuild."
+            )
+        for rebuild in rebuilds:
+            rebuild()
 
-    def _keep(self, follower: AnyFollower) -> None:
-        from metadata import nightly  # noqa: PLC0415 - after Django is set up
-        from registry.core import changes  # noqa: PLC0415
+    def _keep(self) -> None:
+        from registry.core import changes  # noqa: PLC0415 - after Django is set up
+        from registry.core.keeper import keeper_tasks  # noqa: PLC0415
 
-        while not self._stopping:
-            before = changes.mark()
-            failed = [
-                not self._try("deliveries", self._deliver),
-                not self._try("periodic work", nightly.run_due),
-                not self._try("the store of graphs", follower.turn),
-            ]
-            self._failures = self._failures + 1 if any(failed) else 0
-            self._show_life()
-            if self._failures:
-                self._pause(min(TURN_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS))
-            else:
-                changes.wait(before, lambda: self._stopping)
-        self._try("the store of graphs", follower.close)
+        turns: dict[str, Callable[[], object]] = {"deliveries": self._deliver}
+        with ExitStack() as stack:
+            for task in keeper_tasks:
+                turns[task.name], close = task.start()
+                stack.callback(self._try, task.name, close)
+            while not self._stopping:
+                before = changes.mark()
+                failed = [name for name, turn in turns.items() if not self._try(name, turn)]
+                self._failures = self._failures + 1 if failed else 0
+                self._show_life()
+                if self._failures:
+                    self._pause(min(TURN_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS))
+                else:
+                    changes.wait(before, lambda: self._stopping)
 
     def _deliver(self) -> None:
         from registry.core import outbox  # noqa: PLC0415 - after Django is set up

@@ -13,8 +13,8 @@ from django.http import HttpResponse, JsonResponse
 
 from hub.protocol import problems
 from hub.server.front import draining
-from metadata.sparql import service
 from registry.api.authentication import TokenAuthentication
+from registry.core.health import health_parts
 from registry.storage import verification
 from registry.storage.files import store
 from runners.queue import aliases, selectors
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-MOST_DIGESTS = MOST_GRAPHS = 100
+MOST_DIGESTS = 100
 
 
 def alive(_request: HttpRequest) -> HttpResponse:
@@ -50,13 +50,13 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 def report() -> dict[str, dict[str, Any]]:
-    """The state of database, storage, cache, workers and the store of graphs."""
+    """The state of database, storage, cache, workers, and of the parts that plug in."""
     return {
         "database": _database(),
         "storage": _storage(),
         "cache": _cache(),
         "workers": _workers(),
-        "graphs": _graphs(),
+        **{part.name: part.report() for part in health_parts if part.report is not None},
     }
 
 
@@ -132,19 +132,4 @@ def _workers() -> dict[str, Any]:
             }
             for worker in live
         ],
-    }
-
-
-def _graphs() -> dict[str, Any]:
-    """How far the store of graphs follows the rows, and which graphs it refuses."""
-    try:
-        status = service.store_status()
-    except DatabaseError:
-        return {"ok": False, "revision": None, "newest": None}
-    return {
-        "ok": status.is_sound,
-        "revision": status.revision,
-        "newest": status.newest,
-        "refused": len(status.refused),
-        "names": status.refused[:MOST_GRAPHS],
     }

@@ -6,7 +6,6 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from hub.server import health, metrics
-from metadata.api import sparql
 from registry.core.routes import routes
 
 handler400 = "hub.server.middleware.bad_request"
@@ -19,7 +18,6 @@ urlpatterns = [
     path("api/v1/", include("registry.api.urls")),
     path("api/v1/", include("runners.api.urls")),
     path("api/v1/", include("metadata.api.urls")),
-    path("sparql", sparql.endpoint, name="sparql"),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
     path("metrics", metrics.show, name="metrics"),

@@ -14,11 +14,9 @@ import pyoxigraph
 import structlog
 
 from metadata.sparql.copy_locks import remove_unheld
-from metadata.store.files import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from metadata.sparql.replication import Quads
@@ -27,11 +25,6 @@ log = structlog.get_logger(__name__)
 
 SNAPSHOTS = "snapshots"
 _PRIMARY, _FRESH = "primary", "primary.new"
-
-
-def only_writer(folder: Path) -> AbstractContextManager[bool]:
-    """Whether this process may write here."""
-    return try_lock(folder / "writer.lock")
 
 
 class EmbeddedStore:

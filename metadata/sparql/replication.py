@@ -17,7 +17,7 @@ from django.conf import settings
 
 from metadata.models import NamedGraph, Revision, StoreState
 from metadata.rdf import parsing
-from metadata.store.files import replace_text
+from registry.core.shared_files import replace_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from django.conf import settings
 
+from hub.protocol.ports import Port
 from metadata.models import GraphReference, NamedGraph
 from metadata.rdf import quads
 from metadata.rdf.graph import Graph
@@ -31,6 +32,17 @@ VOID = "http://rdfs.org/ns/void#"
 DCAT_AP = "dcat-ap"
 _EXAMPLES = 3
 _IANA = "https://www.iana.org/assignments/media-types/"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A way to query all public graphs: its property in VoID, and its path on this hub."""
+
+    term: str
+    path: str
+
+
+endpoints = Port(Endpoint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,7 @@ def description() -> str:
             "dcterms:publisher": link(places.worker),
             f"{VOID}uriSpace": string(f"{home}/"),
             f"{VOID}rootResource": link(places.catalogue),
-            f"{VOID}sparqlEndpoint": link(f"{home}/sparql"),
+            **{endpoint.term: link(f"{home}/{endpoint.path}") for endpoint in endpoints},
             f"{VOID}feature": [link(f"http://www.w3.org/ns/formats/{name}") for name in formats],
             f"{VOID}vocabulary": map(link, [*PREFIXES.values(), places.term("")]),
             f"{VOID}exampleResource": map(link, models),

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from metadata.models import NamedGraph
 from metadata.store import texts
-from metadata.store.files import replace_text
+from registry.core.shared_files import replace_text
 from registry.models import Delivery
 from registry.storage.files import store
 

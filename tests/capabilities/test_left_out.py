@@ -28,7 +28,8 @@ VERSION = "/models/ada/net/v/1"
 PAGES = (
     "/", "/help", "/docs", "/health", "/robots.txt", "/sitemap.xml", "/models",
     "/jobs", "/api/docs", "/api/v1/schema", VERSION, f"{VERSION}/files", f"{VERSION}/benchmarks",
-    f"{VERSION}/conformance", "/models/ada/net/versions",
+    f"{VERSION}/conformance", "/models/ada/net/versions", "/find",
+    "/compare?m=ada/net@1", f"{VERSION}/provenance", "/.well-known/void", "/readyz",
 )  # fmt: skip
 
 
@@ -59,6 +60,10 @@ TRACES = {
         (f"{VERSION}/try", "/runtime/1.30.0/worker.js"),
         "Try it|/try|/runtime/|[Rr]uns? in (this|your|a) browser",
         ("fetch_browser_runtime",),
+    ),
+    "sparql": Traces(
+        ("/sparql", "/query", "/query/result.csv"),
+        "SPARQL|sparql|/query|>Query<|[Gg]raph store|query page",
     ),
     "mirrors": Traces(
         ("/api/v1/mirrors", "/api/v1/mirrors/import", "/api/v1/mirrors/1/sync"),

@@ -6,17 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
-from django.conf import settings
-from django.db import connection
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from frontend.pages.catalogue import candidates, speed_column
-from frontend.pages.query import page as query_page
 from frontend.presenters import list_code, list_filters, questions
-from metadata.sparql import listing
 from registry.api.parameters import accepts
 from registry.catalogue import accuracies, facets, predictions, speeds
 from registry.catalogue.query import Query
@@ -43,13 +39,6 @@ def find(request: HttpRequest) -> HttpResponse:
     choice = candidates.choice(axes, query, setup, offered)
     plot = candidates.of(request.user, query, choice, setup, offered)
     counts = facets.count(request.user, Query())
-    list_query = listing.of(
-        query,
-        settings.HUB_PUBLIC_URL,
-        {group: [value for value, _ in pairs] for group, pairs in counts.items()},
-        own=request.user.is_authenticated,
-        collated=connection.vendor == "postgresql",
-    )
     offer = next((offer for offer in known_setups if offer.setup == setup), None)
     context = {
         "section": "find",
@@ -63,8 +52,7 @@ def find(request: HttpRequest) -> HttpResponse:
         "setup": speed_column.words(offer) if offer else "",
         "predicted": bool(setup.device and predictions.exist(setup)),
         "list_url": list_filters.address(query),
-        "asked": list_query,
-        "asked_url": query_page.address(list_query.query, ()),
+        "listed_values": {group: [value for value, _ in pairs] for group, pairs in counts.items()},
         "python": list_code.python(query),
     }
     return render(request, "models/find.html", context)

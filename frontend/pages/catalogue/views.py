@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from django.conf import settings
-from django.db import connection
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from frontend.pages.catalogue import fit_lines, runtime_columns, speed_column
-from frontend.pages.query import page as query_page
 from frontend.parts import formatting, highlighting, labels
 from frontend.presenters import list_code, list_filters, questions
-from metadata.sparql import listing
 from registry.api.parameters import accepts
 from registry.catalogue import accuracies, facets, predictions, search, speeds
 from registry.catalogue.query import Query
@@ -48,13 +44,6 @@ def models(request: HttpRequest) -> HttpResponse:
     # Values that the choices leave without a model stay in sight.
     values = facets.count(request.user, Query()) if chips else counts
     listed_values = {group: [value for value, _ in pairs] for group, pairs in values.items()}
-    list_query = listing.of(
-        query,
-        settings.HUB_PUBLIC_URL,
-        listed_values,
-        own=request.user.is_authenticated,
-        collated=connection.vendor == "postgresql",
-    )
     column = speed_column.of(query, known_setups, page.items, is_first=not cursor)
     total = facets.totals(request.user)["models"] if chips else page.count
     return render(
@@ -86,8 +75,7 @@ def models(request: HttpRequest) -> HttpResponse:
             "find_url": canonical.replace(reverse("models"), reverse("find"), 1),
             "python": list_code.python(query),
             "feed_url": list_filters.feed(query),
-            "asked": list_query,
-            "asked_url": query_page.address(list_query.query, ()),
+            "listed_values": listed_values,
             "hint": _hint(request.user, query, chips) if chips and not page.items else None,
         },
     )

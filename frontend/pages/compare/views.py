@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import csv
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from django.conf import settings
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from frontend.pages.compare import fact_rows
-from frontend.pages.query import page
 from frontend.presenters import comparison as presenter
 from frontend.presenters import differences
 from hub.protocol import problems
-from metadata.sparql import comparison
 from registry.api.parameters import accepts
 
 if TYPE_CHECKING:
@@ -53,7 +50,6 @@ def show(request: HttpRequest) -> HttpResponse:
         "few": len(columns) < presenter.FEWEST,
         "csv": presenter.address(compared, "compare-csv") if columns else "",
         "pinned": "" if pinned == canonical else pinned,
-        **_question(columns),
     }
     status = 404 if refs and not columns else 200
     return render(request, "compare/compare.html", context, status=status)
@@ -95,26 +91,3 @@ def _graphs(left: presenter.Column, right: presenter.Column) -> str:
     if not left.version.is_served or not right.version.is_served:
         return ""
     return differences.between(left.version, left.variant, right.version, right.variant)
-
-
-def _question(columns: Sequence[presenter.Column]) -> dict[str, Any]:
-    """The table as SPARQL, of those of which everybody may know, and how many others there are."""
-    public = [
-        comparison.ComparedVariant(
-            column.pinned,
-            column.version.model.namespace.slug,
-            column.version.model.name,
-            column.version.number,
-            column.variant.name,
-        )
-        for column in columns
-        if column.variant and column.version.is_served and column.version.model.is_public
-    ]
-    if not public:
-        return {"query": "", "query_url": "", "missing_count": 0}
-    text = comparison.of(public, settings.HUB_PUBLIC_URL)
-    return {
-        "query": text,
-        "query_url": page.address(text, ()),
-        "missing_count": len(columns) - len(public),
-    }

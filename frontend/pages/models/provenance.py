@@ -13,17 +13,15 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.urls import reverse
 
-from frontend.pages.query.page import address
-from frontend.pages.query.results import short
 from frontend.parts import labels
 from frontend.parts.svg import diagrams as drawing
+from frontend.presenters.statement_queries import statement_queries
 from hub.protocol import derivations, stored
 from hub.protocol.cards import Card
 from hub.protocol.variants import DERIVATIONS
 from metadata.rdf import quads
 from metadata.rdf.iris import Places
 from metadata.rdf.terms import DC, DCAT, DCTERMS, IT6, MLS, PROV, RDFS
-from metadata.store import entities
 from registry.cards import mentions
 
 if TYPE_CHECKING:
@@ -101,7 +99,9 @@ class _Narrative:
         subject = subject or self.version
         stored = [predicate for predicate in predicates if (subject, predicate) in self._lines]
         self._statements.update((subject, predicate) for predicate in stored)
-        question = _question(subject, stored) if stored and self._asks else ""
+        question = ""
+        if stored and self._asks:
+            question = next((query.address(subject, stored) for query in statement_queries), "")
         pieces = (Part(part) if isinstance(part, str) else part for part in parts)
         return Sentence(tuple(piece for piece in pieces if piece.words or piece.at), kind, question)
 
@@ -330,22 +330,6 @@ def _lines(nquads: str) -> dict[tuple[str, str], list[str]]:
         subject, predicate, _ = line.split(" ", 2)
         by_subject.setdefault((subject[1:-1], predicate[1:-1]), []).append(line)
     return by_subject
-
-
-def _question(subject: str, predicates: Iterable[str]) -> str:
-    """The address of the query page with the question that finds these statements."""
-    names = [short(predicate) for predicate in predicates]
-    used = sorted({name.partition(":")[0] for name in names if not name.startswith("http")})
-    prefixes = entities.prefixes()
-    lines = [f"PREFIX {prefix}: <{prefixes[prefix]}>" for prefix in used if prefix in prefixes]
-    values = " ".join(name if not name.startswith("http") else f"<{name}>" for name in names)
-    lines += [
-        "SELECT ?statement ?value WHERE {",
-        f"  VALUES ?statement {{ {values} }}",
-        f"  <{subject}> ?statement ?value .",
-        "}",
-    ]
-    return address("\n".join(lines), ())
 
 
 # --- the drawing ---------------------------------------------------------------------------------

@@ -18,8 +18,7 @@ from frontend.parts import formatting
 from frontend.presenters import list_filters
 from hub.protocol import problems
 from hub.protocol.filters import FILTERS
-from metadata.api import sparql
-from metadata.sparql import example_queries, listing, service
+from metadata.sparql import endpoint, example_queries, listing, service
 from registry.api import throttles
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def _ask(request: HttpRequest, text: str, accept: str) -> service.Answer:
         client=f"user-{user.pk}" if user.pk else f"address-{throttles.address_of(request)}",
         signed_in=user.is_authenticated,
         accept=accept,
-        is_gone=sparql.watch(request),
+        is_gone=endpoint.watch(request),
     )
 
 

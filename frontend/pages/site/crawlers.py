@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
 # Pages that are one for each question, form or account; files are many bytes and no text.
 _CLOSED = (
-    "/account", "/administration", "/api/", "/compare", "/jobs", "/login", "/models?", "/query",
-    "/sparql", "/upload", "/workers", "/models/*/v/*/files/", "/models/*/v/*/graph/",
+    "/account", "/administration", "/api/", "/compare", "/jobs", "/login", "/models?",
+    "/upload", "/workers", "/models/*/v/*/files/", "/models/*/v/*/graph/",
     "/models/*?",
 )  # fmt: skip
 

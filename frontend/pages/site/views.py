@@ -24,7 +24,6 @@ from frontend.presenters import (
     health as presenter_health,
 )
 from hub.protocol import problems
-from metadata.sparql import example_queries
 from registry.catalogue import facets, search, speeds
 from registry.catalogue.query import Query
 from registry.core import public_counts
@@ -46,14 +45,6 @@ THEMES = {"": "light", "light": "dark", "dark": ""}
 TASKS = 12
 # What home calls a small model: all of its files together.
 SMALL_BYTES = 10**8
-# Of the examples of the query page, those that most people understand.
-QUESTIONS = (
-    "training-carbon",
-    "models-by-licence",
-    "failed-conformance",
-    "trained-on-personal-data",
-)
-_TITLES = {query.slug: query.title for query in example_queries.filled("", {"V": "", "D": ""})}
 
 
 @require_safe
@@ -83,7 +74,6 @@ def home(request: HttpRequest) -> HttpResponse:
             "known": _counts(counts),
             "small": formatting.size(SMALL_BYTES),
             "fastest": _fastest(request.user, counts),
-            "asked": [(slug, _TITLES[slug]) for slug in QUESTIONS],
             "tasks": tasks[:TASKS],
             "more_tasks": max(0, len(tasks) - TASKS),
             "measured": [

@@ -13,11 +13,12 @@ from hub.protocol import problems
 from metadata.models import NamedGraph
 from metadata.rdf import parsing
 from metadata.sparql import limits, protocol, service, stores
-from metadata.sparql.embedded import EmbeddedStore, only_writer
+from metadata.sparql.embedded import EmbeddedStore
 from metadata.sparql.error_messages import syntax_problem
 from metadata.sparql.remote import plain
 from metadata.sparql.replication import FileStates, Follower
 from metadata.store import services
+from registry.core.shared_files import try_lock
 
 FORM, DIRECT = protocol.FORM, protocol.DIRECT
 G = "http://testserver/models/a/b/metadata"
@@ -165,7 +166,7 @@ def graphs_in(folder):
 
 def test_the_store_follows_the_rows(folder, db):
     services.put_graph(G, quad(1))
-    with only_writer(folder) as alone:
+    with try_lock(folder / "writer.lock") as alone:
         assert alone
         follower = stores.follower()
         follower.turn()
@@ -176,7 +177,7 @@ def test_the_store_follows_the_rows(folder, db):
         follower.close()
         assert graphs_in(folder) == {G: "http://x/2", f"{G}2": "http://x/3"}
         assert len(list((folder / "snapshots").glob("*.lock"))) == 1
-        with only_writer(folder) as second:
+        with try_lock(folder / "writer.lock") as second:
             assert not second
     services.remove_graph(G)
     again = stores.follower()

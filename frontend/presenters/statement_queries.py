@@ -1,0 +1,21 @@
+"""Where readers can query the statements of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hub.protocol.ports import Port
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class StatementQuery:
+    """A page that finds statements: ``address`` takes their subject and predicates, as IRIs."""
+
+    address: Callable[[str, Sequence[str]], str]
+
+
+statement_queries = Port(StatementQuery)

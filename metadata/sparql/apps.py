@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+from registry.core.routes import Route, routes
+
+
+class SparqlConfig(AppConfig):
+    name = "metadata.sparql"
+    label = "sparql"
+
+    def ready(self) -> None:
+        from metadata.sparql import plugs  # noqa: PLC0415 - models must be loaded first
+
+        routes.register(self.name, Route("metadata.sparql.urls", closed=("/sparql",)))
+        plugs.register(self.name)

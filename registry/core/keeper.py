@@ -1,0 +1,27 @@
+"""Work of the process `hub graphs`, which also delivers events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hub.protocol.ports import Port
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class KeeperTask:
+    """Work of `hub graphs`: its name, and what starts it there.
+
+    ``start`` gives what does one turn of it, and what ends it. ``rebuild`` is what
+    `hub graphs --rebuild` runs.
+    """
+
+    name: str
+    start: Callable[[], tuple[Callable[[], object], Callable[[], object]]]
+    rebuild: Callable[[], None] | None = None
+
+
+keeper_tasks = Port(KeeperTask)
