@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from django.urls import path, register_converter
-from django.urls.converters import StringConverter
+from django.urls import path
 from django.views.generic import RedirectView
 
 from frontend.pages.benchmarks import views as benchmark_views
@@ -18,12 +17,7 @@ from frontend.pages.drafts import upload_views
 from frontend.pages.drafts import views as draft_views
 from frontend.pages.graphs import file_views
 from frontend.pages.graphs import views as network
-from frontend.pages.linked_data import (
-    client_addresses,
-    converters,  # noqa: F401 - registers `ending`
-    graph_views,
-)
-from frontend.pages.linked_data import views as linked_data_views
+from frontend.pages.linked_data import converters  # noqa: F401 - registers `ending`
 from frontend.pages.models import (
     origin_views,
     variant_views,
@@ -36,20 +30,10 @@ from frontend.pages.people import access_views, account_views, views
 from frontend.pages.proofs import conformance_views, suite_views
 from frontend.pages.queue import views as queue_views
 from frontend.pages.queue import workers as worker_views
-from frontend.pages.site import crawlers
+from frontend.pages.site import client_addresses, crawlers
 from frontend.pages.site import views as site_views
 from frontend.parts.caching import page
 from frontend.parts.patterns import MODEL, VERSION
-from metadata.store.entities import KINDS
-
-
-class Place(StringConverter):
-    """The kinds of things that graphs name, as metadata.store.entities has them."""
-
-    regex = "|".join(KINDS)
-
-
-register_converter(Place, "place")
 
 NAMESPACE = "account/namespaces/<name:slug>"
 
@@ -73,9 +57,6 @@ urlpatterns = [
     path("models/suggest", page(catalogue_views.suggest), name="suggest"),
     path("compare", page(compare_views.show), name="compare"),
     path("compare.csv", page(compare_views.table), name="compare-csv"),
-    path(f"{MODEL}.<ending:ending>", page(graph_views.model), name="model-graph"),
-    path(MODEL, page(graph_views.model_page), name="model"),
-    path(f"{MODEL}/linkset", page(graph_views.model_links), name="model-links"),
     path(f"{MODEL}/settings", access_views.settings, name="model-settings"),
     path(f"{MODEL}/refused-cards", refused_views.show, name="refused-cards"),
     path(f"{MODEL}/delete", withdrawal_views.model, name="model-delete"),
@@ -87,16 +68,11 @@ urlpatterns = [
     path(f"{MODEL}/versions.atom", page(feeds.versions), name="versions-feed"),
     path(f"{MODEL}/versions", page(model_views.every), name="model-versions"),
     path(f"{MODEL}/upload", upload_views.new_version, name="upload-version"),
-    path(f"{VERSION}.<ending:ending>", page(graph_views.version), name="version-graph"),
-    path(VERSION, page(graph_views.version_page), name="version"),
-    path(f"{VERSION}/linkset", page(graph_views.version_links), name="version-links"),
     path(f"{VERSION}/picture.png", page(model_views.picture), name="version-picture"),
     path(f"{VERSION}/live", model_views.live_mark, name="version-live"),
-    path(f"{VERSION}/export/<str:filename>", page(graph_views.export), name="version-export"),
     path(f"{VERSION}/files", page(model_views.files), name="version-files"),
     path(f"{VERSION}/files/<path:path>", model_views.content, name="version-file"),
     path(f"{VERSION}/view/<path:path>", page(file_views.show), name="version-view"),
-    path(f"{VERSION}/provenance", page(origin_views.provenance), name="version-provenance"),
     path(f"{VERSION}/carbon", page(origin_views.carbon), name="version-carbon"),
     path(f"{VERSION}/lineage", page(origin_views.lineage), name="version-lineage"),
     path(f"{VERSION}/benchmarks", page(benchmark_views.tab), name="version-benchmarks"),
@@ -128,20 +104,6 @@ urlpatterns = [
     path("benchmarks", page(benchmark_views.across), name="benchmarks"),
     path("devices/<slug:name>", page(benchmark_views.device), name="device"),
     path("runtimes/<slug:name>", page(benchmark_views.runtime), name="runtime"),
-    path("ns", page(linked_data_views.terms), name="ns"),
-    path("ns.<ending:ending>", page(linked_data_views.terms_graph), name="ns-graph"),
-    path("ns/shapes.ttl", page(linked_data_views.shapes), name="ns-shapes"),
-    path("ns/context.jsonld", page(linked_data_views.context), name="ns-context"),
-    path("catalog", page(linked_data_views.catalog), name="catalog"),
-    path("catalog.<ending:ending>", page(linked_data_views.catalog_graph), name="catalog-graph"),
-    path("catalog.nq.gz", linked_data_views.dumped, name="catalog-dump"),
-    path(".well-known/void", page(linked_data_views.void), name="void"),
-    path(
-        "<place:place>/<path:name>.<ending:ending>",
-        page(linked_data_views.thing_graph),
-        name="thing-graph",
-    ),
-    path("<place:place>/<path:name>", page(linked_data_views.thing), name="thing"),
     path("datasets", page(dataset_views.every), name="datasets"),
     path("datasets/new", dataset_views.new, name="dataset-new"),
     path("datasets/<slug:slug>.<ending:ending>", page(dataset_views.graph), name="dataset-graph"),

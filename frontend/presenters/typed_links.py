@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from django.utils.safestring import SafeString
 
-from frontend.presenters.statements import WORDS
 from metadata import exports
 from metadata.exports import schemaorg, signposting
 from metadata.store.negotiation import FORMATS
@@ -37,7 +36,7 @@ def of_version(version: Version, address: str) -> Metadata | None:
         # The block is escaped so that nothing in it ends it.
         block=SafeString(schemaorg.embed(sheet)),
         header=signposting.header(links, sheet.iri),
-        formats=tuple((WORDS[ending], f"{address}.{ending}") for ending in FORMATS),
+        formats=tuple((form.title, f"{address}.{form.ending}") for form in FORMATS.values()),
         exports=tuple(
             (export.title, f"{address}/export/{export.filename}")
             for export in exports.EXPORTS.values()

@@ -63,7 +63,6 @@ tabs.register(
         count=lambda _, version: len(version.files.all()),
     ),
     Tab("graph", "Graph", "network", "Files and graph", order=41),
-    Tab("provenance", "Provenance", "version-provenance", "Provenance", order=50),
     Tab("lineage", "Lineage", "version-lineage", "Provenance", order=51),
     Tab("versions", "Versions", "model-versions", "Versions", order=60, is_of_model=True),
     Tab(

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way of writing triples: the ending of its addresses, and its media type."""
+    """A way of writing triples: its name, the ending of its addresses, and its media type."""
 
+    title: str
     ending: str
     media_type: str
     writer: pyoxigraph.RdfFormat
@@ -35,10 +36,12 @@ class Format:
 FORMATS = {
     form.ending: form
     for form in (
-        Format("ttl", "text/turtle; charset=utf-8", pyoxigraph.RdfFormat.TURTLE),
-        Format("nt", "application/n-triples", pyoxigraph.RdfFormat.N_TRIPLES),
-        Format("jsonld", "application/ld+json", pyoxigraph.RdfFormat.JSON_LD),
-        Format("rdf", "application/rdf+xml; charset=utf-8", pyoxigraph.RdfFormat.RDF_XML),
+        Format("Turtle", "ttl", "text/turtle; charset=utf-8", pyoxigraph.RdfFormat.TURTLE),
+        Format("N-Triples", "nt", "application/n-triples", pyoxigraph.RdfFormat.N_TRIPLES),
+        Format("JSON-LD", "jsonld", "application/ld+json", pyoxigraph.RdfFormat.JSON_LD),
+        Format(
+            "RDF/XML", "rdf", "application/rdf+xml; charset=utf-8", pyoxigraph.RdfFormat.RDF_XML
+        ),
     )
 }
 

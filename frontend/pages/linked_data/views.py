@@ -13,8 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from frontend.pages.linked_data import graph_views
-from frontend.presenters import statements
+from frontend.pages.linked_data import graph_views, statements
 from hub.protocol import problems
 from metadata.exports import annotation
 from metadata.rdf import vocabulary

@@ -1,4 +1,4 @@
-"""The tabs of a version about its origin: provenance, lineage, and carbon."""
+"""The tabs of a version about its origin: lineage, and carbon."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from frontend.pages.models import lineage as lines
-from frontend.pages.models import provenance as sentences
 from frontend.parts import labels
 from frontend.presenters import carbon as facts
-from frontend.presenters import declarations, statements
+from frontend.presenters import declarations
 from frontend.presenters.version_page import context, of_whole_version
 from metadata.graphs import relatives
-from metadata.graphs import selectors as graph_selectors
-from metadata.store import negotiation
 from registry.catalogue import emissions
 from runners.benchmarks import timelines
 
@@ -23,34 +20,6 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
     from registry.models import Version
-
-
-@require_safe
-@of_whole_version
-def provenance(request: HttpRequest, version: Version) -> HttpResponse:
-    """Sentences, a drawing of them, and the first lines of the graph that they are in."""
-    template_context = context(request, version, "provenance")
-    gone = version.state == version.State.WITHDRAWN
-    nquads = "" if gone else negotiation.of_version(version)
-    bases = relatives.ancestors(request.user, version, depth=1)
-    private = gone or not graph_selectors.is_public(version)
-    story = sentences.tell(
-        graph_selectors.version_facts(version), bases.relatives, nquads, private=private
-    )
-    turtle, more = sentences.turtle(negotiation.write(story.nquads, "ttl"))
-    return render(
-        request,
-        "models/provenance.html",
-        {
-            **template_context,
-            "story": story,
-            "private": private,
-            "gone": gone,
-            "turtle": turtle,
-            "more_lines": more,
-            "formats": () if gone else statements.formats(template_context["head"].graph_url),
-        },
-    )
 
 
 @require_safe

@@ -108,6 +108,7 @@ INSTALLED_APPS = [
     "runners",
     "metadata",
     "frontend",
+    "frontend.pages.linked_data",
     "hub.server",
     *CAPABILITY_APPS,
 ]

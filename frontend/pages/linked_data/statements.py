@@ -14,7 +14,6 @@ from metadata.store.negotiation import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-WORDS = {"ttl": "Turtle", "nt": "N-Triples", "jsonld": "JSON-LD", "rdf": "RDF/XML"}
 _GROUPS = {
     f"{OWL}Class": "Classes",
     f"{RDFS}Class": "Classes",
@@ -60,8 +59,8 @@ def read(nquads: str) -> list[Statement]:
 def formats(path: str) -> list[tuple[str, str, str]]:
     """Name, address and media type of each format of the thing at ``path``."""
     return [
-        (WORDS[ending], f"{path}.{ending}", kind.media_type.partition(";")[0])
-        for ending, kind in FORMATS.items()
+        (form.title, f"{path}.{form.ending}", form.media_type.partition(";")[0])
+        for form in FORMATS.values()
     ]
 
 
