@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.urls import path
 from django.views.generic import RedirectView
 
-from frontend.pages.benchmarks import views as benchmark_views
 from frontend.pages.cards import refused_views
 from frontend.pages.catalogue import feeds, find_views
 from frontend.pages.catalogue import views as catalogue_views
@@ -75,9 +74,6 @@ urlpatterns = [
     path(f"{VERSION}/view/<path:path>", page(file_views.show), name="version-view"),
     path(f"{VERSION}/carbon", page(origin_views.carbon), name="version-carbon"),
     path(f"{VERSION}/lineage", page(origin_views.lineage), name="version-lineage"),
-    path(f"{VERSION}/benchmarks", page(benchmark_views.tab), name="version-benchmarks"),
-    path(f"{VERSION}/benchmarks/again", benchmark_views.again, name="benchmarks-again"),
-    path(f"{VERSION}/benchmarks/<number:pk>", page(benchmark_views.result), name="benchmark"),
     path(f"{VERSION}/graph", page(network.show), name="network"),
     path(f"{VERSION}/graph/make", network.make, name="network-make"),
     path(f"{VERSION}/graph/skeleton.onnx", network.skeleton, name="network-skeleton"),
@@ -101,9 +97,6 @@ urlpatterns = [
     path(f"{VERSION}/draft/submit", draft_views.submit, name="draft-submit"),
     path(f"{VERSION}/draft/publish", draft_views.publish, name="draft-publish"),
     path(f"{VERSION}/draft/delete", draft_views.delete, name="draft-delete"),
-    path("benchmarks", page(benchmark_views.across), name="benchmarks"),
-    path("devices/<slug:name>", page(benchmark_views.device), name="device"),
-    path("runtimes/<slug:name>", page(benchmark_views.runtime), name="runtime"),
     path("datasets", page(dataset_views.every), name="datasets"),
     path("datasets/new", dataset_views.new, name="dataset-new"),
     path("datasets/<slug:slug>.<ending:ending>", page(dataset_views.graph), name="dataset-graph"),

@@ -7,21 +7,24 @@ from __future__ import annotations
 
 from functools import partial
 
+from hub.protocol import proofs
 from hub.protocol.facts import read_ports
 from registry.cards import cards
 from registry.core import outbox
-from registry.models import Check, Dataset, File, Variant, Version
+from registry.models import Check, File, Variant, Version
 from registry.versions.services import checks
-from runners.benchmarks import calibrations, records, scheduling
 from runners.drafts import facts as draft_facts
+from runners.engine.onnx_files import describe
 from runners.engine.reports import FileCheck, Finding, stored_verdicts
-from runners.evaluations import results as evaluation_results
-from runners.evaluations import scheduling as evaluations
 from runners.graphs import derived_files, differences, networks, tensors
 from runners.models import Job
 from runners.proofs import results, verification
 from runners.queue import job_kinds, services
+from runners.queue.content import ENGINE
 from runners.queue.job_kinds import JobKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def connect() -> None:
@@ -29,9 +32,39 @@ def connect() -> None:
     outbox.subscribe("runners.jobs", ("version.submitted",), _on_submitted)
     published = ("version.published", "variant.added")
     outbox.subscribe("runners.proofs", published, _on_published, released=True)
-    outbox.subscribe("runners.datasets", ("dataset.", "model.name-confirmed"), _on_dataset)
     outbox.subscribe("runners.results", ("job.finished",), _on_finished)
     outbox.subscribe("runners.differences", ("version.withdrawn",), _on_withdrawn)
+    job_kinds.job_kinds.register(
+        "runners",
+        JobKind("describe", _take_facts, method=_method(str(describe.METHOD))),
+        JobKind("check", method=_method()),
+        JobKind(
+            "upgrade",
+            results.take_variant,
+            method=_method(str(proofs.METHOD)),
+            schedule_missing=verification.schedule_missing,
+        ),
+        JobKind("convert", results.take_variant, method=_method()),
+        JobKind("annotate", results.take_copy, method=_method()),
+        JobKind(
+            "skeleton", networks.take, method=_method(), schedule_missing=networks.schedule_missing
+        ),
+        JobKind(
+            "difference",
+            differences.keep,
+            method=_method(),
+            schedule_missing=differences.schedule_missing,
+            forget=differences.forget,
+        ),
+        JobKind("conformance", results.take_conformance, method=_method(), takes_failures=True),
+        JobKind("suite", results.take_suite, takes_failures=True),
+        JobKind("tensors", partial(derived_files.keep, folder=tensors.FOLDER), method=_method()),
+    )
+
+
+def _method(version: str = ENGINE) -> Callable[[Job], str]:
+    """The version of a method that is the same for every job of a kind."""
+    return lambda _: version
 
 
 def models_of(version: Version) -> list[str]:
@@ -62,28 +95,18 @@ def _on_published(subject: outbox.Subject) -> None:
     """Schedule missing evidence of a published version, also for a new variant."""
     version = Version.objects.filter(pk=subject.key, state__in=Version.SERVED).first()
     if version is not None:
-        verification.schedule_missing(version)
-        networks.schedule_missing(version)
-        differences.schedule_missing(version)
-        scheduling.schedule_missing(version)
-        evaluations.schedule_missing(version)
-
-
-def _on_dataset(subject: outbox.Subject) -> None:
-    """Schedule evaluations of the cards that name a data set which has a version."""
-    if subject.kind == "dataset":
-        for dataset in Dataset.objects.filter(pk=subject.key, withdrawn_at=None):
-            evaluations.schedule_missing_on(dataset)
-    elif subject.model_id is not None:
-        evaluations.schedule_missing_of_model(subject.model_id)
+        for kind in job_kinds.job_kinds:
+            if kind.schedule_missing is not None:
+                kind.schedule_missing(version)
 
 
 def _on_withdrawn(subject: outbox.Subject) -> None:
     """Delete the results about a withdrawn version's graphs."""
     version = Version.objects.filter(pk=subject.key, state=Version.State.WITHDRAWN).first()
     if version is not None:
-        differences.forget(version)
-        records.forget(version)
+        for kind in job_kinds.job_kinds:
+            if kind.forget is not None:
+                kind.forget(version)
 
 
 def _on_finished(subject: outbox.Subject) -> None:
@@ -91,8 +114,9 @@ def _on_finished(subject: outbox.Subject) -> None:
     if job is None or not job.is_ended or job.input.get(draft_facts.MARK):
         return
     kind = job_kinds.of(job)
-    if kind is not None and (job.state == Job.State.SUCCEEDED or kind.takes_failures):
-        kind.take(job)
+    take = kind.take if kind else None
+    if kind and take and (job.state == Job.State.SUCCEEDED or kind.takes_failures):
+        take(job)
     if job.kind == "check" or (job.kind == "describe" and _is_submitted(job)):
         _conclude(job)
 
@@ -119,25 +143,6 @@ def _take_facts(job: Job) -> None:
 def _is_submitted(job: Job) -> bool:
     """Whether the version waits for its checks; a released version is only described again."""
     return job.version is not None and job.version.state == Version.State.SUBMITTED
-
-
-# The failures of some are results about the model, too.
-job_kinds.job_kinds.register(
-    "runners",
-    JobKind("describe", _take_facts),
-    JobKind("upgrade", results.take_variant),
-    JobKind("convert", results.take_variant),
-    JobKind("annotate", results.take_copy),
-    JobKind("benchmark", records.take, takes_failures=True),
-    JobKind("calibrate", calibrations.take),
-    JobKind("compare-speed", records.take_comparison),
-    JobKind("skeleton", networks.take),
-    JobKind("difference", differences.keep),
-    JobKind("evaluation", evaluation_results.take),
-    JobKind("conformance", results.take_conformance, takes_failures=True),
-    JobKind("suite", results.take_suite, takes_failures=True),
-    JobKind("tensors", partial(derived_files.keep, folder=tensors.FOLDER)),
-)
 
 
 def _conclude(job: Job) -> None:

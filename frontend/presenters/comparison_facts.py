@@ -13,7 +13,6 @@ from frontend.parts import labels as words
 from frontend.presenters import (
     conformance,
     declarations,
-    evaluations,
     facts,
     figures,
     measurements,
@@ -212,7 +211,7 @@ def _accuracy(column: Column) -> Fact:
     if row is None:
         return _of_figure(absent(Unit.SHARE))
     data = f"{row.dataset_version.dataset.slug}@{row.dataset_version.number}, {row.split}"
-    name = "" if row.metric == "accuracy" else f"{evaluations.title(row.metric).lower()} "
+    name = "" if row.metric == "accuracy" else f"{figures.title(row.metric).lower()} "
     url = f"{column.url}#accuracy"
     return _of_figure(row.figure, is_compared=False, url=url, note=f"{name}on {data}")
 

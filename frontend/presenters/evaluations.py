@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from frontend.presenters import figures
-from hub.protocol.vocabularies import METRICS, unit_of
 from runners.evaluations import selectors
 
 if TYPE_CHECKING:
@@ -65,21 +64,10 @@ def of(version: Version, variant: Variant | None) -> Accuracy:
     return Accuracy(lines, tuple(_lacking(evaluation) for evaluation in overview.unmeasured))
 
 
-def amount(metric: str, value: float) -> str:
-    """A value with its unit: shares in per cent."""
-    return figures.number(value, unit_of(metric))
-
-
-def title(metric: str) -> str:
-    """A metric's name for people."""
-    entry = METRICS.get(metric)
-    return entry.title if entry else metric
-
-
 def line(row: Evaluation) -> Line:
     """A figure by itself, without a claim."""
     return Line(
-        title=title(row.metric),
+        title=figures.title(row.metric),
         variant=row.variant,
         value=figures.text(row.figure),
         interval=figures.interval(row.figure),
@@ -91,7 +79,9 @@ def line(row: Evaluation) -> Line:
 
 def _beside(evaluation: Measured) -> Line:
     claimed = (
-        "" if evaluation.claimed is None else amount(evaluation.row.metric, evaluation.claimed)
+        ""
+        if evaluation.claimed is None
+        else figures.amount(evaluation.row.metric, evaluation.claimed)
     )
     return replace(line(evaluation.row), claimed=claimed, is_less=evaluation.is_less)
 
@@ -99,8 +89,8 @@ def _beside(evaluation: Measured) -> Line:
 def _lacking(unmeasured: Unmeasured) -> Lacking:
     claim = unmeasured.claim
     return Lacking(
-        title=title(claim.metric),
-        claimed=amount(claim.metric, claim.value),
+        title=figures.title(claim.metric),
+        claimed=figures.amount(claim.metric, claim.value),
         dataset=claim.dataset,
         split=claim.split,
         state=unmeasured.state,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from frontend.parts import formatting
 from hub.protocol.figures import Compliance, Figure, Kind, Status, Unit, count
+from hub.protocol.vocabularies import METRICS, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -108,6 +109,17 @@ SECTIONS = {
 def number(value: float, unit: Unit) -> str:
     """A value with its unit: 1.2 ms, 98.33 %, 3 M."""
     return _FORMATS[unit](value)
+
+
+def amount(metric: str, value: float) -> str:
+    """A value of a metric with its unit: shares in per cent."""
+    return number(value, unit_of(metric))
+
+
+def title(metric: str) -> str:
+    """A metric's name for people."""
+    entry = METRICS.get(metric)
+    return entry.title if entry else metric
 
 
 def text(figure: Figure) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from frontend.parts import formatting, labels
-from frontend.presenters import differences, evaluations, figures, version_head
+from frontend.presenters import differences, figures, version_head
 from hub.protocol.ports import Port
 from runners.models import Comparison, ConformanceResult, Evaluation, Job, Measurement
 from runners.proofs import selectors
@@ -110,9 +110,7 @@ def _checks(job: Job) -> list[Output]:
 def _figures(job: Job) -> list[Output]:
     rows = Evaluation.objects.filter(job=job).order_by("pk")
     url = f"{place(job)}#accuracy"
-    return [
-        Output(f"{evaluations.title(row.metric)}: {figures.text(row.figure)}", url) for row in rows
-    ]
+    return [Output(f"{figures.title(row.metric)}: {figures.text(row.figure)}", url) for row in rows]
 
 
 job_pages.register(

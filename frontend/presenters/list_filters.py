@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from frontend.parts import addresses, formatting, labels
 from frontend.parts.options import Option
-from frontend.presenters import evaluations, licences
+from frontend.presenters import figures, licences
 from hub.protocol import accuracy, filters, problems
 from hub.protocol.filters import BOUNDS, FILTERS, Bound, Choice
 from registry.catalogue import accuracies, facets, search, speeds
@@ -198,7 +198,7 @@ def chips(query: Query) -> list[Chip]:
     for limit in query.accuracy:
         rest = tuple(other for other in query.accuracy if other != limit)
         wider = _reordered(query, replace(query, accuracy=rest))
-        amount = evaluations.amount(limit.metric, limit.value)
+        amount = figures.amount(limit.metric, limit.value)
         all_chips.append(Chip(_bounded(limit), amount, address(wider), "accuracy"))
     return all_chips
 
@@ -380,7 +380,7 @@ def _choice(limit: Limit) -> str:
 
 def measured(limit: Limit) -> str:
     """A metric and its data in words: Accuracy on digits:test."""
-    return f"{evaluations.title(limit.metric)} on {limit.data or 'any data set'}"
+    return f"{figures.title(limit.metric)} on {limit.data or 'any data set'}"
 
 
 def _bounded(limit: Limit) -> str:

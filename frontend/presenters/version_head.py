@@ -52,7 +52,6 @@ tabs.register(
     Tab("overview", "Overview", "version", order=10),
     Tab("conformance", "Conformance", "version-conformance", "Evidence", order=20),
     Tab("checks", "Checks", "version-checks", "Evidence", order=21),
-    Tab("benchmarks", "Benchmarks", "version-benchmarks", "Speed", order=30),
     Tab("carbon", "Carbon", "version-carbon", "Speed", order=31),
     Tab(
         "files",

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Final
 
 NOT_EXPOSED: Final = "not-exposed"
+NOT_APPLICABLE: Final = "not-applicable"
+# Execution provider -> the device that ONNX Runtime calls its memory by.
+GPU_PROVIDERS: Final = {"CUDAExecutionProvider": "cuda", "TensorrtExecutionProvider": "cuda"}
 _NOT_TITLE = re.compile(r"[^ -~]+")
 
 

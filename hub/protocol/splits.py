@@ -25,6 +25,8 @@ from typing import Any, Literal, get_args
 from hub.protocol import problems
 from hub.protocol.inputs import POLARITIES, Polarity
 
+# The version path under which a job sees the files of a data set.
+DATA_FOLDER = ".data"
 Reader = Literal["csv", "parquet", "npz", "images"]
 Task = Literal["classification", "multi-label-classification", "regression"]
 READERS: tuple[Reader, ...] = get_args(Reader)

@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from registry.api.addresses import api_url
 from registry.api.outputs import Column, Columns, Output
-from runners.engine.benchmark.causes import CODES
+from runners.engine.hardware.causes import CODES
 from runners.graphs import differences
 from runners.models import Attempt, Job, Worker
 from runners.queue import aliases, registration, selectors

@@ -16,19 +16,15 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from hub.protocol import inputs, proofs, strict
+from hub.protocol import inputs, strict
 from hub.protocol.facts import Facts
-from hub.protocol.stored import mapping
 from registry.cards import cards
 from registry.models import Blob, File, Variant
 from runners import pools
-from runners.engine.benchmark import record
-from runners.engine.benchmark.verdicts import SpeedChange
-from runners.engine.evaluation import rules
 from runners.engine.onnx_files import describe
 from runners.engine.reports import Report
 from runners.models import Comparison, Job, Measurement, Worker
-from runners.queue import order
+from runners.queue import job_kinds, order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,23 +33,8 @@ if TYPE_CHECKING:
 
     from registry.models import Version
 
+# Version of the methods that never changed. A new method invalidates older results.
 ENGINE = "1"
-# Version of the method of each kind of job whose result may be shared. A new method invalidates
-# older results.
-METHODS: dict[str, str] = {
-    "annotate": ENGINE,
-    "benchmark": record.METHOD_VERSION,
-    "check": ENGINE,
-    "compare-speed": record.COMPARISON_METHOD_VERSION,
-    "conformance": ENGINE,
-    "convert": ENGINE,
-    "describe": str(describe.METHOD),
-    "difference": ENGINE,
-    "evaluation": rules.METHOD,
-    "skeleton": ENGINE,
-    "tensors": ENGINE,
-    "upgrade": str(proofs.METHOD),
-}
 # Before publication, only passed results are shared: a failure is quick to compute and belongs to
 # the version.
 _GATE = frozenset({"describe", "check"})
@@ -79,14 +60,12 @@ def key_of(job: Job) -> str:
 
     Jobs of drafts, trainings and try-outs are never shared.
     """
-    method = METHODS.get(job.kind)
-    if method is None or job.version is None or job.version.is_draft:
+    kind = job_kinds.of(job)
+    if not kind or not kind.method or job.version is None or job.version.is_draft:
         return ""
-    if job.kind == "benchmark":
-        method = record.method_of(str(job.input.get("scenario", record.SINGLE_STREAM)))
     options = {name: value for name, value in job.input.items() if name not in _NAMES}
     files = _files(job.version, job.kind, job.entry)
-    parts = [job.kind, method, job.entry, options, job.requires, job.pool, files]
+    parts = [job.kind, kind.method(job), job.entry, options, job.requires, job.pool, files]
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -152,7 +131,8 @@ def _is_whole(job: Job) -> bool:
         return False
     if job.kind in _GATE and (report.outcome != "passed" or _reads_card(report)):
         return False
-    if not _is_firm(job.kind, report):
+    kind = job_kinds.of(job)
+    if kind and report.outcome == "passed" and not kind.is_conclusive(report.facts):
         return False
     files = set(report.files.values())
     return Blob.objects.filter(pk__in=files, erased_at=None).count() == len(files)
@@ -162,19 +142,6 @@ def _reads_card(report: Report) -> bool:
     """Whether the model may load data from the card, which is not part of the content key."""
     external = Facts.read(report.facts).external_files
     return cards.CARD_PATH in {file.path for file in external}
-
-
-def _is_firm(kind: str, report: Report) -> bool:
-    """Whether a timing is conclusive; a noisy one must be measured again."""
-    facts = report.facts
-    if report.outcome == "passed" and kind == "benchmark":
-        record = mapping(facts.get("record")) or facts
-        return bool(record.get("status") == Measurement.Status.ACCEPTED)
-    if report.outcome == "passed" and kind == "compare-speed":
-        comparison = mapping(facts.get("comparison")) or facts
-        word = mapping(comparison.get("verdict")).get("word")
-        return word in list(SpeedChange) and word != SpeedChange.INCONCLUSIVE
-    return True
 
 
 def _is_of(other: Job, environment: JobEnvironment, namespace: int) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from registry.models import Version
     from runners.models import Job
 
 
@@ -40,13 +41,19 @@ class JobKind:
 
     ``take`` gets jobs that succeeded, and with ``takes_failures`` those that failed or were
     cancelled. ``stage`` is given a job that begins, and what finds the file of a blob by its
-    digest; it raises GoneError.
+    digest; it raises GoneError. ``method`` gives the version of the method of jobs whose results
+    may be shared, if ``is_conclusive`` by the facts of their report. ``schedule_missing`` queues
+    what a released version lacks, and ``forget`` deletes results of a withdrawn one.
     """
 
     name: str
-    take: Callable[[Job], object]
+    take: Callable[[Job], object] | None = None
     takes_failures: bool = False
     stage: Callable[[Job, Callable[[str], Path]], Staged] | None = None
+    method: Callable[[Job], str] | None = None
+    is_conclusive: Callable[[dict[str, Any]], bool] = lambda _: True
+    schedule_missing: Callable[[Version], object] | None = None
+    forget: Callable[[Version], object] | None = None
 
 
 job_kinds = Port(JobKind)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import structlog
 from django.conf import settings
 
-from runners.engine.benchmark import causes
-from runners.engine.benchmark.record import GPU_PROVIDERS
+from hub.protocol.devices import GPU_PROVIDERS
+from runners.engine.hardware import causes
 from runners.worker_features import WorkerFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runners.engine.benchmark.causes import Cause
+    from runners.engine.hardware.causes import Cause
     from runners.sandbox import Sandbox
 
 log = structlog.get_logger(__name__)

@@ -21,11 +21,11 @@ from django.db import Error as DatabaseTrouble
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from hub.protocol import problems
+from hub.protocol.splits import DATA_FOLDER
 from registry.core import work_totals
 from registry.storage.files import store
 from registry.versions.services import derivatives
 from runners.benchmarks import record_checks, timing_jobs
-from runners.engine.evaluation import rules
 from runners.engine.reports import Finding, Report
 from runners.graphs import differences
 from runners.queue import job_kinds, services
@@ -238,7 +238,7 @@ def _options(job: Job, files: dict[str, str], path_of: Callable[[str], Path]) ->
     for path, sha256 in options.pop("against_files", {}).items():
         files[f"{differences.AGAINST}/{path}"] = str(path_of(sha256))
     for path, sha256 in options.pop("data_files", {}).items():
-        files[f"{rules.FOLDER}/{path}"] = str(path_of(sha256))
+        files[f"{DATA_FOLDER}/{path}"] = str(path_of(sha256))
     # Files that a user uploaded for one try-out.
     for path, sha256 in options.pop("input_files", {}).items():
         files[path] = str(path_of(sha256))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from registry.core.work_totals import Cost
-from runners.engine.benchmark import devices, readings
+from runners.engine.hardware import devices, readings
 
 if TYPE_CHECKING:
     from runners.sandbox import Sandbox

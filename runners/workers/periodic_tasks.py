@@ -9,7 +9,7 @@ from django.conf import settings
 
 from registry.core import leases, periodic, usage
 from runners.background import WorkerTask, worker_tasks
-from runners.benchmarks import calibrations, predictions, scheduling
+from runners.benchmarks import calibrations, predictions
 from runners.proofs import verification
 from runners.queue import services
 
@@ -52,13 +52,12 @@ def predict_latencies() -> None:
 
 
 def tidy() -> None:
-    """Delete expired rows, and schedule the operator suite and missing benchmarks."""
+    """Delete expired rows, schedule the operator suite, and do what capabilities do hourly."""
     if not leases.take_turn("tidy", TIDY_SECONDS):
         return
     with periodic.run("tidy"):
         services.tidy()
         verification.schedule_suite()
-        scheduling.catch_up()
 
 
 worker_tasks.register(

@@ -106,7 +106,7 @@ def test_a_metric_is_declared_once():
     }
     assert named == {
         "hub/protocol/benchmark_metrics.py",
-        "runners/api/measurements.py",
+        "runners/api/benchmarks/measurements.py",
         "runners/engine/benchmark/summary.py",
         "runners/models/measurements.py",
     }

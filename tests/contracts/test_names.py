@@ -33,7 +33,7 @@ FIELDS = {
     "hub/protocol/proofs.py": {"taken"},
     "metadata/shapes/validator.py": {"wanted"},
     "registry/protocols/onnx_hub/manifest_cache.py": {"seen"},
-    "runners/api/measurements.py": {"told"},
+    "runners/api/benchmarks/measurements.py": {"told"},
     "runners/engine/convert/recipes.py": {"kept"},
     "runners/engine/runs/answers.py": {"taken"},
 }

@@ -11,13 +11,12 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from frontend.pages.benchmarks import quality, run, run_facts, run_form, standings
+from frontend.pages.benchmarks import predicted_speeds, quality, run, run_facts, run_form, standings
 from frontend.parts import addresses, labels
 from frontend.presenters import (
     figures,
     latency_tables,
     measurements,
-    predicted_speeds,
     version_head,
     version_speeds,
 )

@@ -12,7 +12,7 @@ from django.urls import reverse
 from frontend.parts import formatting
 from frontend.parts.options import Option
 from frontend.parts.svg import charts, tradeoffs
-from frontend.presenters import evaluations, figures, list_filters
+from frontend.presenters import figures, list_filters
 from hub.protocol import filters
 from hub.protocol.accuracy import Limit
 from hub.protocol.benchmark_metrics import P50
@@ -283,7 +283,7 @@ def _point(
 
 
 def _sentence(of: Candidate) -> str:
-    parts = [("p50", of.latency), (evaluations.title(of.metric), of.accuracy), ("", of.size)]
+    parts = [("p50", of.latency), (figures.title(of.metric), of.accuracy), ("", of.size)]
     words = [
         f"{name} {figures.sentence(figure)}".strip() for name, figure in parts if figure.is_known
     ]
@@ -323,8 +323,8 @@ def _up(query: Query, choice: Choice) -> tradeoffs.Axis:
         return tradeoffs.Axis("File size", _write(SIZE), query[filters.MAX_SIZE])
     limits = [limit.value for limit in query.accuracy if _named(limit) == _named(measure)]
     return tradeoffs.Axis(
-        evaluations.title(measure.metric),
-        lambda value: evaluations.amount(measure.metric, value),
+        figures.title(measure.metric),
+        lambda value: figures.amount(measure.metric, value),
         next(iter(limits), None),
         is_logarithmic=False,
     )

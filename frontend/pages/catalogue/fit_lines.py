@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frontend.presenters import evaluations, figures, list_filters
+from frontend.presenters import figures, list_filters
 from hub.protocol import filters
 from registry.catalogue import accuracies, fits
 
@@ -58,8 +58,7 @@ def _words(fit: Fit, speed: DocumentSpeed | PredictedSpeed | None) -> str:
 
 def _accuracy(fit: Fit, of: Evaluated) -> str:
     value, low, high = (
-        evaluations.amount(of.metric, float(number or 0))
-        for number in (fit.value, fit.low, fit.high)
+        figures.amount(of.metric, float(number or 0)) for number in (fit.value, fit.low, fit.high)
     )
-    title = evaluations.title(of.metric)
+    title = figures.title(of.metric)
     return f"{title} {value} [{low} to {high}] on {of.dataset}@{of.version}, {of.split}"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.devices import cpu_model, cpuinfo
-from runners.engine.benchmark import devices
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.hardware import devices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

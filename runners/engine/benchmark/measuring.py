@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 # Loaded before the confinement, which hides the hub's own folder from what is imported later.
 from hub.protocol import vocabularies  # noqa: F401
-from runners.engine.benchmark import devices, loops, readings
+from runners.engine.benchmark import loops
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 from runners.engine.benchmark.requests import ProcessRequest, SessionRequest
+from runners.engine.hardware import devices, readings
 
 if TYPE_CHECKING:
     from runners.engine.benchmark import outputs as outputs_of

@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.benchmark import devices, readings
 from runners.engine.benchmark.record import GPU_PROVIDERS, NOT_EXPOSED
+from runners.engine.hardware import devices, readings
 
 if TYPE_CHECKING:
     from runners.engine.benchmark.options import Options

@@ -9,10 +9,11 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.benchmark import devices, readings, summary, trials, verdicts
+from runners.engine.benchmark import summary, trials, verdicts
 from runners.engine.benchmark.assembling import assemble, now
 from runners.engine.benchmark.record import NOT_EXPOSED, Document, Process
 from runners.engine.benchmark.subjects import TroubleError
+from runners.engine.hardware import devices, readings
 from runners.engine.onnx_files import staging
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import devices
 from runners.engine.benchmark import batches, bounds
 
 if TYPE_CHECKING:
@@ -34,10 +35,9 @@ LOAD_METHOD_VERSION = "6"
 # Of comparisons, and of the records in them: both models in one process, in turns.
 COMPARISON_METHOD_VERSION = "5"
 
-NOT_EXPOSED = "not-exposed"
-NOT_APPLICABLE = "not-applicable"
-# Execution provider -> the device that ONNX Runtime calls its memory by.
-GPU_PROVIDERS = {"CUDAExecutionProvider": "cuda", "TensorrtExecutionProvider": "cuda"}
+NOT_EXPOSED = devices.NOT_EXPOSED
+NOT_APPLICABLE = devices.NOT_APPLICABLE
+GPU_PROVIDERS = devices.GPU_PROVIDERS
 
 SINGLE_STREAM, MULTI_STREAM, SERVER, OFFLINE = "single_stream", "multi_stream", "server", "offline"
 SCENARIOS = (SINGLE_STREAM, MULTI_STREAM, SERVER, OFFLINE)

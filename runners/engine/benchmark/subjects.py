@@ -9,19 +9,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.devices import usable_cores
-from runners.engine.benchmark import (
-    answers,
-    bounds,
-    devices,
-    feeds,
-    provider_options,
-    sessions,
-    statistics,
-)
+from runners.engine.benchmark import answers, bounds, feeds, provider_options, sessions, statistics
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_EXPOSED
 from runners.engine.benchmark.requests import ProcessRequest, Profile, SessionFacts
 from runners.engine.confine.children import EndingKind
+from runners.engine.hardware import devices
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:

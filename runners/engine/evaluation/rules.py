@@ -6,7 +6,5 @@ from typing import Final
 
 # A change of what the figures mean is a new method: results of two are not compared.
 METHOD: Final = "1"
-# The version path under which a job sees the files of the data set.
-FOLDER: Final = ".data"
 RESAMPLES: Final = 2_000
 PERCENTILES: Final = (2.5, 97.5)

@@ -11,7 +11,7 @@ from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine.confine.children import EndingKind
 from runners.engine.evaluation import answers, matching, predicting, readers, scoring
 from runners.engine.evaluation.answers import Ports, Predicted, Rows
-from runners.engine.evaluation.rules import FOLDER, METHOD, PERCENTILES, RESAMPLES
+from runners.engine.evaluation.rules import METHOD, PERCENTILES, RESAMPLES
 from runners.engine.jobs import JobError, RefusedError
 from runners.engine.reports import Finding
 from runners.engine.runs.answers import read
@@ -34,15 +34,15 @@ _SHARE = 0.8
 def run(job: Job) -> Report:
     """Evaluate the model on one split; the report has a measure for each metric, or says why not.
 
-    Options: ``split`` (as `hub.protocol.splits` writes it, its files under `FOLDER`), and the key
-    ``inputs`` of the card.
+    Options: ``split`` (as `hub.protocol.splits` writes it, its files under `DATA_FOLDER`), and
+    the key ``inputs`` of the card.
     """
     options = job.request.options
     (split,) = splits.read_stored([options.get("split")])
-    paths = [f"{FOLDER}/{path}" for path in split.files]
+    paths = [f"{splits.DATA_FOLDER}/{path}" for path in split.files]
     if any(path not in job.request.files for path in paths):
         raise JobError("engine-error", "An evaluation needs the files of its split.")
-    folder = job.lay_out([job.request.entry, *job.scan(), *paths]) / FOLDER
+    folder = job.lay_out([job.request.entry, *job.scan(), *paths]) / splits.DATA_FOLDER
     job.tell(20, "read")
     ports = read(Ports, _answer(job, "inputs", partial(predicting.ports, job.model))).inputs
     try:

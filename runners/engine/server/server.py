@@ -22,10 +22,10 @@ from typing import Any, NoReturn
 
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from runners.engine import runtimes
-from runners.engine.benchmark import providers
 from runners.engine.confine import children, kernel, probe
 from runners.engine.confine.children import Stop
 from runners.engine.confine.isolation import Limits
+from runners.engine.hardware import providers
 from runners.engine.jobs import Job, Request
 from runners.engine.onnx_files import text
 from runners.engine.reports import Finding, Greeting, Report

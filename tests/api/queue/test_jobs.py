@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from registry.core import outbox
-from runners.engine.benchmark import causes
+from runners.engine.hardware import causes
 from runners.models import Bar, Job
 from runners.queue import aliases, services
 from runners.worker_features import WorkerFeatures

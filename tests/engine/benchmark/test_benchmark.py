@@ -19,14 +19,12 @@ import pytest
 
 from runners.engine.benchmark import (
     answers,
-    devices,
     feeds,
     loops,
     measuring,
     options,
     pairing,
     power,
-    readings,
     sessions,
     stored,
     subjects,
@@ -39,6 +37,7 @@ from runners.engine.benchmark import record as form
 from runners.engine.benchmark.requests import SessionRequest
 from runners.engine.confine import children, fresh, probe
 from runners.engine.confine.isolation import Confinement
+from runners.engine.hardware import devices, readings
 from runners.engine.jobs import JobError
 from tests import kernel, samples
 from tests.engine.benchmark import timings

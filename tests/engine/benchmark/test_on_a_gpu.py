@@ -12,11 +12,12 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from runners.engine.benchmark import devices, provider_options, providers, sessions, verification
+from runners.engine.benchmark import provider_options, sessions, verification
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.requests import SessionRequest
 from runners.engine.confine import children, isolation
 from runners.engine.confine.isolation import Confinement, Limits
+from runners.engine.hardware import devices, providers
 from runners.sandbox import Limits as JobLimits
 from tests import kernel, samples
 

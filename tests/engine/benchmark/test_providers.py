@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.engine.benchmark import providers
 from runners.engine.confine import probe
+from runners.engine.hardware import providers
 
 CPU = providers.CPU
 

@@ -10,6 +10,7 @@ from registry.models import Version
 from runners.models import Bar, ConformanceResult, Job
 from runners.proofs import verification
 from runners.queue import content, services
+from runners.queue.job_kinds import job_kinds
 from tests import factories, samples, shared
 from tests.contents import (
     FEATURES,
@@ -25,6 +26,8 @@ from tests.contents import (
     state_of,
     work,
 )  # fmt: skip
+
+SHARED = {kind.name for kind in job_kinds if kind.method is not None}
 
 pytestmark = pytest.mark.django_db
 
@@ -209,7 +212,7 @@ def test_the_key_is_of_what_the_work_reads(ada, path):
         )
         for name, text in (("one", before), ("two", after))
     )
-    for kind in set(content.METHODS) - {"describe"}:
+    for kind in SHARED - {"describe"}:
         assert (key(kind, one) != key(kind, other)) == (kind in changed), kind
     # What a model is loaded from is not known before it is described.
     assert key("describe", one) != key("describe", other)
@@ -225,7 +228,7 @@ def test_the_key_covers_external_data(ada):
         )
         for name, text in (("one", b"1" * 64), ("two", b"2" * 64))
     )
-    assert all(key(kind, one) != key(kind, other) for kind in content.METHODS)
+    assert all(key(kind, one) != key(kind, other) for kind in SHARED)
 
 
 def test_what_an_older_method_described_counts_with_all_its_files(ada):
@@ -268,7 +271,7 @@ def test_work_for_one_person_or_on_a_draft_has_no_key(ada):
     version = factories.version(ada)
     assert {key(kind, version) for kind in ("run", "federated-check", "suite")} == {""}
     draft = factories.draft(ada, factories.model(ada, "other"))
-    assert {key(kind, draft) for kind in content.METHODS} == {""}
+    assert {key(kind, draft) for kind in SHARED} == {""}
 
 
 # --- what no longer holds ---

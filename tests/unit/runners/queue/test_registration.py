@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import structlog
 
-from runners.engine.benchmark import causes, providers
+from runners.engine.hardware import causes, providers
 from runners.engine.reports import Offers
 from runners.queue import registration
 from runners.worker_features import WorkerFeatures

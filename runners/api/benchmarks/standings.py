@@ -10,13 +10,13 @@ from registry.api import pagination
 from registry.api.operations import View, listing, operation
 from registry.api.outputs import answers_of
 from registry.api.parameters import PAGED, asks
-from runners.api.benchmarks import whole_number
-from runners.api.measurements import (
+from runners.api.benchmarks.measurements import (
     DeviceOutput,
     EnvironmentOutput,
     KeyOutput,
     StandingOutput,
 )
+from runners.api.benchmarks.results import whole_number
 from runners.benchmarks import rankings, selectors
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from registry.api.inputs import Input
 from registry.api.operations import View, listing, operation
-from runners.api.measurements import EnrolledWorkerOutput
+from runners.api.benchmarks.measurements import EnrolledWorkerOutput
 from runners.benchmarks import enrolment
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from registry.api.inputs import Input
 from registry.api.operations import VersionView, listing, operation
 from registry.api.pagination import paged, whole
 from registry.versions import selectors
-from runners.api.measurements import ComparisonOutput
+from runners.api.benchmarks.measurements import ComparisonOutput
 from runners.api.serializers import JobOutput
 from runners.benchmarks import comparisons
 from runners.benchmarks import selectors as benchmarks

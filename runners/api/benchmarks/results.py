@@ -16,7 +16,7 @@ from registry.api.inputs import Input, Items
 from registry.api.operations import VersionView, listing, operation
 from registry.api.pagination import paged, whole
 from registry.versions import selectors
-from runners.api.measurements import (
+from runners.api.benchmarks.measurements import (
     ChallengeOutput,
     MeasurementDetailOutput,
     MeasurementOutput,

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runners.engine import runtimes
-from runners.engine.benchmark import causes, devices
 from runners.engine.confine import children, isolation
 from runners.engine.confine.children import EndingKind
 from runners.engine.confine.isolation import Confinement, Limits
+from runners.engine.hardware import causes, devices
 from runners.engine.reports import Offers
 from runners.engine.runtimes import probing
 

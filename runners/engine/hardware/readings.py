@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.engine.benchmark import devices
-from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+from hub.protocol.devices import NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.hardware import devices
 
 _BYTES = 1 << 16
 POWERCAP = Path("/sys/class/powercap")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.benchmark.record import GPU_PROVIDERS, NOT_APPLICABLE, NOT_EXPOSED
+from hub.protocol.devices import GPU_PROVIDERS, NOT_APPLICABLE, NOT_EXPOSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,1 @@
+"""Measured accuracy over HTTP."""

@@ -1,0 +1,1 @@
+"""Devices and execution providers of a machine, and what their counters read."""
