@@ -10,7 +10,7 @@ import json
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import structlog
 from django.conf import settings
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyoxigraph
+
+    from metadata.sparql.embedded import EmbeddedStore
+    from metadata.sparql.remote import RemoteStore
 
     Quads = list[pyoxigraph.Quad]
 
@@ -46,46 +49,6 @@ class State:
     revision: int
     snapshot: str = ""
     refused: tuple[str, ...] = ()
-
-
-class Store(Protocol):
-    """Where graphs are kept so that they can be queried; only one process writes."""
-
-    name: str
-
-    def open(self) -> bool:
-        """Make ready to write; False where nothing is there to go on with."""
-
-    def graphs(self) -> set[str]:
-        """The IRIs of the graphs that are there."""
-
-    def load(self, graphs: Iterator[tuple[str, Quads]]) -> set[str]:
-        """Hold these graphs and no others of this hub; the IRIs of those that it refuses."""
-
-    def put(self, iri: str, quads: Quads) -> None:
-        """Replace one graph; no statements remove it. Raises RefusedGraphError, OSError."""
-
-    def publish(self, revision: int) -> str:
-        """Keep what was put and let readers have it; the name of the copy where there is one."""
-
-    def has(self, snapshot: str) -> bool:
-        """Whether a copy that was published is still there."""
-
-    def tidy(self, snapshot: str) -> None:
-        """Remove what readers no longer use; ``snapshot`` is the newest copy."""
-
-    def close(self) -> None:
-        """Let go of everything."""
-
-
-class States(Protocol):
-    """Where a store's state is kept for its readers."""
-
-    def read(self) -> State | None:
-        """What the store last published; None where it never did, or cannot be read."""
-
-    def write(self, state: State) -> None:
-        """Replace the state in one step."""
 
 
 class FileStates:
@@ -129,7 +92,10 @@ class Follower:
     """
 
     def __init__(
-        self, store: Store, states: States, may_write: Callable[[], bool] = lambda: True
+        self,
+        store: EmbeddedStore | RemoteStore,
+        states: FileStates | RowStates,
+        may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         """``may_write`` is asked before each write: False once another process writes here."""
         self._store = store

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -14,10 +13,6 @@ from metadata.sparql.leading import LeadingFollower
 from metadata.sparql.pool import Pool
 from metadata.sparql.remote import RemoteEngine, RemoteStore, plain
 from metadata.sparql.replication import FileStates, Follower, RowStates
-
-if TYPE_CHECKING:
-    from metadata.sparql.replication import States
-    from metadata.sparql.tasks import Engine
 
 _lock = threading.Lock()
 _pools: dict[tuple[int, str], Pool] = {}
@@ -35,14 +30,14 @@ def follower() -> Follower | LeadingFollower:
     return LeadingFollower(lambda leads: Follower(store, states(), leads))
 
 
-def states() -> States:
+def states() -> FileStates | RowStates:
     """Where the state of the store lies: beside it, or in the database for an external server."""
     if settings.HUB_SPARQL_URL:
         return RowStates(plain(settings.HUB_SPARQL_URL))
     return FileStates(settings.HUB_GRAPHS)
 
 
-def engine() -> Engine:
+def engine() -> Pool | RemoteEngine:
     """What computes queries for this process."""
     if settings.HUB_SPARQL_URL:
         return RemoteEngine(settings.HUB_SPARQL_URL)

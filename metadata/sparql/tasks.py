@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Protocol, cast
+from typing import IO, cast
 
 from django.conf import settings
 
@@ -35,16 +35,6 @@ class SnapshotGoneError(Exception):
 
 
 IsGone = Callable[[], bool]
-
-
-class Engine(Protocol):
-    """Computes queries."""
-
-    def run(self, task: Task, is_gone: IsGone) -> IO[bytes]:
-        """The result, complete, to be read from its start and closed.
-
-        Raises Problem, and SnapshotGoneError.
-        """
 
 
 def new_result() -> IO[bytes]:

@@ -15,8 +15,9 @@ from urllib.parse import quote, urlencode
 from django.conf import settings
 from django.urls import reverse
 
-from frontend.pages.query import results, vocabulary
+from frontend.pages.query import results
 from frontend.parts import formatting
+from metadata.sparql import listing
 
 if TYPE_CHECKING:
     from hub.protocol.problems import Problem
@@ -97,7 +98,7 @@ def tidy(text: str) -> str:
 
 def start() -> str:
     """What the editor holds before anything is asked."""
-    return vocabulary.prologue(START) + START
+    return listing.prologue(START, settings.HUB_PUBLIC_URL) + START.lstrip()
 
 
 def address(text: str, examples: tuple[ExampleQuery, ...]) -> str:

@@ -98,15 +98,6 @@ def groups() -> tuple[Group, ...]:
     )
 
 
-def prologue(text: str) -> str:
-    """The PREFIX lines of the vocabularies that a query uses."""
-    return "".join(
-        f"PREFIX {group.prefix}: <{group.iri}>\n"
-        for group in groups()
-        if f"{group.prefix}:" in text
-    )
-
-
 def _own() -> tuple[Term, ...]:
     ranges: dict[str, str] = {}
     comments: dict[str, str] = {}

@@ -97,6 +97,7 @@ def test_pages_are_compressed_and_files_are_not(client, ada):
     assert len(b"".join(file.streaming_content)) == int(file["Content-Length"]) == size
 
 
+@pytest.mark.capability("sparql")
 def test_health(client):
     assert client.get("/healthz").content == b"ok"
     ready = client.get("/readyz")

@@ -106,6 +106,7 @@ def test_sitemaps_list_public_models_alone(guest, version, monkeypatch):
     assert RegisteredModel.objects.count() == Version.objects.count() == 3
 
 
+@pytest.mark.capability("sparql")
 def test_robots_leave_out_questions_and_accounts(guest):
     text = guest.get("/robots.txt").content.decode()
     assert "Disallow: /account\n" in text

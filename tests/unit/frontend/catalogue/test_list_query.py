@@ -40,6 +40,7 @@ def queries(reader, path):
     return len(asked)
 
 
+@pytest.mark.capability("sparql")
 def test_the_query_stands_above_the_rows(guest, two):
     html = guest.page("/models?license=mit&sort=name")
     query = unescape(re.search(r'id="list-query"[^>]*><code>(.*?)</code>', html, re.DOTALL)[1])
@@ -50,6 +51,7 @@ def test_the_query_stands_above_the_rows(guest, two):
     assert "?version" in guest.page(link)
 
 
+@pytest.mark.capability("sparql")
 def test_what_it_cannot_say_stands_beside_it(guest, reader, two):
     assert "Downloads are not in the graphs" in guest.page("/models?sort=downloads")
     assert "full-text index" in guest.page("/models?q=resnet50")
@@ -57,6 +59,7 @@ def test_what_it_cannot_say_stands_beside_it(guest, reader, two):
     assert "Private models" not in guest.page("/models")
 
 
+@pytest.mark.capability("sparql")
 def test_a_long_query_is_sent_by_a_form(guest, two):
     address = "/models?" + "&".join(f"keyword={index}{'x' * 300}" for index in range(20))
     html = guest.page(address)
@@ -122,6 +125,7 @@ def test_marks_let_nothing_through(guest, ada):
     assert "&lt;i&gt;<mark>bold</mark>&lt;/i&gt; &amp; more" in guest.page("/models?q=bold")
 
 
+@pytest.mark.capability("sparql")
 def test_home_tells_what_is_known(guest, ada, two):
     measured = proven.conformance(two, [proven.measure("reference"), proven.measure("bundled")])
     assert len(measured) == 2

@@ -195,6 +195,7 @@ def test_six_at_most(guest, ada, pair):
     assert html.count('<th scope="col">') == 7
 
 
+@pytest.mark.capability("sparql")
 def test_the_hidden_and_the_absent_are_one(guest, reader, bob, ada, pair):
     shelf.publish(ada, "secret", license="mit", visibility="private")
     hidden = guest.page("/compare?m=ada/one&m=ada/secret")
@@ -238,6 +239,7 @@ def test_csv_runs_nothing():
         assert fact_rows._plain(comparison_facts.Fact(text)) == f"'{text}"
 
 
+@pytest.mark.capability("sparql")
 def test_the_table_as_sparql_gives_its_facts(guest, pair, graphs):
     noisy = timed.benchmark(pair[1], 1.0, spread=0.3)
     html = guest.page("/compare?m=ada/one@1:int8&m=ada/two")

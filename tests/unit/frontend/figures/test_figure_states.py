@@ -218,6 +218,7 @@ def test_benchmarks_of_a_hub_without_results(guest, made):
     assert pages.text(page.find(".//div[@class='empty']/p/b")) == "No ranked results yet"
 
 
+@pytest.mark.capability("sparql")
 def test_a_query(guest, made, graphs, monkeypatch):
     """The one pattern of figures gives the status of each, and no row where there is none."""
     outbox.deliver()

@@ -77,6 +77,7 @@ def test_who_made_what_from_what_and_who_says_so(guest, ada, graphs):
     assert "earl:" not in page.partition("<pre>")[2].partition("</pre>")[0]
 
 
+@pytest.mark.capability("sparql")
 def test_each_question_finds_what_its_sentence_says(guest, ada, graphs):
     factories.dataset(ada)
     version = factories.version(ada, card=CARD)

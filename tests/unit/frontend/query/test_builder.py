@@ -14,7 +14,7 @@ from hub.protocol.filters import FILTERS
 from registry.catalogue.query import Query
 from tests import factories, shared, shelf
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.capability("sparql"), pytest.mark.django_db]
 
 
 @shared.rows

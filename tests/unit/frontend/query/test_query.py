@@ -13,6 +13,8 @@ HOME = "http://testserver"
 TSV = "text/tab-separated-values"
 JSON = "application/sparql-results+json"
 
+pytestmark = pytest.mark.capability("sparql")
+
 
 class Fake:
     """A service that answers as it is told and remembers what it was asked."""

@@ -127,6 +127,7 @@ def test_a_graph_with_a_malformed_name_is_left_out(folder, db):
     assert FileStates(folder).read().refused == ("not an IRI",)
 
 
+@pytest.mark.capability("sparql")
 def test_health_counts_malformed_graphs_and_names_them_to_administrators(folder, db, client):
     services.put_graph(A, quad(A))
     damage(A)
