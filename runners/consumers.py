@@ -6,6 +6,7 @@ Handlers read the current rows, so they may run twice or late without harm.
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hub.protocol import proofs
 from hub.protocol.facts import read_ports

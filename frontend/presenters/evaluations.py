@@ -78,11 +78,8 @@ def line(row: Evaluation) -> Line:
 
 
 def _beside(evaluation: Measured) -> Line:
-    claimed = (
-        ""
-        if evaluation.claimed is None
-        else figures.amount(evaluation.row.metric, evaluation.claimed)
-    )
+    value = evaluation.claimed
+    claimed = "" if value is None else figures.amount(evaluation.row.metric, value)
     return replace(line(evaluation.row), claimed=claimed, is_less=evaluation.is_less)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pyoxigraph
 
+Quads = list[pyoxigraph.Quad]
+
 
 class RefusedGraphError(ValueError):
     """A graph that no store takes; the message names the graph and the reason."""
@@ -12,7 +14,7 @@ class RefusedGraphError(ValueError):
         super().__init__(f"The graph {iri[:500]!r} cannot be stored: {str(reason)[:500]}")
 
 
-def parse(iri: str, nquads: str) -> list[pyoxigraph.Quad]:
+def parse(iri: str, nquads: str) -> Quads:
     """The statements of a graph's text, blank nodes apart from those of other graphs.
 
     Raises RefusedGraphError for text or a name that is malformed, and for statements of another

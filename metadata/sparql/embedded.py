@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from metadata.sparql.replication import Quads
+    from metadata.rdf.parsing import Quads
 
 log = structlog.get_logger(__name__)
 

@@ -22,7 +22,7 @@ from metadata.sparql import tasks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from metadata.sparql.replication import Quads
+    from metadata.rdf.parsing import Quads
     from metadata.sparql.tasks import IsGone, Task
 
 _STORE_SECONDS = 30.0

@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    import pyoxigraph
-
+    from metadata.rdf.parsing import Quads
     from metadata.sparql.embedded import EmbeddedStore
     from metadata.sparql.remote import RemoteStore
 
-    Quads = list[pyoxigraph.Quad]
 
 log = structlog.get_logger(__name__)
 
