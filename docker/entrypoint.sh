@@ -27,7 +27,7 @@ if not User.objects.filter(is_superuser=True).exists():
 PY
         ;;
     wait-for-setup)
-        # Until the database is that of this release; the old release goes on serving.
+        # Until the database is that of this release; the old release continues to serve.
         until python -m django migrate --check > /dev/null 2>&1; do sleep 2; done
         ;;
     web)

@@ -1,4 +1,4 @@
-"""Work to be done. A job row is the job; a message about it is only a bell."""
+"""Jobs: the row of a job is authoritative, messages about it are hints."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The inputs of a benchmark: made once for a job, read by each of its processes.
 
 Every dimension is bound: the batch as asked, named dimensions and whole inputs as asked, the sides
-of pictures to 224, and the rest to the first size of a short ladder that the model can run on.
+of pictures to 224, and the rest to the first size of a short list that the model can run on.
 """
 
 from __future__ import annotations

@@ -194,18 +194,17 @@ def _statistic_weights(job: Round, weights: list[float]) -> list[float]:
     factors = _BY_PRODUCTS[rules.rule](rules, products)
     if rules.rule == training_rules.GEOMETRIC:
         return factors
-    return [weight * float(factor) for weight, factor in zip(weights, factors, strict=True)]
+    return [weight * factor for weight, factor in zip(weights, factors, strict=True)]
 
 
 # Rules that compute weights from the Gram matrix: the inner products of all pairs of updates.
 _BY_PRODUCTS: dict[str, Callable[[Rules, Array], list[float]]] = {
-    training_rules.MULTI_KRUM: lambda rules, products: [
-        float(weight) for weight in robust.multi_krum(products, rules.parameters["attackers"])
-    ],
-    training_rules.GEOMETRIC: lambda rules, products: [
-        float(weight)
-        for weight in robust.geometric_median(products, int(rules.parameters["iterations"]))
-    ],
+    training_rules.MULTI_KRUM: lambda rules, products: list(
+        map(float, robust.multi_krum(products, rules.parameters["attackers"]))
+    ),
+    training_rules.GEOMETRIC: lambda rules, products: list(
+        map(float, robust.geometric_median(products, int(rules.parameters["iterations"])))
+    ),
 }
 
 

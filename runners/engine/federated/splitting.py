@@ -138,22 +138,13 @@ def _unfit(parts: tuple[Part, ...]) -> list[Finding]:
 
 def _not_exchangeable(model: onnx.ModelProto) -> tuple[str, ...]:
     """Name float tensors that could be weights and do not lie among the main initializers."""
+    inner = list(bodies.graphs_of(model.graph))[1:]
     names = [
-        *_constants_of(model.graph.node),
-        *(name for node in model.graph.node for name in _inner(node)),
-        *(name for function in model.functions for name in _constants_of(function.node)),
+        *_constants_of(bodies.nodes(model)),
+        *(tensor.name for body in inner for tensor in body.initializer if _is_large(tensor)),
         *(sparse.values.name for sparse in model.graph.sparse_initializer),
     ]
     return tuple(dict.fromkeys(text.clip(name, 100) for name in names))
-
-
-def _inner(node: onnx.NodeProto) -> list[str]:
-    names = []
-    for body in bodies.bodies(node):
-        names += [tensor.name for tensor in body.initializer if _is_large(tensor)]
-        names += _constants_of(body.node)
-        names += [name for inner in body.node for name in _inner(inner)]
-    return names
 
 
 def _constants_of(nodes: Iterable[onnx.NodeProto]) -> list[str]:

@@ -56,9 +56,6 @@ class Weights:
         tensor, start = self._by_name[name], self.header.data_start
         return memoryview(self.buffer).cast("B")[start + tensor.start : start + tensor.end]
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._by_name
-
 
 class Dense:
     """A part that travelled value by value."""

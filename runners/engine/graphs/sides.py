@@ -12,7 +12,7 @@ import onnx
 import onnx.numpy_helper
 
 from runners.engine.graphs import skeleton
-from runners.engine.onnx_files import external, nodes, text, wire
+from runners.engine.onnx_files import nodes, text, wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,13 +70,12 @@ class Placed:
 
 @dataclass(slots=True)
 class Side:
-    """One model: its marked skeleton, its nodes, and the places of its data."""
+    """One model: its marked skeleton, its nodes, its bytes, and the folder of its external data."""
 
     model: onnx.ModelProto
     inferred: bool
     buffer: wire.Buffer
     folder: Path
-    entry: str
     nodes: list[Placed] = field(default_factory=list)
 
 
@@ -89,7 +88,7 @@ def opened(folder: Path, entry: str, *, infer: bool) -> Iterator[Side]:
         model, inferred = onnx.ModelProto.FromString(content), False
         if infer:
             model, inferred = nodes.with_shapes(model)
-        side = Side(model, inferred, buffer, folder, entry)
+        side = Side(model, inferred, buffer, place.parent)
         side.nodes = list(_placed(model))
         yield side
 
@@ -227,10 +226,8 @@ def _values(side: Side, stored: Stored) -> NDArray[Any] | None:
                 return np.array(getattr(whole, name), kind)
         return None
     tensor = onnx.TensorProto.FromString(raw)
-    if tensor.data_location == onnx.TensorProto.EXTERNAL and not _fetch(side, tensor):
-        return None
     try:
-        values: NDArray[Any] = onnx.numpy_helper.to_array(tensor)
+        values: NDArray[Any] = onnx.numpy_helper.to_array(tensor, str(side.folder))
     except (ValueError, TypeError, KeyError):
         return None
     # Types of other libraries, for widths that numpy does not support.
@@ -242,18 +239,3 @@ def _message(side: Side, stored: Stored) -> bytes:
     if mark is None:
         return bytes(stored.SerializeToString(deterministic=True))
     return bytes(side.buffer[int(mark[1]) : int(mark[2])])
-
-
-def _fetch(side: Side, tensor: onnx.TensorProto) -> bool:
-    """Load a tensor's external bytes; the scan has checked their location."""
-    entries = {entry.key: entry.value for entry in tensor.external_data}
-    path = external.resolve(side.entry, entries.get("location", ""))
-    if path is None:
-        return False
-    with side.folder.joinpath(*path.split("/")).open("rb") as file:
-        file.seek(int(entries.get("offset", "0")))
-        length = entries.get("length")
-        tensor.raw_data = file.read(int(length)) if length is not None else file.read()
-    tensor.ClearField("external_data")
-    tensor.ClearField("data_location")
-    return True

@@ -17,6 +17,7 @@ from runners.engine.confine.children import EndingKind
 from runners.engine.costs import functions
 from runners.engine.jobs import Job, mapping_of
 from runners.engine.onnx_files import nodes, wire
+from runners.engine.onnx_files.vocabulary import MESSAGES, RUNS
 from runners.engine.reports import Finding, Report
 
 # Maximum size of the data of one tensor or attribute, and of all of them, in bytes.
@@ -28,23 +29,10 @@ ALWAYS_KEPT = 128
 MOST_TEXT = 1024
 SKELETON, NODES, COSTS = "skeleton.onnx", "nodes.json", "costs.json"
 
-_TENSOR_RUNS = frozenset({4, 5, 7, 10, 11})
 _TENSOR_DATA = frozenset({4, 5, 6, 7, 9, 10, 11})
 _TENSOR_OUTSIDE = frozenset({13, 14})
 _TENSOR_DOC, _ATTRIBUTE_DOC = 12, 13
-_ATTRIBUTE_RUNS = frozenset({7, 8})
 _ATTRIBUTE_DATA = frozenset({4, 7, 8, 9})
-# Message -> its fields that hold messages to look into: field number -> message.
-_INSIDE: dict[str, dict[int, str]] = {
-    "model": {7: "graph", 25: "function"},
-    "graph": {1: "node", 5: "tensor", 15: "sparse"},
-    "node": {5: "attribute"},
-    "attribute": {
-        5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse",
-    },
-    "sparse": {1: "tensor", 2: "tensor"},
-    "function": {7: "node", 11: "attribute"},
-}  # fmt: skip
 # Fields that are not drawn: a model's training information.
 _LEFT_OUT = {"model": frozenset({20})}
 _TEXTS = {
@@ -158,11 +146,10 @@ def _rebuilt(buffer: wire.Buffer, start: int, end: int, kind: str, cut: Cut) -> 
     if kind == "tensor":
         return _tensor(buffer, start, end, cut)
     content = bytearray()
-    inside, texts = _INSIDE[kind], _TEXTS.get(kind, frozenset())
+    inside, texts = MESSAGES[kind], _TEXTS.get(kind, frozenset())
     emptied = _long_values(buffer, start, end, cut) if kind == "attribute" else frozenset()
-    runs = _ATTRIBUTE_RUNS if kind == "attribute" else frozenset()
     before = start
-    for number, how, first, second in wire.fields(buffer, start, end, runs):
+    for number, how, first, second in wire.fields(buffer, start, end, RUNS.get(kind, frozenset())):
         if number in _LEFT_OUT.get(kind, ()) or number in emptied:
             pass
         elif how == wire.BYTES and number in inside:
@@ -185,7 +172,7 @@ def _tensor(buffer: wire.Buffer, start: int, end: int, cut: Cut) -> bytes:
     """A tensor with its name, type and shape; with its data if they are small."""
     pieces: list[tuple[bytes, bool]] = []
     size, outside, before = 0, False, start
-    for number, how, first, second in wire.fields(buffer, start, end, _TENSOR_RUNS):
+    for number, how, first, second in wire.fields(buffer, start, end, RUNS["tensor"]):
         is_data = number in _TENSOR_DATA
         if number in _TENSOR_OUTSIDE:
             outside = outside or number == 13
@@ -207,7 +194,7 @@ def _long_values(buffer: wire.Buffer, start: int, end: int, cut: Cut) -> frozens
     """The fields of an attribute whose values are too many to keep, such as those of trees."""
     sizes: dict[int, int] = {}
     before = start
-    for number, _, _, second in wire.fields(buffer, start, end, _ATTRIBUTE_RUNS):
+    for number, _, _, second in wire.fields(buffer, start, end, RUNS["attribute"]):
         if number in _ATTRIBUTE_DATA:
             sizes[number] = sizes.get(number, 0) + second - before
         before = second

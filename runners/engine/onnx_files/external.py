@@ -30,12 +30,12 @@ def resolve(entry: str, location: str) -> str | None:
     return None if inner == "." else inner
 
 
-def refer(walk: Walk, entries: list[tuple[str, str]], needed: int) -> External | None:
-    """Check one tensor's external_data; gives None after noting why it is refused."""
+def refer(walk: Walk, entries: list[tuple[str, str]], needed: int) -> None:
+    """Check one tensor's external_data; keeps it in the walk, or notes why it is refused."""
     values = dict(entries)
     if len(values) != len(entries):
         walk.refuse("external-data-contradiction", "An external-data key occurs twice.")
-        return None
+        return
     location = values.get("location", "")
     if not location:
         walk.refuse(
@@ -43,17 +43,14 @@ def refer(walk: Walk, entries: list[tuple[str, str]], needed: int) -> External |
             "A tensor states that its data is in another file, but names none. Save the model "
             "again with onnx.save(..., save_as_external_data=True).",
         )
-        return None
+        return
     path = _allowed(walk, location)
     if path is None:
-        return None
-    numbers = [_number(walk, values, key) for key in ("offset", "length")]
-    if None in numbers:
-        return None
-    offset, length = numbers[0] or 0, numbers[1]
-    return _fit(
-        walk, External(path, offset, needed if "length" not in values else length or 0), needed
-    )
+        return
+    offset = _number(walk, values, "offset", 0)
+    length = _number(walk, values, "length", needed)
+    if offset is not None and length is not None:
+        _fit(walk, External(path, offset, length), needed)
 
 
 def _allowed(walk: Walk, location: str) -> str | None:
@@ -82,8 +79,10 @@ def _allowed(walk: Walk, location: str) -> str | None:
     return path
 
 
-def _number(walk: Walk, values: dict[str, str], key: str) -> int | None:
-    written = values.get(key, "0")
+def _number(walk: Walk, values: dict[str, str], key: str, default: int) -> int | None:
+    if key not in values:
+        return default
+    written = values[key]
     if written.isascii() and written.isdigit() and len(written) <= _MAX_DIGITS:
         return int(written)
     walk.refuse(
@@ -93,7 +92,7 @@ def _number(walk: Walk, values: dict[str, str], key: str) -> int | None:
     return None
 
 
-def _fit(walk: Walk, external: External, needed: int) -> External | None:
+def _fit(walk: Walk, external: External, needed: int) -> None:
     size = walk.files[external.path]
     if external.length != needed:
         walk.refuse(
@@ -101,7 +100,7 @@ def _fit(walk: Walk, external: External, needed: int) -> External | None:
             f"External data has {external.length:,} bytes but the tensor's shape and type need "
             f"{needed:,}.",
         )
-        return None
+        return
     if external.offset + external.length > size:
         walk.refuse(
             "external-data-range",
@@ -109,9 +108,8 @@ def _fit(walk: Walk, external: External, needed: int) -> External | None:
             f"{text.clip(external.path, 100)!r} has {size:,} bytes. The file is truncated or "
             "belongs to another export.",
         )
-        return None
+        return
     walk.external.setdefault(external.path, []).append(external)
-    return external
 
 
 def strange_keys(entries: list[tuple[str, str]]) -> list[str]:

@@ -93,44 +93,51 @@ _KINDS = (
         (b"\x89PNG\r\n", b"\xff\xd8\xff", b"%PDF-", b"\x7fELF", b"GIF8", b"MZ\x90"),
     ),
 )
-_TORCH_ZIP = (
+_TORCH_ZIP = Finding(
     "pickle-file",
+    "error",
     (
         "This is a zip archive holding a Python pickle, as torch.save writes it. The hub never "
         "loads pickles. Export the model with torch.onnx.export and upload that."
     ),
 )
-_ZIP = (
+_ZIP = Finding(
     "archive-file",
+    "error",
     "This is a zip archive. Unpack it and upload the .onnx file and its data files.",
 )
-_HTML = (
+_HTML = Finding(
     "html-page",
+    "error",
     (
         "This is a web page, most likely a login or error page saved in place of the download. "
         "Download the model again, signed in, and check its size."
     ),
 )
-_JSON = (
+_JSON = Finding(
     "json-file",
+    "error",
     (
         "This is JSON text: an error answer, a configuration, or a model in another form. Upload "
         "the binary .onnx file."
     ),
 )
-_SAFETENSORS = (
+_SAFETENSORS = Finding(
     "safetensors-file",
+    "error",
     (
         "This is a safetensors file: weights without a graph. Export the model to ONNX (for "
         "example with optimum) and upload that."
     ),
 )
-_TEXT_FORM = (
+_TEXT_FORM = Finding(
     "text-form",
+    "error",
     "This is a model in text form. Save it with onnx.save in the binary form and upload that.",
 )
-_EMPTY = (
+_EMPTY = Finding(
     "empty-file",
+    "error",
     "The file is empty: it has no bytes. The export or the transfer failed; create the file again.",
 )
 
@@ -138,33 +145,36 @@ _EMPTY = (
 def recognise(head: bytes, size: int) -> Finding | None:
     """Name what a file is if it is certainly no ONNX model; `head` is its first 4 KiB."""
     if size == 0:
-        return _finding(_EMPTY)
+        return _EMPTY
     for kind in _KINDS:
         if any(head.startswith(mark, kind.offset) for mark in kind.marks):
-            return _finding((kind.code, kind.message))
+            return Finding(kind.code, "error", kind.message)
     if head.startswith(b"PK\x03\x04"):
         torch = b"data.pkl" in head or b"/version" in head[:200] or b".pkl" in head[:200]
-        return _finding(_TORCH_ZIP if torch else _ZIP)
+        return _TORCH_ZIP if torch else _ZIP
     return _recognise_text(head, size)
 
 
 def _recognise_text(head: bytes, size: int) -> Finding | None:
     claimed = int.from_bytes(head[:8], "little")
     if head[8:9] == b"{" and 2 <= claimed <= size - 8:
-        return _finding(_SAFETENSORS)
+        return _SAFETENSORS
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:200].lower()
     if start.startswith((b"<!doctype", b"<html", b"<head", b"<?xml", b"<script", b"<!--")):
-        return _finding(_HTML)
+        return _HTML
     if start[:1] in {b"{", b"["} and all(byte >= 9 for byte in head[:64]):
-        return _finding(_JSON)
+        return _JSON
     if start.startswith((b"ir_version:", b"<ir_version", b"< ir_version", b"<\n")):
-        return _finding(_TEXT_FORM)
+        return _TEXT_FORM
     return None
 
 
-def _finding(words: tuple[str, str]) -> Finding:
-    return Finding(words[0], "error", words[1])
-
+UNKNOWN = Finding(
+    "not-onnx",
+    "error",
+    "The file does not start like an ONNX model or any other known format. Check that it is "
+    "the right file; if it is, export the model again.",
+)
 
 # The fields of ModelProto and how each is written.
 _MODEL_FIELDS = {
@@ -182,12 +192,3 @@ def could_be_model(head: bytes) -> bool:
     except wire.MalformedError:
         return False
     return _MODEL_FIELDS.get(tag >> 3) == tag & 7
-
-
-def unknown() -> Finding:
-    return Finding(
-        "not-onnx",
-        "error",
-        "The file does not start like an ONNX model or any other known format. Check that it is "
-        "the right file; if it is, export the model again.",
-    )

@@ -13,6 +13,7 @@ from runners.engine.onnx_files.vocabulary import (
     CATEGORY_OF,
     DEFAULT_DOMAIN,
     OTHER,
+    RUNS,
     STANDARD_DOMAINS,
     TEXT_DOMAINS,
     TREE_ENSEMBLES,
@@ -20,7 +21,6 @@ from runners.engine.onnx_files.vocabulary import (
 )
 from runners.engine.onnx_files.walk import Attribute, QuantisingNode, Scope, Tensor, Walk
 
-_RUNS = frozenset({7, 8})
 _SINGLE_MESSAGES = frozenset({5, 6, 14, 22})
 _TRAINING = "training"
 _QUANTISING = frozenset(
@@ -189,7 +189,7 @@ def _keep(
     elif operator in _QUANTISING and len(state.quantising) < _MAX_QUANTISING:
         integers = {attribute.name: attribute.integer for attribute in attributes}
         name = operator.decode("ascii")
-        state.quantising.append(QuantisingNode(scope, name, inputs, outputs, integers))
+        state.quantising.append(QuantisingNode(scope, name, inputs, integers))
     elif operator.startswith(b"TreeEnsemble"):
         state.tree_nodes += sum(
             attribute.strings for attribute in attributes if attribute.name == b"nodes_modes"
@@ -234,7 +234,7 @@ def _read_attribute(state: Walk, start: int, end: int, scope: Scope) -> Attribut
     state.spend("attributes", state.attributes, walk.MAX_ATTRIBUTES)
     attribute = Attribute()
     once: set[int] = set()
-    for number, kind, first, second in wire.fields(state.buffer, start, end, _RUNS):
+    for number, kind, first, second in wire.fields(state.buffer, start, end, RUNS["attribute"]):
         if number in _SINGLE_MESSAGES:
             if number in once:
                 state.refuse("field-repeated", "An attribute has two values.")

@@ -29,7 +29,7 @@ def scan(handle: int, entry: str, files: dict[str, int]) -> Walk:
     head = os.pread(handle, file_types.HEAD_BYTES, 0)
     file_type = file_types.recognise(head, size)
     if file_type is None and not file_types.could_be_model(head):
-        file_type = file_types.unknown()
+        file_type = file_types.UNKNOWN
     if file_type is not None:
         state = Walk(b"", entry, files)
         state.notes.refuse(file_type.code, file_type.message, entry)

@@ -13,11 +13,11 @@ from runners.engine.onnx_files.vocabulary import (
     DATA_TYPES,
     ELEMENTS_PER_ENTRY,
     ENTRIES_PER_ELEMENT,
+    RUNS,
     STRING,
 )
-from runners.engine.onnx_files.walk import External, Tensor, Walk
+from runners.engine.onnx_files.walk import Tensor, Walk
 
-_RUNS = frozenset({4, 5, 7, 10, 11})
 _FIXED_WIDTH = {4: 4, 10: 8}
 _VALUE_FIELDS = frozenset({4, 5, 6, 7, 9, 10, 11})
 _EXTERNAL_LOCATION = 1
@@ -30,7 +30,7 @@ def read_tensor(state: Walk, start: int, end: int) -> Tensor:
     state.spend("tensors", state.tensors, walk.MAX_TENSORS)
     state.pass_by(start)
     reader = _Reader(state)
-    for number, kind, first, second in wire.fields(state.buffer, start, end, _RUNS):
+    for number, kind, first, second in wire.fields(state.buffer, start, end, RUNS["tensor"]):
         reader.take(number, kind, first, second)
     return reader.finish()
 
@@ -128,7 +128,7 @@ class _Reader:
     def _check_values(self) -> None:
         fields = [number for number in _VALUE_FIELDS if self._entries[number]]
         if self._location == _EXTERNAL_LOCATION:
-            self._tensor.external = self._check_external(inline_too=bool(fields))
+            self._check_external(inline_too=bool(fields))
         elif self._location != 0:
             self._walk.refuse("tensor-location-unknown", "The tensor's data location is unknown.")
         elif len(fields) > 1:
@@ -159,18 +159,18 @@ class _Reader:
                 "are stored. The file is damaged or was written by a faulty tool. Export it again.",
             )
 
-    def _check_external(self, *, inline_too: bool) -> External | None:
+    def _check_external(self, *, inline_too: bool) -> None:
         if inline_too:
             self._walk.refuse(
                 "external-data-contradiction",
                 "The tensor has data both in the model and in an external file.",
             )
-            return None
+            return
         if self._tensor.data_type == STRING:
             self._walk.refuse(
                 "external-data-text", "String tensors cannot be stored in an external file."
             )
-            return None
+            return
         strange = external.strange_keys(self._outside)
         if strange:
             self._walk.notes.add(
@@ -179,7 +179,7 @@ class _Reader:
                 f"External-data keys without a known meaning: {', '.join(strange[:5])}.",
                 self._walk.where(),
             )
-        return external.refer(self._walk, self._outside, self._tensor.stored)
+        external.refer(self._walk, self._outside, self._tensor.stored)
 
 
 def read_pair(state: Walk, start: int, end: int) -> tuple[str, str]:

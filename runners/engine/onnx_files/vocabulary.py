@@ -22,6 +22,25 @@ ENTRIES_PER_ELEMENT = {14: 2, 15: 2}
 
 ATTRIBUTE_TYPES = frozenset(range(15))
 
+# Message -> its fields that hold messages in which tensors may lie: field number -> message.
+MESSAGES: dict[str, dict[int, str]] = {
+    "model": {7: "graph", 20: "training", 25: "function"},
+    "training": {1: "graph", 2: "graph"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "function": {7: "node", 11: "attribute"},
+    "node": {5: "attribute"},
+    "attribute": {
+        5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse",
+    },
+    "sparse": {1: "tensor", 2: "tensor"},
+    "tensor": {},
+}  # fmt: skip
+# Message -> its fields of scalars of which a file may hold millions.
+RUNS: dict[str, frozenset[int]] = {
+    "tensor": frozenset({4, 5, 7, 10, 11}),
+    "attribute": frozenset({7, 8}),
+}
+
 DEFAULT_DOMAIN = "ai.onnx"
 TREE_ENSEMBLES = frozenset({"TreeEnsembleClassifier", "TreeEnsembleRegressor"})
 # (domain, operator) -> attributes that hold weights: values that training chose and that the

@@ -90,7 +90,6 @@ class Tensor:
     stored: int = 0
     start: int = 0
     stop: int = 0
-    external: External | None = None
 
 
 @dataclass(slots=True)
@@ -108,12 +107,11 @@ class Attribute:
 
 @dataclass(slots=True)
 class QuantisingNode:
-    """A node that says something about precision: what it reads, makes, and its few numbers."""
+    """A node that says something about precision: what it reads, and its few numbers."""
 
     scope: Scope
     operator: str
     inputs: list[bytes]
-    outputs: list[bytes]
     integers: dict[bytes, int]
 
 
@@ -230,12 +228,10 @@ class Walk:
         self.look_for_local_paths(start, end, key)
         return "" if self.local_paths > before else self.words(start, end, limit)
 
-    def look_for_local_paths(self, start: int, end: int, key: str) -> bool:
+    def look_for_local_paths(self, start: int, end: int, key: str) -> None:
         """Note documentation that has paths of the author's machine."""
-        if not text.names_local_path(self.buffer[start : min(end, start + 65536)]):
-            return False
-        self.note_local_path(key)
-        return True
+        if text.names_local_path(self.buffer[start : min(end, start + 65536)]):
+            self.note_local_path(key)
 
     def note_local_path(self, key: str, where: str = "") -> None:
         """Count a text that tells a folder, by its key; the first one's place is kept."""

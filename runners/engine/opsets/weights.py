@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from runners.engine.onnx_files import wire
+from runners.engine.onnx_files.vocabulary import MESSAGES, RUNS
 from runners.engine.opsets.scopes import is_small
 
 if TYPE_CHECKING:
@@ -23,20 +24,7 @@ HELD_BYTES = 1024
 _HERE = "\0inline"
 _DETACHED = "\0detached"
 _COPIED_AT_ONCE = 4 << 20
-_TENSOR = 1
-_MODEL, _GRAPH, _NODE, _ATTRIBUTE, _SPARSE, _TRAINING, _FUNCTION = range(2, 9)
-# Fields of a message whose submessages may contain tensors.
-_INSIDE = {
-    _MODEL: {7: _GRAPH, 20: _TRAINING, 25: _FUNCTION},
-    _GRAPH: {1: _NODE, 5: _TENSOR, 15: _SPARSE},
-    _NODE: {5: _ATTRIBUTE},
-    _ATTRIBUTE: {5: _TENSOR, 10: _TENSOR, 6: _GRAPH, 11: _GRAPH, 22: _SPARSE, 23: _SPARSE},
-    _SPARSE: {1: _TENSOR, 2: _TENSOR},
-    _TRAINING: {1: _GRAPH, 2: _GRAPH},
-    _FUNCTION: {7: _NODE, 11: _ATTRIBUTE},
-}
 _VALUES = frozenset({4, 5, 7, 9, 10, 11})
-_RUNS = {_TENSOR: frozenset({4, 5, 7, 10, 11}), _ATTRIBUTE: frozenset({7, 8})}
 
 # Bytes, or their position in the original file: (first, end).
 Chunk = bytes | tuple[int, int]
@@ -45,7 +33,7 @@ Chunk = bytes | tuple[int, int]
 def read(path: Path) -> onnx.ModelProto:
     """Read a model without its larger values; only `write` accepts the result."""
     with wire.mapped(path) as buffer:
-        chunks = _cut(buffer, 0, len(buffer), _MODEL)
+        chunks = _cut(buffer, 0, len(buffer), "model")
         model: onnx.ModelProto = onnx.ModelProto.FromString(b"".join(chunks))
         return model
 
@@ -54,7 +42,7 @@ def write(model: onnx.ModelProto, origin: Path, target: Path) -> None:
     """Write a model read by `read`, copying its values from the original file."""
     skeleton = model.SerializeToString()
     with origin.open("rb") as source, target.open("xb") as file:
-        for chunk in _filled(skeleton, 0, len(skeleton), _MODEL):
+        for chunk in _filled(skeleton, 0, len(skeleton), "model"):
             if isinstance(chunk, bytes):
                 file.write(chunk)
             else:
@@ -73,9 +61,9 @@ def _append(source: int, target: int, first: int, end: int) -> None:
             block = block[os.write(target, block) :]
 
 
-def _cut(buffer: wire.Buffer, start: int, end: int, kind: int) -> Iterator[bytes]:
-    inside, before, held = _INSIDE.get(kind, {}), start, (0, 0, 0)
-    for number, how, first, second in wire.fields(buffer, start, end, _RUNS.get(kind, frozenset())):
+def _cut(buffer: wire.Buffer, start: int, end: int, kind: str) -> Iterator[bytes]:
+    inside, before, held = MESSAGES[kind], start, (0, 0, 0)
+    for number, how, first, second in wire.fields(buffer, start, end, RUNS.get(kind, frozenset())):
         if how == wire.BYTES and number in inside:
             yield wire.field(number, b"".join(_cut(buffer, first, second, inside[number])))
         elif _is_held(kind, number, how, second - first):
@@ -91,14 +79,14 @@ def _cut(buffer: wire.Buffer, start: int, end: int, kind: int) -> Iterator[bytes
         yield b"\x70\x01"  # data_location: EXTERNAL
 
 
-def _is_held(kind: int, number: int, how: int, size: int) -> bool:
-    return kind == _TENSOR and how == wire.BYTES and number in _VALUES and size > HELD_BYTES
+def _is_held(kind: str, number: int, how: int, size: int) -> bool:
+    return kind == "tensor" and how == wire.BYTES and number in _VALUES and size > HELD_BYTES
 
 
-def _filled(buffer: bytes, start: int, end: int, kind: int) -> list[Chunk]:
-    if kind == _TENSOR:
+def _filled(buffer: bytes, start: int, end: int, kind: str) -> list[Chunk]:
+    if kind == "tensor":
         return _filled_tensor(buffer, start, end)
-    inside, before = _INSIDE.get(kind, {}), start
+    inside, before = MESSAGES[kind], start
     chunks: list[Chunk] = []
     for number, how, first, second in wire.fields(buffer, start, end):
         if how == wire.BYTES and number in inside:
