@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import onnx
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    import onnx
 
 
 def expose(path: Path, outputs: Sequence[str]) -> onnx.ModelProto:
@@ -16,8 +16,6 @@ def expose(path: Path, outputs: Sequence[str]) -> onnx.ModelProto:
 
     Without names its outputs stay as they are.
     """
-    import onnx  # noqa: PLC0415 - only a child may hold an upload and the library together
-
     model = onnx.load(str(path), load_external_data=False)
     if not outputs:
         return model
@@ -29,8 +27,6 @@ def expose(path: Path, outputs: Sequence[str]) -> onnx.ModelProto:
 
 
 def _port(declared: onnx.ValueInfoProto | None, name: str) -> onnx.ValueInfoProto:
-    import onnx  # noqa: PLC0415
-
     # A type suffices and a wrong shape would be refused, so shapes are left to the runtime.
     port = onnx.ValueInfoProto(name=name)
     if declared is not None and declared.type.WhichOneof("value") != "tensor_type":

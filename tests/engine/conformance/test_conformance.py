@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from runners.engine.conformance.task import CHECKS
+from runners.engine.conformance.checks import CHECKS
 from runners.sandbox import Request
 from tests import samples
 from tests.engine.conftest import SMALL, SUBJECT, codes

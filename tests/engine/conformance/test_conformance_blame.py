@@ -17,6 +17,7 @@ import pytest
 from runners.engine import runtimes
 from runners.engine.confine.children import Ending
 from runners.engine.confine.isolation import Limits
+from runners.engine.conformance import checks
 from runners.engine.conformance import task as conformance_task
 from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import datasets
@@ -26,7 +27,7 @@ from runners.engine.runtimes import probing
 from tests import samples
 from tests.engine.faulty import Faulty
 
-CHECKS = conformance_task.CHECKS
+CHECKS = checks.CHECKS
 
 
 def plain():
