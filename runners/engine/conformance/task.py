@@ -46,9 +46,9 @@ def run(job: Job) -> Report:
     job.lay_out([job.request.entry, *needed, *beside])
     job.tell(15, "prepare")
     subject = ModelUnderTest(job, runtime)
-    made = Checks(subject)
-    measures = [made.measure(check) for check in CHECKS if check in checks]
-    verdicts = made.verdicts
+    model_checks = Checks(subject)
+    measures = [model_checks.measure(check) for check in CHECKS if check in checks]
+    verdicts = model_checks.verdicts
     return job.report(
         "failed" if any(verdict.fails_the_job for verdict in verdicts.values()) else "passed",
         tuple(findings(verdicts.items())),
