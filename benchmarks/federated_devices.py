@@ -158,13 +158,13 @@ def begin(rounds: dict[str, int]) -> tuple[str, str]:
     ada = factories.user("ada")
     version = factories.version(ada, factories.model(ada))
     made = trainings.create(ada, version=version, schedule=Schedule.from_json(rounds))
-    schema = trainings.Schema(
+    trainings.take_schema(
+        training=made,
         layout=[part],
         graph_sha256="0" * 64,
         skeleton=learning.stored("model.onnx", b"skeleton").sha256,
         weights=learning.stored("weights.safetensors", weights).sha256,
     )
-    trainings.take_schema(training=made, schema=schema)
     _, code = participants.invite(ada, training=made, uses=1_000_000)
     return f"/api/v1/models/{made.model.ref}/trainings/{made.number}", code
 

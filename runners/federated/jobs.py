@@ -204,7 +204,7 @@ def take_schema(job: Job) -> None:
     findings = [finding.to_json() for finding in report.findings]
     if job.state == Job.State.SUCCEEDED:
         try:
-            trainings.take_schema(training=training, schema=_schema(report))
+            trainings.take_schema(training=training, **_schema(report))
         except (KeyError, TypeError, ValueError) as error:
             findings.append(_finding(f"The worker's response cannot be read: {error!r}."))
         else:
@@ -214,16 +214,19 @@ def take_schema(job: Job) -> None:
     trainings.refuse_schema(training=training, findings=findings)
 
 
-def _schema(report: Report) -> trainings.Schema:
+def _schema(report: Report) -> dict[str, Any]:
     """A report's schema, with its digest recomputed; raises KeyError, TypeError, ValueError."""
     facts = report.facts
     parts = [federated.Part.from_json(row) for row in facts["tensors"]]
     if federated.layout_digest(parts) != facts["layout_digest"]:
         raise ValueError("the layout has another digest")
     files = report.files
-    return trainings.Schema(
-        parts, facts["graph_digest"], files[federated.MODEL], files[federated.WEIGHTS]
-    )
+    return {
+        "layout": parts,
+        "graph_sha256": facts["graph_digest"],
+        "skeleton": files[federated.MODEL],
+        "weights": files[federated.WEIGHTS],
+    }
 
 
 def _finding(message: str) -> dict[str, str]:
@@ -280,7 +283,8 @@ def take_aggregate(job: Job) -> None:
         return
     facts = dict(report.facts)
     entries = facts.pop("contributions", [])
-    result = rounds.AggregateResult(
+    rounds.finish(
+        plan,
         result=outputs[federated.WEIGHTS],
         optimiser=outputs.get(OPTIMISER, ""),
         engine=report.versions,
@@ -288,7 +292,6 @@ def take_aggregate(job: Job) -> None:
         job_uuid=job.pk,
         inputs=_figures(plan, entries),
     )
-    rounds.finish(plan, result)
 
 
 def _figures(plan: Aggregate, entries: Any) -> dict[int, dict[str, Any]]:

@@ -31,17 +31,13 @@ class Consequence:
     is_warning: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
-    """When rounds become versions: every few rounds, only the best by score, published or not."""
+def of(
+    plan: Plan, *, release_every: int, release_best: str, release_publishes: bool
+) -> list[Consequence]:
+    """What follows from a plan, in the order in which it happens.
 
-    release_every: int
-    release_best: str
-    release_publishes: bool
-
-
-def of(plan: Plan, release: Release) -> list[Consequence]:
-    """What follows from a plan, in the order in which it happens."""
+    Rounds become versions every few rounds, or only the best by score, published or not.
+    """
     return [
         Consequence("Start", _start(plan)),
         Consequence("Trained", trained(plan.roles)),
@@ -52,7 +48,9 @@ def of(plan: Plan, release: Release) -> list[Consequence]:
         Consequence("End", _end(plan)),
         Consequence("Aggregation", _aggregation(plan)),
         Consequence("Privacy", _privacy(plan)),
-        Consequence("Versions", _versions(release)),
+        Consequence(
+            "Versions", _versions(release_every, release_best, publishes=release_publishes)
+        ),
         Consequence("Visible to", _visible(plan)),
         Consequence(
             "Fixed",
@@ -188,8 +186,7 @@ def _privacy(plan: Plan) -> str:
     )
 
 
-def _versions(release: Release) -> str:
-    every, best = release.release_every, release.release_best
+def _versions(every: int, best: str, *, publishes: bool) -> str:
     if every == 1:
         words = "Each aggregated round becomes a version"
     elif every:
@@ -199,7 +196,7 @@ def _versions(release: Release) -> str:
         words = "A round becomes a version on request"
     if best:
         words += f", and so does the round with the {best} reported score at the end"
-    if release.release_publishes:
+    if publishes:
         return f"{words}. It is published automatically when its checks pass."
     return f"{words}. A maintainer publishes it."
 

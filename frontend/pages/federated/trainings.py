@@ -88,25 +88,17 @@ class ContributionRow:
     weight: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Privacy:
-    """The statement of a version; whether its card has another one, of an earlier method."""
-
-    words: str
-    is_newer_than_card: bool = False
-
-
-def privacy_of(version: Version) -> Privacy | None:
-    """What differential privacy a version keeps.
+def privacy_of(version: Version) -> dict[str, Any] | None:
+    """What differential privacy a version keeps, and whether its card has an earlier statement.
 
     None where no round of the hub made it, unless its card claims an epsilon: then that this is
     its author's word, such as on a copy of a version that has a statement.
     """
     budget = privacy.of_version(version)
     if budget is None:
-        return Privacy(_CLAIMED) if _EPSILON.search(version.readme) else None
+        return {"words": _CLAIMED} if _EPSILON.search(version.readme) else None
     words = privacy.words(budget)
-    return Privacy(words, words not in version.readme)
+    return {"words": words, "is_newer_than_card": words not in version.readme}
 
 
 def rows(of: Sequence[Round], *, may_manage: bool) -> list[RoundRow]:

@@ -218,9 +218,7 @@ class ParticipantList(TrainingView):
             training = self.find()
         certificate = certificates.fingerprint(self.request)
         row, token = participants.join(
-            training=training,
-            code=invite,
-            device=participants.Device(**device, certificate=certificate),
+            training=training, code=invite, certificate=certificate, **device
         )
         return {"participant": row.pseudonym, "token": token, "training": str(training.uuid)}
 

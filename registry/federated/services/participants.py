@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -27,20 +26,6 @@ TOKEN_PREFIX, INVITE_PREFIX = "fp_", "fi_"
 LONGEST_DAYS = 366
 MOST_USES = 10_000_000
 MOST_CAPABILITIES = 4_000
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """What a device says of itself when it joins; only the key is needed.
-
-    ``certificate`` is the SHA-256 of its TLS client certificate, which a proxy verified; from then
-    on its requests must come with that one.
-    """
-
-    public_key: str
-    runtime: str = ""
-    capabilities: dict[str, Any] = field(default_factory=dict)
-    certificate: str = ""
 
 
 @transaction.atomic
@@ -91,14 +76,24 @@ def admits(training: Training, code: str) -> bool:
 
 
 @transaction.atomic
-def join(*, training: Training, code: str, device: Device) -> tuple[Participant, str]:
+def join(
+    *,
+    training: Training,
+    code: str,
+    public_key: str,
+    runtime: str = "",
+    capabilities: dict[str, Any] | None = None,
+    certificate: str = "",
+) -> tuple[Participant, str]:
     """Let a device in; returns it with its token, which is stored nowhere.
 
+    ``certificate`` is the SHA-256 of its TLS client certificate, which a proxy verified; from then
+    on its requests must come with that one.
     Two rows are written: the invitation's count, and the participant.
     Raises TrainingOver, InviteInvalid, CertificateNeeded, KeyKnown, InvalidRequest.
     """
-    federated.parse_public_key(device.public_key)
-    if len(json.dumps(device.capabilities)) > MOST_CAPABILITIES:
+    federated.parse_public_key(public_key)
+    if len(json.dumps(capabilities)) > MOST_CAPABILITIES:
         raise problems.InvalidRequest.at(
             "/capabilities",
             f"Capabilities may have at most {MOST_CAPABILITIES} characters of JSON.",
@@ -112,19 +107,19 @@ def join(*, training: Training, code: str, device: Device) -> tuple[Participant,
             "Unknown, used, expired or revoked invitation. Ask the maintainers of the training "
             "for a new one."
         )
-    expect_certificate(training, device.certificate)
+    expect_certificate(training, certificate)
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     try:
         with transaction.atomic():
             participant = Participant.objects.create(
                 training=training,
                 pseudonym=f"p_{secrets.token_hex(8)}",
-                public_key=device.public_key,
+                public_key=public_key,
                 token_digest=digest(token),
-                certificate=device.certificate,
+                certificate=certificate,
                 group=invitation.group,
-                runtime=device.runtime.strip()[:100],
-                capabilities=device.capabilities,
+                runtime=runtime.strip()[:100],
+                capabilities=capabilities or {},
             )
     except IntegrityError as error:
         raise problems.KeyKnown(

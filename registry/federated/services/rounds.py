@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import secrets
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,6 @@ from registry.storage.services import blobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from uuid import UUID
 
     from registry.core.permissions import Actor
 
@@ -37,18 +35,6 @@ BELOW_QUORUM = "below-quorum"
 NOT_MADE = "aggregation-failed"
 # Why a contribution is left out that came after as many as a robust rule takes.
 OVER_LIMIT = "over-limit"
-
-
-@dataclass(frozen=True, slots=True)
-class AggregateResult:
-    """What a worker made of a round: the result's digest, and figures of it and of its inputs."""
-
-    result: str
-    optimiser: str = ""
-    engine: dict[str, Any] = field(default_factory=dict)
-    figures: dict[str, Any] = field(default_factory=dict)
-    job_uuid: UUID | None = None
-    inputs: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
 def lock(training: Training) -> Training:
@@ -211,9 +197,18 @@ def advance(of: Round) -> Aggregate | None:
 
 
 @transaction.atomic
-def finish(of: Aggregate, result: AggregateResult) -> bool:
+def finish(
+    of: Aggregate,
+    *,
+    result: str,
+    optimiser: str = "",
+    inputs: dict[int, dict[str, Any]] | None = None,
+    **columns: Any,
+) -> bool:
     """Record the aggregate of a round; the training continues from it. False if it was recorded.
 
+    ``result`` and ``optimiser`` are digests, ``inputs`` figures of contributions, ``columns``
+    further ones of the aggregate.
     The next round is opened, or the training finished, in this same transaction.
     """
     training = lock(of.round.training)
@@ -222,16 +217,18 @@ def finish(of: Aggregate, result: AggregateResult) -> bool:
     if aggregate.result_sha256 or ended.state != Round.State.CLOSING:
         return False
     now = timezone.now()
-    stored = blobs.hold([sha256 for sha256 in (result.result, result.optimiser) if sha256])
-    aggregate.result = stored[result.result]
-    aggregate.result_sha256 = result.result
-    aggregate.optimiser = stored[result.optimiser] if result.optimiser else None
-    aggregate.optimiser_sha256 = result.optimiser
-    aggregate.engine = result.engine
-    aggregate.figures = result.figures
-    aggregate.job_uuid, aggregate.made_at = result.job_uuid, now
+    stored = blobs.hold([sha256 for sha256 in (result, optimiser) if sha256])
+    columns |= {
+        "result": stored[result],
+        "result_sha256": result,
+        "optimiser": stored.get(optimiser),
+        "optimiser_sha256": optimiser,
+        "made_at": now,
+    }
+    for column, value in columns.items():
+        setattr(aggregate, column, value)
     aggregate.save()
-    _mark_used(aggregate, result.inputs)
+    _mark_used(aggregate, inputs or {})
     ended.state, ended.ended_at = Round.State.AGGREGATED, now
     ended.save(update_fields=["state", "ended_at"])
     training.weights, training.optimiser = aggregate.result, aggregate.optimiser

@@ -45,16 +45,6 @@ class Plan:
     roles: dict[str, list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """What a worker read of a file: its tensors, and digests, of stored files and of the graph."""
-
-    layout: list[Part]
-    graph_sha256: str
-    skeleton: str
-    weights: str
-
-
 def plan(
     actor: Actor,
     *,
@@ -132,21 +122,24 @@ def create(
 
 
 @transaction.atomic
-def take_schema(*, training: Training, schema: Schema) -> bool:
+def take_schema(
+    *, training: Training, layout: list[Part], graph_sha256: str, skeleton: str, weights: str
+) -> bool:
     """Keep what a worker read of a draft's file; False where it is no draft without schema.
 
+    ``skeleton`` and ``weights`` are digests of stored files.
     A draft whose rules do not go with its tensors stays one, and ``refusal`` says why.
     """
     training = rounds.lock(training)
     if training.state != Training.State.DRAFT or training.layout_sha256:
         return False
-    training.layout = [part.to_json() for part in schema.layout]
-    training.layout_sha256 = federated.layout_digest(schema.layout)
-    training.graph_sha256 = schema.graph_sha256
-    stored = blobs.hold([schema.skeleton, schema.weights])
-    training.skeleton = stored[schema.skeleton]
-    training.skeleton_sha256 = schema.skeleton
-    training.weights = stored[schema.weights]
+    training.layout = [part.to_json() for part in layout]
+    training.layout_sha256 = federated.layout_digest(layout)
+    training.graph_sha256 = graph_sha256
+    stored = blobs.hold([skeleton, weights])
+    training.skeleton = stored[skeleton]
+    training.skeleton_sha256 = skeleton
+    training.weights = stored[weights]
     training.refusal = _misfits(training)
     training.save()
     events.record("training.read", training, actor=None, model=training.model)

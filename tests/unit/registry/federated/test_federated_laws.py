@@ -24,9 +24,9 @@ def start():
     training = learning.training(ada)
     code = learning.invited(ada, training)
     devices = [
-        participants.join(
-            training=training, code=code, device=participants.Device(federated.public_key(key * 32))
-        )[0]
+        participants.join(training=training, code=code, public_key=federated.public_key(key * 32))[
+            0
+        ]
         for key in (b"\1", b"\2")
     ]
     first = Round.objects.get(training=training)
@@ -36,7 +36,7 @@ def start():
         contributions.judge(row.pk, contributions.Verdict())
     plan = rounds.advance(first)
     made = learning.stored("weights.safetensors", learning.base(1.0))
-    rounds.finish(plan, rounds.AggregateResult(result=made.sha256))
+    rounds.finish(plan, result=made.sha256)
     contribute(Round.objects.get(number=2), devices[0])
     return training, *devices
 
