@@ -136,7 +136,7 @@ class Walker:
     def _node(self, node: onnx.NodeProto, scope: dict[str, Value]) -> Step:
         operator = operator_of(node)
         step = Step(operator, node.name, is_view=operator in _VIEWS)
-        step.uses = frozenset(_uses(node))
+        step.uses = tuple(_uses(node))
         inputs = [scope.get(name) if name else None for name in node.input]
         for name, value in zip(node.input, inputs, strict=True):
             if value is not None and value.is_weight and name not in self._weighed:

@@ -13,14 +13,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Step:
-    """A node with its figures; None is unknown. `parameters` counts weights at their first use."""
+    """A node with its figures; None is unknown. `parameters` counts weights at their first use.
+
+    `uses` are the values that it reads, its own inputs first. A view shares the bytes of the first.
+    """
 
     operator: str
     name: str
     macs: int | None = 0
     bytes: int | None = 0
     parameters: int = 0
-    uses: frozenset[str] = frozenset()
+    uses: tuple[str, ...] = ()
     outputs: dict[str, int | None] = field(default_factory=dict)
     is_view: bool = False
     inner_peak: int | None = 0
@@ -55,9 +58,10 @@ class Walk:
         first = dict.fromkeys(sizes, 0)
         for place, step in enumerate(self.steps):
             used = [root[name] for name in step.uses if name in root]
+            viewed = root.get(step.uses[0]) if step.is_view and step.uses else None
             for name, size in step.outputs.items():
-                if step.is_view and used:
-                    root[name] = used[0]
+                if viewed is not None:
+                    root[name] = viewed
                 else:
                     root[name], sizes[name] = name, size
                     first[name] = last[name] = place

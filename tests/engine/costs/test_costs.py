@@ -338,6 +338,25 @@ def test_memory_is_what_is_alive_at_once():
     assert Walker(model).walk({}).live() == [128, 128, 192, 256]
 
 
+def test_a_view_shares_the_bytes_of_its_first_input_whatever_the_names():
+    """Eight of them, since a set of two names has the right order by chance half of the time."""
+    nodes = []
+    for place in range(8):
+        nodes += [
+            helper.make_node("Relu", ["x"], [f"data{place}"]),
+            helper.make_node("Shape", [f"data{place}"], [f"shape{place}"]),
+            helper.make_node("Reshape", [f"data{place}", f"shape{place}"], [f"view{place}"]),
+            helper.make_node("Relu", [f"view{place}"], [f"y{place}"]),
+        ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", FLOAT, (100,))],
+        [helper.make_tensor_value_info("y7", FLOAT, (100,))],
+    )  # fmt: skip
+    live = Walker(helper.make_model(graph)).walk({}).live()
+    # x and a copy; its shape of eight bytes beside it; x, the copy through its view, and y.
+    assert live == [800, 808, 808, 1200] * 8
+
+
 def test_a_fit_is_exact_for_its_degree():
     fitter = Fitter(2, 8)
     function = fitter.fit([3 * a * a * b - 2 * b + 7 for a, b in fitter.points])
