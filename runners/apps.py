@@ -21,6 +21,12 @@ class RunnersConfig(AppConfig):
         consumers.connect()
         verdicts.connect()
         evidence.register(
-            evidence.Evidence("conformance", "conformance", "/conformance/{}", proofs.describe),
+            evidence.Evidence(
+                "conformance",
+                subject="conformance",
+                page="/conformance/{}",
+                api="/conformance/{}",
+                describe=proofs.describe,
+            ),
         )
         storage_verification.connect()

@@ -6,8 +6,7 @@ says why. Units: kilograms of CO2e, kilowatt-hours, grams per kilowatt-hour.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
 
@@ -32,45 +31,19 @@ COUNT_CAP = 100
 _CLIPPED = 600
 
 
-@dataclass(frozen=True, slots=True)
-class CarbonFact:
-    """One line: what, its value in words, how it is known, and how it came about."""
-
-    name: str
-    value: str
-    kind: str
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One model of the comparison: its emissions in words, and the bar's length of 100."""
-
-    name: str
-    url: str
-    amount: str
-    length: str
-    own: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Models of one task by what training took; ``more`` are not shown, ``many`` uncounted."""
-
-    bars: tuple[Bar, ...]
-    more: int
-    many: bool
-    sentence: str
-
-
-def training(card: Card) -> list[CarbonFact]:
+def training(card: Card) -> list[dict[str, Any]]:
     """Each fact of the training, whether declared or not."""
     energy, kilograms = card.energy, card.emissions.kilograms
     amount = _fact("Amount", "")
     if kilograms is not None:
         kind = emissions.kind_of(card.emissions)
         note = "" if kind == "declared" else "from the card"
-        amount = CarbonFact("Amount", formatting.carbon(kilograms), kind, note)
+        amount = {
+            "name": "Amount",
+            "value": formatting.carbon(kilograms),
+            "kind": kind,
+            "note": note,
+        }
     parts = (("GPU", energy.gpu_kwh), ("CPU", energy.cpu_kwh), ("memory", energy.ram_kwh))
     shares = ", ".join(f"{words} {_kwh(value)}" for words, value in parts if value is not None)
     hours = formatting.figure(energy.hours)
@@ -88,14 +61,21 @@ def training(card: Card) -> list[CarbonFact]:
     ]
 
 
-def inference(row: Measurement | None) -> list[CarbonFact]:
+def inference(row: Measurement | None) -> list[dict[str, Any]]:
     """What running it takes, of the newest result that tells energy; not measured where none does.
 
     Carbon is never measured: it is energy times what the grid gives off on the yearly mean.
     """
     names = ("Amount for 1\u202f000 runs", "Energy for 1\u202f000 runs", "Device", "Grid intensity")
     if row is None:
-        return [CarbonFact(name, figures.or_unmeasured(""), "none") for name in names]
+        return [
+            {
+                "name": name,
+                "value": figures.or_unmeasured(""),
+                "kind": "none",
+            }
+            for name in names
+        ]
     energy, carbon = row.typed_record.energy, row.typed_record.carbon
     boundary = ", ".join(filter(None, (energy.method, energy.boundary)))
     device = f"{row.device_title}, {measurements.runtime_of(row)}"
@@ -108,12 +88,16 @@ def inference(row: Measurement | None) -> list[CarbonFact]:
     return [
         _measured(names[0], emissions, "energy times grid intensity"),
         _measured(names[1], row.figure(ENERGY), boundary),
-        CarbonFact(names[2], device, Kind.MEASURED),
+        {
+            "name": names[2],
+            "value": device,
+            "kind": Kind.MEASURED,
+        },
         grid,
     ]
 
 
-def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison:
+def comparison(version: Version, others: Sequence[SearchDocument]) -> dict[str, Any]:
     """This version and other models of its task, the least first; bars share one axis from 0."""
     own = version.typed_card.emissions.kilograms
     first = list(others[:OTHERS])
@@ -131,15 +115,21 @@ def comparison(version: Version, others: Sequence[SearchDocument]) -> Comparison
     rows.sort(key=lambda row: (row[0], row[1]))
     most = max((kilograms for kilograms, *_ in rows), default=0.0) or 1.0
     bars = tuple(
-        Bar(name, url, formatting.carbon(kilograms), f"{kilograms / most * 100:.2f}", is_own)
+        {
+            "name": name,
+            "url": url,
+            "amount": formatting.carbon(kilograms),
+            "length": f"{kilograms / most * 100:.2f}",
+            "own": is_own,
+        }
         for kilograms, name, url, is_own in rows
     )
-    return Comparison(
-        bars=bars,
-        more=max(0, len(others) - OTHERS),
-        many=len(others) > COUNT_CAP,
-        sentence=_sentence(own, [row.carbon_kg or 0.0 for row in others]),
-    )
+    return {
+        "bars": bars,
+        "more": max(0, len(others) - OTHERS),
+        "many": len(others) > COUNT_CAP,
+        "sentence": _sentence(own, [row.carbon_kg or 0.0 for row in others]),
+    }
 
 
 def _sentence(own: float | None, others: Sequence[float]) -> str:
@@ -157,7 +147,7 @@ def _sentence(own: float | None, others: Sequence[float]) -> str:
     return f"{words}; {above}{formatting.grouped(below)} of them declare less than this version."
 
 
-def _intensity(card: Card) -> CarbonFact:
+def _intensity(card: Card) -> dict[str, Any]:
     """The carbon of a kilowatt-hour: cards have no field for it, two others may imply it."""
     grams, kwh = card.emissions.grams, card.energy.kwh
     if grams is None or not kwh:
@@ -167,21 +157,44 @@ def _intensity(card: Card) -> CarbonFact:
         f"{formatting.figure(grams)}{formatting.NARROW}g ÷ {_kwh(kwh)}, the two declared figures; "
         "the intensity itself is not declared"
     )
-    return CarbonFact("Grid intensity", value, "estimated", formula)
+    return {
+        "name": "Grid intensity",
+        "value": value,
+        "kind": "estimated",
+        "note": formula,
+    }
 
 
-def _fact(name: str, value: str, note: str = "") -> CarbonFact:
+def _fact(name: str, value: str, note: str = "") -> dict[str, Any]:
     return (
-        CarbonFact(name, value, "declared", note)
+        {
+            "name": name,
+            "value": value,
+            "kind": "declared",
+            "note": note,
+        }
         if value
-        else CarbonFact(name, "not declared", "none")
+        else {
+            "name": name,
+            "value": "not declared",
+            "kind": "none",
+        }
     )
 
 
-def _measured(name: str, figure: Figure, note: str) -> CarbonFact:
+def _measured(name: str, figure: Figure, note: str) -> dict[str, Any]:
     if figure.value is None:
-        return CarbonFact(name, figures.text(figure), "none")
-    return CarbonFact(name, figures.text(figure), figure.kind, note)
+        return {
+            "name": name,
+            "value": figures.text(figure),
+            "kind": "none",
+        }
+    return {
+        "name": name,
+        "value": figures.text(figure),
+        "kind": figure.kind,
+        "note": note,
+    }
 
 
 def _kwh(value: float | None) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from frontend.presenters import facts
@@ -56,15 +56,6 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Snippet:
-    """Code for one language or tool; ``value`` is its name in the choice that a browser keeps."""
-
-    value: str
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Language:
     """A way to use a model in code: its name, its title, and what writes the lines.
 
@@ -80,10 +71,14 @@ class Language:
 languages = ports.Port(Language)
 
 
-def of(target: Target) -> tuple[Snippet, ...]:
+def of(target: Target) -> tuple[dict[str, Any], ...]:
     """A snippet for each way to use a model, the hub's own client first."""
     return tuple(
-        Snippet(language.value, language.title, "\n".join(language.write(target)))
+        {
+            "value": language.value,
+            "title": language.title,
+            "text": "\n".join(language.write(target)),
+        }
         for language in languages
         if language.is_for_derived or not target.is_derived
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.db.models import prefetch_related_objects
@@ -75,14 +75,6 @@ class Column:
         return url + version_head.choice_of(self.version, self.variant)
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A reference without a column, and why."""
-
-    ref: str
-    words: str
-
-
 def read(texts: Iterable[str]) -> list[str]:
     """References as their address has them: each once, in full where they can be read."""
     references: dict[str, None] = {}
@@ -102,13 +94,19 @@ def address(references: Sequence[str], view: str = "compare") -> str:
     return f"{reverse(view)}?{written}" if written else reverse(view)
 
 
-def find(actor: Actor, references: Sequence[str]) -> tuple[list[Column], list[Refused]]:
+def find(actor: Actor, references: Sequence[str]) -> tuple[list[Column], list[dict[str, Any]]]:
     """The columns that the actor may see, and what is wrong with every other reference.
 
     However large the models are, the number of questions to the database depends on the number of
     references alone.
     """
-    refused = [Refused(ref, f"You can compare up to {MOST} models.") for ref in references[MOST:]]
+    refused = [
+        {
+            "ref": ref,
+            "words": f"You can compare up to {MOST} models.",
+        }
+        for ref in references[MOST:]
+    ]
     parsed_references: list[tuple[str, refs.Ref, Version]] = []
     by_key: dict[int, Version] = {}
     for ref in references[:MOST]:
@@ -120,7 +118,12 @@ def find(actor: Actor, references: Sequence[str]) -> tuple[list[Column], list[Re
             problems.NotFound,
             problems.Withdrawn,
         ) as problem:
-            refused.append(Refused(ref, problem.detail))
+            refused.append(
+                {
+                    "ref": ref,
+                    "words": problem.detail,
+                }
+            )
             continue
         parsed_references.append((ref, parsed, by_key.setdefault(version.pk, version)))
     versions = list(by_key.values())
@@ -131,7 +134,12 @@ def find(actor: Actor, references: Sequence[str]) -> tuple[list[Column], list[Re
         try:
             variant = version_head.chosen_variant(version, parsed.variant or "")
         except problems.VariantMissing as problem:
-            refused.append(Refused(ref, problem.detail))
+            refused.append(
+                {
+                    "ref": ref,
+                    "words": problem.detail,
+                }
+            )
             continue
         mine = tuple(row for row in results[version.pk] if variant and row.variant_id == variant.pk)
         columns.append(Column(ref, version, variant, mine, facts.of(variant)))
@@ -144,7 +152,7 @@ def find(actor: Actor, references: Sequence[str]) -> tuple[list[Column], list[Re
         columns, {version.pk: benchmark_selectors.of_version(version) for version in versions}
     )
     order = {ref: index for index, ref in enumerate(references)}
-    return columns, sorted(refused, key=lambda reference: order[reference.ref])
+    return columns, sorted(refused, key=lambda reference: order[reference["ref"]])
 
 
 def _timed(columns: Sequence[Column], rows: dict[int, list[Measurement]]) -> list[Column]:

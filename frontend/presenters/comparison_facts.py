@@ -123,10 +123,12 @@ def _count_of(name: str, unit: Unit = Unit.COUNT) -> Callable[[Column], Fact]:
 
 
 def _ops(column: Column) -> Fact:
-    shares = sorted(facts.shares(column.facts), key=lambda share: -share.count)
+    shares = sorted(facts.shares(column.facts), key=lambda share: -share["count"])
     if not shares:
         return Fact(NOT_READ, absent=True)
-    most = ", ".join(f"{share.words} {formatting.grouped(share.count)}" for share in shares[:3])
+    most = ", ".join(
+        f"{share['words']} {formatting.grouped(share['count'])}" for share in shares[:3]
+    )
     more = len(shares) - 3
     rest = f", {formatting.plural(more, 'more kind')}" if more > 0 else ""
     return Fact(f"{most}{rest}", barcode=column.facts.barcode)
@@ -173,7 +175,7 @@ def _trained_on(column: Column) -> Fact:
 
 
 def _personal(column: Column) -> Fact:
-    statuses = searchable.personal_data(column.version)
+    statuses = searchable.personal_statuses(column.version)
     return _text(_name_list(PERSONAL_DATA.get(word, word) for word in sorted(statuses)))
 
 
@@ -237,7 +239,7 @@ def _benchmark(metric: BenchmarkMetric) -> Callable[[Column], Fact]:
     return read
 
 
-def _parity(figure: Callable[[parity_figures.Worst], str]) -> Callable[[Column], Fact]:
+def _parity(figure: Callable[[dict[str, str]], str]) -> Callable[[Column], Fact]:
     absence = figures.or_unmeasured("")
 
     def read(column: Column) -> Fact:
@@ -276,8 +278,13 @@ FACTS: dict[str, tuple[str, str, str, Callable[[Column], Fact]]] = {
         _count_of("memory_bytes", Unit.BYTE),
     ),
     "carbon": ("Carbon of training", DECLARED, LESS, _carbon),
-    "far": ("Largest difference from source", MEASURED, "", _parity(lambda worst: worst.max_abs)),
-    "top1": ("Same top-1 result as source", MEASURED, "", _parity(lambda worst: worst.top1)),
+    "far": (
+        "Largest difference from source",
+        MEASURED,
+        "",
+        _parity(lambda worst: worst["max_abs"]),
+    ),
+    "top1": ("Same top-1 result as source", MEASURED, "", _parity(lambda worst: worst["top1"])),
     "parameters": ("Parameters", READ, "", _count_of("parameters")),
     "precision": ("Precision", READ, "", _precision),
     "opset": ("Opset", READ, "", lambda of: _of_variant(of, "opset")),

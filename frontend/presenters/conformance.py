@@ -6,8 +6,7 @@ A cell without a result says why: its job waits, runs or ended without a verdict
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
 
@@ -18,7 +17,6 @@ from runners.proofs import verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
     from registry.models import Variant, Version
     from runners.proofs import selectors
@@ -54,56 +52,23 @@ OUTCOMES = {
 _WAITING = ("running", "queued", "not completed", "not run")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One check on one runtime: a glyph, a word that is spoken, and what is read."""
-
-    state: str
-    spoken: str
-    value: str
-    tone: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class RuntimeColumn:
-    """A runtime; ``again`` says that its checks are under way once more."""
-
-    title: str
-    version: str
-    again: str = ""
-    again_url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """Checks by runtimes, as a page shows them."""
-
-    variant: str
-    columns: tuple[RuntimeColumn, ...]
-    rows: tuple[tuple[str, str, tuple[Cell, ...]], ...]
-    sentence: str
-    summary: str
-    at: datetime | None
-
-
-def matrix(version: Version, of: selectors.Matrix) -> Matrix:
+def matrix(version: Version, of: selectors.Matrix) -> dict[str, Any]:
     """A matrix in words; every cell leads to its evidence or to the job that will give it."""
     results = [cell.result for cell in of.cells if cell.result is not None]
     awaited = [cell.word for cell in of.cells if cell.result is None]
     # The state of a matrix without results.
     waiting = next((word for word in ("running", "queued") if word in awaited), "not run")
-    return Matrix(
-        variant=of.variant.name,
-        columns=tuple(_column(of, column) for column in of.columns),
-        rows=tuple(
+    return {
+        "variant": of.variant.name,
+        "columns": tuple(_column(of, column) for column in of.columns),
+        "rows": tuple(
             (*CHECKS.get(check, (check, "")), tuple(_cell(version, cell) for cell in cells))
             for check, cells in of.rows
         ),
-        sentence=_sentence(results, awaited),
-        summary=tally_text(results) if results else waiting,
-        at=max((result.at for result in results), default=None),
-    )
+        "sentence": _sentence(results, awaited),
+        "summary": tally_text(results) if results else waiting,
+        "at": max((result.at for result in results), default=None),
+    }
 
 
 def tally_text(results: Iterable[ConformanceResult]) -> str:
@@ -122,7 +87,7 @@ def tally_text(results: Iterable[ConformanceResult]) -> str:
 
 def of_variant(
     version: Version, variant: Variant | None, matrices: Iterable[selectors.Matrix]
-) -> Matrix | None:
+) -> dict[str, Any] | None:
     """The matrix of one variant in words; None for a draft, or where nothing has read the files."""
     for rows in () if version.state in ("draft", "submitted") else matrices:
         if variant is not None and rows.variant.pk == variant.pk:
@@ -130,25 +95,45 @@ def of_variant(
     return None
 
 
-def _cell(version: Version, cell: selectors.Cell) -> Cell:
+def _cell(version: Version, cell: selectors.Cell) -> dict[str, Any]:
     if cell.result is None:
         word, _ = OUTCOMES.get(cell.word, OUTCOMES["not run"])
-        return Cell(word, "", word, "", reverse("job", args=[cell.job.pk]) if cell.job else "")
+        return {
+            "state": word,
+            "spoken": "",
+            "value": word,
+            "tone": "",
+            "url": reverse("job", args=[cell.job.pk]) if cell.job else "",
+        }
     result = cell.result
     shape, word, _ = outcome(result)
     value = figure(result)
     tone = "fail" if shape == "failed" else "part" if result.outcome == "cantTell" else ""
     url = version_head.place(version, "conformance", result.pk)
-    return Cell(shape, "" if value == word else word, value, tone, url)
+    return {
+        "state": shape,
+        "spoken": "" if value == word else word,
+        "value": value,
+        "tone": tone,
+        "url": url,
+    }
 
 
-def _column(of: selectors.Matrix, column: selectors.Column) -> RuntimeColumn:
+def _column(of: selectors.Matrix, column: selectors.Column) -> dict[str, Any]:
     title = labels.runtime(column.runtime)
     cells = [cell for cell in of.cells if cell.runtime == column.runtime]
     job = next((cell.job for cell in cells if cell.job and not cell.job.is_ended), None)
     if job is None or all(cell.result is None for cell in cells):
-        return RuntimeColumn(title, column.version)
-    return RuntimeColumn(title, column.version, f"{job.state} again", reverse("job", args=[job.pk]))
+        return {
+            "title": title,
+            "version": column.version,
+        }
+    return {
+        "title": title,
+        "version": column.version,
+        "again": f"{job.state} again",
+        "again_url": reverse("job", args=[job.pk]),
+    }
 
 
 def state(word: str) -> str:

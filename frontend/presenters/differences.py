@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -39,54 +38,9 @@ _WHATS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRow:
-    """One node of a list; cells hold one thing a line.
-
-    ``shown_by`` is the output that tells it in a drawing; none for nodes of functions and branches.
-    """
-
-    node: str
-    output: str
-    by: str = ""
-    changes: str = ""
-    shown_by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeList:
-    """One of the three lists, as much of it as a page shows."""
-
-    name: str
-    title: str
-    side: str
-    count: int
-    stored: int
-    rows: tuple[NodeRow, ...]
-    more_url: str
-    next_url: str
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What a page of a difference shows."""
-
-    before: int
-    after: int
-    same: int
-    renamed: int
-    sentence: str
-    bars: tuple[SafeString, SafeString]
-    lists: tuple[NodeList, ...]
-    model: tuple[tuple[str, str, str], ...]
-    weights: str
-    matched: str
-    inferred: bool
-
-
 def read(
     facts: Mapping[str, Any], query: Mapping[str, str], parameters: Mapping[str, str]
-) -> Difference:
+) -> dict[str, Any]:
     """A difference from the report of its job; ``parameters`` are those of its address."""
     counts = stored.mapping(facts.get("counts"))
     numbers = {name: stored.count(counts.get(name)) for name in ("added", "removed", "changed")}
@@ -94,20 +48,20 @@ def read(
     choice = query.get("list", "")
     names = [choice] if choice in LISTS else list(LISTS)
     number = addresses.page(query.get("page", ""))
-    return Difference(
-        before=stored.count(counts.get("before")),
-        after=after,
-        same=max(0, after - numbers["added"] - numbers["changed"]),
-        renamed=stored.count(counts.get("renamed")),
-        sentence=_sentence(numbers),
-        bars=(_band(facts.get("before")), _band(facts.get("after"))),
-        lists=tuple(
+    return {
+        "before": stored.count(counts.get("before")),
+        "after": after,
+        "same": max(0, after - numbers["added"] - numbers["changed"]),
+        "renamed": stored.count(counts.get("renamed")),
+        "sentence": _sentence(numbers),
+        "bars": (_band(facts.get("before")), _band(facts.get("after"))),
+        "lists": tuple(
             _node_list(
                 name, facts.get(name), numbers[name], parameters, number if choice == name else 0
             )
             for name in names
         ),
-        model=tuple(
+        "model": tuple(
             (
                 f"operator set {change.name}" if change.what == "opset" else change.name,
                 change.before or "none",
@@ -115,14 +69,14 @@ def read(
             )
             for change in map(Change.read, stored.rows(facts.get("model")))
         ),
-        weights=_weights(stored.mapping(facts.get("weights"))),
-        matched=", ".join(
+        "weights": _weights(stored.mapping(facts.get("weights"))),
+        "matched": ", ".join(
             f"{formatting.grouped(stored.count(counts.get(f'by_{how}')))} {words}"
             for how, words in BY.items()
             if counts.get(f"by_{how}")
         ),
-        inferred=facts.get("inferred") is True,
-    )
+        "inferred": facts.get("inferred") is True,
+    }
 
 
 def address(version: Version, request: Mapping[str, Any]) -> str:
@@ -163,25 +117,25 @@ def _sentence(numbers: Mapping[str, int]) -> str:
 
 def _node_list(
     name: str, value: Any, count: int, parameters: Mapping[str, str], number: int
-) -> NodeList:
+) -> dict[str, Any]:
     """A whole page of a list that was asked for, else the beginning of it."""
     rows = stored.rows(value)
     start, stop = ((number - 1) * PAGE, number * PAGE) if number else (0, LIMIT)
     here = {**parameters, "list": name}
     more = not number and len(rows) > LIMIT
-    return NodeList(
-        name=name,
-        title=LISTS[name],
-        side="before" if name == "removed" else "after",
-        count=count,
-        stored=len(rows),
-        rows=tuple(_row(row) for row in rows[start:stop]),
-        more_url=f"?{urlencode(here)}" if more else "",
-        next_url=f"?{urlencode({**here, 'page': number + 1})}" if number and rows[stop:] else "",
-    )
+    return {
+        "name": name,
+        "title": LISTS[name],
+        "side": "before" if name == "removed" else "after",
+        "count": count,
+        "stored": len(rows),
+        "rows": tuple(_row(row) for row in rows[start:stop]),
+        "more_url": f"?{urlencode(here)}" if more else "",
+        "next_url": f"?{urlencode({**here, 'page': number + 1})}" if number and rows[stop:] else "",
+    }
 
 
-def _row(row: Mapping[str, Any]) -> NodeRow:
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     domain, op = str(row.get("domain", "")), str(row.get("op", ""))
     was = str(row.get("was", ""))
     called = [
@@ -195,13 +149,13 @@ def _row(row: Mapping[str, Any]) -> NodeRow:
     names = [str(part) for part in first] if isinstance(first, list) else []
     lines = [_change(Change.read(change)) for change in stored.rows(row.get("changes"))]
     more = stored.count(row.get("more"))
-    return NodeRow(
-        node="\n".join(part for part in called if part),
-        output=" ".join(names),
-        by=BY.get(str(row.get("by", "")), ""),
-        changes="\n".join([*lines, *([f"and {more} more"] if more else [])]),
-        shown_by=names[0] if names and not row.get("path") else "",
-    )
+    return {
+        "node": "\n".join(part for part in called if part),
+        "output": " ".join(names),
+        "by": BY.get(str(row.get("by", "")), ""),
+        "changes": "\n".join([*lines, *([f"and {more} more"] if more else [])]),
+        "shown_by": names[0] if names and not row.get("path") else "",
+    }
 
 
 def _change(change: Change) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frontend.presenters import figures
 from runners.evaluations import selectors
@@ -27,28 +27,7 @@ class Line:
     row: Evaluation
 
 
-@dataclass(frozen=True, slots=True)
-class Lacking:
-    """A claim without a measurement, and why."""
-
-    title: str
-    claimed: str
-    dataset: str
-    split: str
-    state: str
-    reason: str
-    job: str
-
-
-@dataclass(frozen=True, slots=True)
-class Accuracy:
-    """What a page shows: all figures of one variant, the first of the others, claims without."""
-
-    lines: tuple[Line, ...]
-    lacking: tuple[Lacking, ...]
-
-
-def of(version: Version, variant: Variant | None) -> Accuracy:
+def of(version: Version, variant: Variant | None) -> dict[str, Any]:
     """The measured accuracy of a version; of variants other than ``variant`` one figure each."""
     overview = selectors.overview(version)
     variant_id = variant.pk if variant else None
@@ -61,7 +40,10 @@ def of(version: Version, variant: Variant | None) -> Accuracy:
         if evaluation.row.variant_id != variant_id:
             firsts.setdefault(key, evaluation)
     lines = tuple(_beside(evaluation) for evaluation in (*own, *firsts.values()))
-    return Accuracy(lines, tuple(_lacking(evaluation) for evaluation in overview.unmeasured))
+    return {
+        "lines": lines,
+        "lacking": tuple(_lacking(evaluation) for evaluation in overview.unmeasured),
+    }
 
 
 def line(row: Evaluation) -> Line:
@@ -83,14 +65,14 @@ def _beside(evaluation: Measured) -> Line:
     return replace(line(evaluation.row), claimed=claimed, is_less=evaluation.is_less)
 
 
-def _lacking(unmeasured: Unmeasured) -> Lacking:
+def _lacking(unmeasured: Unmeasured) -> dict[str, Any]:
     claim = unmeasured.claim
-    return Lacking(
-        title=figures.title(claim.metric),
-        claimed=figures.amount(claim.metric, claim.value),
-        dataset=claim.dataset,
-        split=claim.split,
-        state=unmeasured.state,
-        reason=unmeasured.reason,
-        job=str(unmeasured.job.pk) if unmeasured.job else "",
-    )
+    return {
+        "title": figures.title(claim.metric),
+        "claimed": figures.amount(claim.metric, claim.value),
+        "dataset": claim.dataset,
+        "split": claim.split,
+        "state": unmeasured.state,
+        "reason": unmeasured.reason,
+        "job": str(unmeasured.job.pk) if unmeasured.job else "",
+    }

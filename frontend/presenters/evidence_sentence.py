@@ -5,7 +5,9 @@ A part without a stored result is left out; where none is left, the sentence say
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from django.urls import reverse
@@ -27,10 +29,42 @@ if TYPE_CHECKING:
     from runners.models import Measurement
 
 _Check = ConformanceResult.Check
-# Check -> what its figure is about, and what its inputs are called.
-_COMPARED = {
-    _Check.REFERENCE: ("equals the ONNX reference", "generated input"),
-    _Check.BUNDLED: ("equals its stored test data", "data set"),
+# Clause -> its words; those in brackets lead to the evidence.
+_WORDS = {
+    "withdrawn": "withdrawn: its [files] were deleted",
+    "unpublished": "conformance, latency and accuracy are measured after publication: "
+    "[view checks]",
+    "restricted": "files are restricted: [request access]",
+    "nothing": "nothing is measured yet: [no job is queued]",
+    "runs": "runs on [{runtime}]",
+    "not compared": "runs on [{runtime}] (the comparison with the ONNX reference was not made)",
+    "comparing": "runs on [{runtime}] (the comparison with the ONNX reference is queued or "
+    "running)",
+    "not judged": "could not be judged on [{runtime}]",
+    "fails": "fails on [{runtime}] ({check} check{difference}, {when})",
+    "does not run": "does not run on [{runtime}]",
+    "no reference": "the [ONNX reference] does not run it, so nothing was compared with it",
+    "wrong reference": "the comparison with [the ONNX reference] is wrong here, which counts "
+    "against no runtime",
+    "wrong data": "its [stored test data] are wrong, which counts against no runtime",
+    _Check.REFERENCE: "equals the ONNX reference {within}[{difference}] on {inputs}",
+    _Check.BUNDLED: "equals its stored test data {within}[{difference}] on {inputs}",
+    "proof": "beside the original it is [{proof}]",
+    "latency": "[{p50}] at p50{rank} on {device} with {runtime}",
+    "no rank": "latency has [{results}] but no rank yet",
+    "accuracy": "[{value}] {metric} on {data}, 95{narrow}% interval {interval}",
+    "less accurate": "[{value}] {metric} on {data}, 95{narrow}% interval {interval}, less than "
+    "the claimed {claimed}",
+    "under way": "{subjects} queued or running: [view progress]",
+    "package": "this is {variant}, one of [{models}] of this version",
+}
+_BRACKETS = re.compile(r"[\[\]]")
+# What the inputs of a comparison are called.
+_INPUTS = {_Check.REFERENCE: "generated input", _Check.BUNDLED: "data set"}
+# Verdict of a runtime -> the clause that says it.
+_VERDICTS = {
+    ConformanceVerdict.WRONG_REFERENCE: "wrong reference",
+    ConformanceVerdict.WRONG_DATA: "wrong data",
 }
 
 
@@ -94,14 +128,20 @@ def write(
     return replace(sentence, parts=(first.at_the_beginning(), *rest))
 
 
+def _part(clause: str, url: str, tone: str = "pass", **values: str) -> Part:
+    before, linked, after = (
+        piece.strip().format(**values).strip() for piece in _BRACKETS.split(_WORDS[clause])
+    )
+    return Part(before, linked, after, url, tone)
+
+
 def _write(version: Version, variant: Variant | None, of: Evidence, *, may_have: bool) -> Sentence:
     if version.state == "withdrawn":
         url = version_head.place(version, "version-files")
-        return Sentence((Part("withdrawn: its", "files", "were deleted", url, "fail"),))
+        return Sentence((_part("withdrawn", url, "fail"),))
     if version.state in ("draft", "submitted"):
         url = version_head.place(version, "version-checks")
-        words = "conformance, latency and accuracy are measured after publication:"
-        return Sentence((Part(words, "view checks", "", url, ""),))
+        return Sentence((_part("unpublished", url, ""),))
     own = [row for row in of.results if variant is not None and row.variant_id == variant.pk]
     runtimes = _runtimes(version, own, is_live="conformance" in of.live)
     clauses = [*runtimes, *_equality(version, own), *_proof(version, variant)]
@@ -110,10 +150,9 @@ def _write(version: Version, variant: Variant | None, of: Evidence, *, may_have:
     if version.model.is_gated and not may_have:
         model = version.model
         url = reverse("model-access", args=[model.namespace.slug, model.name])
-        parts.append(Part("files are restricted:", "request access", "", url, ""))
+        parts.append(_part("restricted", url, ""))
     if not parts:
-        url = version_head.place(version, "version-conformance")
-        parts = [Part("nothing is measured yet:", "no job is queued", "", url, "")]
+        parts = [_part("nothing", version_head.place(version, "version-conformance"), "")]
     parts.sort(key=lambda part: part.tone != "fail")
     return Sentence(tuple(parts), max((row.at for row in own), default=None))
 
@@ -132,49 +171,44 @@ def _runtimes(
         if verdict == ConformanceVerdict.PASSED and name != REFERENCE
     ]
     if passing:
-        yield Part("runs on", _conjunction(passing), "", page)
+        yield _part("runs", page, runtime=_conjunction(passing))
     for name, verdict in judged.items():
         rows = by_runtime[name]
         title = f"{labels.runtime(name)} {rows[0].runtime_version}".strip()
         if verdict == ConformanceVerdict.FAILED:
             yield _failure(version, title, rows)
         elif verdict == ConformanceVerdict.DOES_NOT_RUN and name == REFERENCE:
-            words = "does not run it, so nothing was compared with it"
-            yield Part("the", "ONNX reference", words, page, "")
+            yield _part("no reference", page, "")
         elif verdict == ConformanceVerdict.DOES_NOT_RUN:
-            yield Part("does not run on", title, "", page, "part")
-        elif verdict == ConformanceVerdict.WRONG_REFERENCE:
-            words = "is wrong here, which counts against no runtime"
-            yield Part("the comparison with", "the ONNX reference", words, page, "part")
-        elif verdict == ConformanceVerdict.WRONG_DATA:
-            words = "are wrong, which counts against no runtime"
-            yield Part("its", "stored test data", words, page, "part")
+            yield _part("does not run", page, "part", runtime=title)
+        elif verdict in _VERDICTS:
+            yield _part(_VERDICTS[verdict], page, "part")
         elif verdict == ConformanceVerdict.CANT_TELL and name != REFERENCE:
-            yield _undecided(title, rows, page, is_live=is_live)
-
-
-def _undecided(title: str, rows: Sequence[ConformanceResult], page: str, *, is_live: bool) -> Part:
-    """A runtime that runs a variant and waits for the comparison, or one that none could judge."""
-    if not verdicts.is_uncompared(rows):
-        return Part("could not be judged on", title, "", page, "part")
-    words = "is queued or running" if is_live else "was not made"
-    return Part("runs on", title, f"(the comparison with the ONNX reference {words})", page, "")
+            if verdicts.is_uncompared(rows):
+                clause = "comparing" if is_live else "not compared"
+                yield _part(clause, page, "", runtime=title)
+            else:
+                yield _part("not judged", page, "part", runtime=title)
 
 
 def _failure(version: Version, title: str, rows: Sequence[ConformanceResult]) -> Part:
     """The first failed check of a runtime: which, by how much, and when it was run."""
     row = next(row for row in rows if row.outcome == ConformanceResult.Outcome.FAILED)
     worst = parity_figures.largest(row.figures)
-    by = "" if worst is None else f", off by {formatting.figure(worst)}"
-    when = formatting.relative(row.at, timezone.now())
-    url = version_head.place(version, "conformance", row.pk)
-    check = row.get_check_kind_display().lower()
-    return Part("fails on", title, f"({check} check{by}, {when})", url, "fail")
+    return _part(
+        "fails",
+        version_head.place(version, "conformance", row.pk),
+        "fail",
+        runtime=title,
+        check=row.get_check_kind_display().lower(),
+        difference="" if worst is None else f", off by {formatting.figure(worst)}",
+        when=formatting.relative(row.at, timezone.now()),
+    )
 
 
 def _equality(version: Version, own: Sequence[ConformanceResult]) -> Iterator[Part]:
     """The largest difference over all runtimes that pass a comparison, on the fewest inputs."""
-    for check, (words, inputs) in _COMPARED.items():
+    for check, inputs in _INPUTS.items():
         rows = [
             row
             for row in own
@@ -188,57 +222,62 @@ def _equality(version: Version, own: Sequence[ConformanceResult]) -> Iterator[Pa
         if not measured:
             continue
         worst, row = max(measured, key=lambda pair: pair[0])
-        count = formatting.plural(min(row.datasets for _, row in measured), inputs)
-        url = version_head.place(version, "conformance", row.pk)
-        if worst == 0:
-            yield Part(words, "exactly", f"on {count}", url)
-        else:
-            yield Part(f"{words} within", formatting.figure(worst), f"on {count}", url)
+        yield _part(
+            check,
+            version_head.place(version, "conformance", row.pk),
+            within="within" if worst else "",
+            difference=formatting.figure(worst) if worst else "exactly",
+            inputs=formatting.plural(min(row.datasets for _, row in measured), inputs),
+        )
 
 
 def _proof(version: Version, variant: Variant | None) -> Iterator[Part]:
     if variant is not None and variant.origin == "upgraded" and variant.statement is not None:
-        url = version_head.place(version, "version-variants") + version_head.choice_of(
-            version, variant
-        )
-        yield Part("beside the original it is", variant.statement.brief, "", url)
+        url = version_head.place(version, "version-variants")
+        url += version_head.choice_of(version, variant)
+        yield _part("proof", url, proof=variant.statement.brief)
 
 
 def _speed(version: Version, of: Evidence) -> Iterator[Part]:
-    if of.fastest is not None:
-        row = of.fastest
-        rank = figures.unranked(row.p50)
-        where = f"at p50{rank} on {row.device_title} with {measurements.runtime_of(row)}"
-        yield Part("", figures.text(row.p50), where, measurements.address(row))
+    row = of.fastest
+    if row is not None:
+        yield _part(
+            "latency",
+            measurements.address(row),
+            p50=figures.text(row.p50),
+            rank=figures.unranked(row.p50),
+            device=row.device_title,
+            runtime=measurements.runtime_of(row),
+        )
     elif of.timed:
         url = version_head.place(version, "version-benchmarks")
-        words = formatting.plural(of.timed, "result")
-        yield Part("latency has", words, "but no rank yet", url, "")
+        yield _part("no rank", url, "", results=formatting.plural(of.timed, "result"))
 
 
 def _accuracy(lines: Sequence[Line], variant: Variant | None) -> Iterator[Part]:
-    for line in lines:
-        if variant is None or line.variant.pk != variant.pk:
-            continue
-        data = line.row.dataset_version
-        on = f"{line.title.lower()} on {data.dataset.slug} {line.row.split}"
-        on = f"{on}, 95{formatting.NARROW}% interval {line.interval}"
-        tone = "pass"
-        if line.is_less:
-            on, tone = f"{on}, less than the claimed {line.claimed}", "part"
-        yield Part("", line.value, on, reverse("job", args=[line.row.job_id]), tone)
-        return
+    own = (line for line in lines if variant is not None and line.variant.pk == variant.pk)
+    for line in islice(own, 1):
+        yield _part(
+            "less accurate" if line.is_less else "accuracy",
+            reverse("job", args=[line.row.job_id]),
+            "part" if line.is_less else "pass",
+            value=line.value,
+            metric=line.title.lower(),
+            data=f"{line.row.dataset_version.dataset.slug} {line.row.split}",
+            narrow=formatting.NARROW,
+            interval=line.interval,
+            claimed=line.claimed,
+        )
 
 
 def _under_way(version: Version, of: Evidence, own: Sequence[ConformanceResult]) -> Iterator[Part]:
     missing = {"conformance": not own, "benchmark": not of.timed, "evaluation": not of.accuracy}
     kinds = [kind for kind, is_missing in missing.items() if is_missing and kind in of.live]
-    words = [evidence.of_kind(kind).subject for kind in kinds]
-    if words:
-        first = "version-conformance" if not own else "version-benchmarks"
-        url = version_head.place(version, first)
-        verb = "is" if len(words) == 1 else "are"
-        yield Part(f"{_conjunction(words)} {verb} queued or running:", "view progress", "", url, "")
+    subjects = [evidence.of_kind(kind).subject for kind in kinds]
+    if subjects:
+        url = version_head.place(version, "version-benchmarks" if own else "version-conformance")
+        verb = "is" if len(subjects) == 1 else "are"
+        yield _part("under way", url, "", subjects=f"{_conjunction(subjects)} {verb}")
 
 
 def _about(version: Version, variant: Variant | None) -> Iterator[Part]:
@@ -246,7 +285,7 @@ def _about(version: Version, variant: Variant | None) -> Iterator[Part]:
     count = sum(row.origin == "uploaded" for row in version_head.variants(version))
     if count > 1 and variant is not None:
         url = version_head.place(version, "version-variants")
-        yield Part(f"this is {variant.name}, one of", f"{count} models", "of this version", url, "")
+        yield _part("package", url, "", variant=variant.name, models=f"{count} models")
 
 
 def _choice(version: Version, own: Sequence[ConformanceResult]) -> str:

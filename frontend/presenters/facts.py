@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frontend.parts.svg.barcode import CATEGORIES
 from hub.protocol.facts import Facts
@@ -14,15 +13,6 @@ from runners.engine.onnx_files.vocabulary import CATEGORY_OF, OTHER
 if TYPE_CHECKING:
     from hub.protocol.facts import Port, Type
     from registry.models import Variant
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """How many nodes of a graph are of one category."""
-
-    category: str
-    words: str
-    count: int
 
 
 def of(variant: Variant | None) -> Facts:
@@ -36,7 +26,7 @@ def operators(facts: Facts) -> list[tuple[str, int]]:
     return sorted(counts, key=lambda pair: (-pair[1], pair[0]))
 
 
-def shares(facts: Facts) -> list[Share]:
+def shares(facts: Facts) -> list[dict[str, Any]]:
     """Nodes by category, in the order of the legend; a cell of the barcode may be several."""
     counts: Counter[str] = Counter()
     for operator in facts.operators:
@@ -44,7 +34,11 @@ def shares(facts: Facts) -> list[Share]:
             operator.count
         )
     return [
-        Share(category, words, counts[category])
+        {
+            "category": category,
+            "words": words,
+            "count": counts[category],
+        }
         for category, words in CATEGORIES.items()
         if counts[category]
     ]

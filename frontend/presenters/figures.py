@@ -7,7 +7,6 @@ stands here or in the templates of the folder `figures`.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frontend.parts import formatting
@@ -81,28 +80,19 @@ REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """The heading of figures that are listed apart, and why they are."""
-
-    status: Status
-    title: str
-    about: str
-
-
 SECTIONS = {
-    Status.NOISY: Section(
-        Status.NOISY,
-        "Noisy, not ranked",
-        "The machine was busy, or the processes differ by more than the limit. Listed by name, "
-        "only for models without an accepted result.",
-    ),
-    Status.UNVERIFIED: Section(
-        Status.UNVERIFIED,
-        "Unverified, not ranked",
-        "Contributed from other machines and not signed by an enrolled worker. Excluded from "
-        "filters and graphs.",
-    ),
+    Status.NOISY: {
+        "status": Status.NOISY,
+        "title": "Noisy, not ranked",
+        "about": "The machine was busy, or the processes differ by more than the limit. Listed by "
+        "name, only for models without an accepted result.",
+    },
+    Status.UNVERIFIED: {
+        "status": Status.UNVERIFIED,
+        "title": "Unverified, not ranked",
+        "about": "Contributed from other machines and not signed by an enrolled worker. Excluded "
+        "from filters and graphs.",
+    },
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.contrib import messages
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.shortcuts import render
 
@@ -16,7 +18,7 @@ from registry.api import sign_in
 from registry.people.services import users
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from django.http import HttpRequest, HttpResponse
 
@@ -42,6 +44,24 @@ def explain(form: forms.Form, problem: problems.Problem, field: str | None = Non
     for error in problem.errors or [{"detail": problem.detail}]:
         pointer = error.get("pointer", "").rpartition("/")[2]
         form.add_error(pointer if pointer in form.fields else field, error["detail"])
+
+
+@contextmanager
+def explained(form: forms.Form) -> Iterator[None]:
+    """Put the refusal of a service into the form."""
+    try:
+        yield
+    except problems.Problem as problem:
+        explain(form, problem)
+
+
+@contextmanager
+def as_message(request: HttpRequest, *kinds: type[problems.Problem]) -> Iterator[None]:
+    """Show a refusal of these kinds as a message on the next page."""
+    try:
+        yield
+    except kinds as problem:
+        messages.error(request, problem.detail)
 
 
 def page(

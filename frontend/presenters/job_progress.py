@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.urls import reverse
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from runners.engine.reports import Report
-    from runners.models import Attempt, Job
+    from runners.models import Job
 
 # A worker renews its lease every third of it: one that missed two is silent.
 _SILENT = 2 / 3
@@ -28,47 +26,6 @@ _ENDS = {
     "failed": ("failed", "Failed."),
     "cancelled": ("cancelled", "Cancelled."),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a job; ``since`` is set while it lasts."""
-
-    title: str
-    state: str
-    note: str = ""
-    since: datetime | None = None
-    current: bool = False
-    progress: int | None = None
-    doing: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What a job's page shows beside its row; machines are under aliases where they have to be.
-
-    ``source`` is the version of the job that did the work of a shared one, and empty where the
-    reader may not see it.
-    """
-
-    title: str
-    subject_url: str
-    state: str
-    page_title: str
-    steps: tuple[Step, ...]
-    waits: str
-    attempts: tuple[tuple[Attempt, str, str], ...]
-    needs: str
-    barred: bool
-    outputs: tuple[job_outcomes.Output, ...]
-    worker: str
-    heartbeat: datetime | None
-    silent: bool
-    may_cancel: bool
-    report: Report
-    stages: tuple[verdicts.Verdict, ...]
-    source: str
-    source_url: str
 
 
 def title(job: Job) -> str:
@@ -86,7 +43,7 @@ def read(
     sees_names: bool = False,
     outputs: Sequence[job_outcomes.Output] = (),
     source: Job | None = None,
-) -> Progress:
+) -> dict[str, Any]:
     """A job's page. ``waits`` says why it has not begun, ``barred`` that its file is quarantined.
 
     Machines are under aliases unless ``sees_names``. ``source`` is the job that did the work of a
@@ -102,29 +59,29 @@ def read(
     report = job.typed_report
     requires = job.requires if sees_names else aliases.needs(job.requires)
     done = f"{job.progress}{formatting.NARROW}%" if state == "running" else state
-    return Progress(
-        title=title(job),
-        subject_url=job_outcomes.place(job),
-        state=state,
-        page_title=f"{done} · {title(job)} · Model hub",
-        steps=_steps(job, silent=silent),
-        waits=f"Waiting: {waits}." if waits else "",
-        attempts=tuple(
+    return {
+        "title": title(job),
+        "subject_url": job_outcomes.place(job),
+        "state": state,
+        "page_title": f"{done} · {title(job)} · Model hub",
+        "steps": _steps(job, silent=silent),
+        "waits": f"Waiting: {waits}." if waits else "",
+        "attempts": tuple(
             (row, named(row.worker), _lasted(row.started_at, row.ended_at))
             for row in job.attempts.all()
         ),
-        needs=", ".join(f"{name} {value}" for name, value in requires.items()),
-        barred=barred,
-        outputs=tuple(outputs),
-        worker=named(job.worker),
-        heartbeat=heartbeat,
-        silent=silent,
-        may_cancel=may_cancel and not job.is_ended and not job.cancel_requested,
-        report=report,
-        stages=verdicts.stages(report) if job.kind == "check" and job.report else (),
-        source=source.version.ref if source and source.version else "",
-        source_url=reverse("job", args=[source.pk]) if source else "",
-    )
+        "needs": ", ".join(f"{name} {value}" for name, value in requires.items()),
+        "barred": barred,
+        "outputs": tuple(outputs),
+        "worker": named(job.worker),
+        "heartbeat": heartbeat,
+        "silent": silent,
+        "may_cancel": may_cancel and not job.is_ended and not job.cancel_requested,
+        "report": report,
+        "stages": verdicts.stages(report) if job.kind == "check" and job.report else (),
+        "source": source.version.ref if source and source.version else "",
+        "source_url": reverse("job", args=[source.pk]) if source else "",
+    }
 
 
 def _lasted(start: datetime, end: datetime | None) -> str:
@@ -142,24 +99,32 @@ def _heartbeat(job: Job) -> datetime | None:
     return job.lease_until - _lease()
 
 
-def _steps(job: Job, *, silent: bool) -> tuple[Step, ...]:
+def _steps(job: Job, *, silent: bool) -> tuple[dict[str, Any], ...]:
     waiting, running = job.state == "queued", job.state == "running"
     start = None if waiting or job.is_shared else job.started_at
-    queued = Step(
-        "Queued",
-        "queued" if waiting else "passed",
-        f"waited {_lasted(job.queued_at, start)}" if start else "",
-        since=job.queued_at if waiting else None,
-        current=waiting,
-    )
-    child = Step(
-        "Running in the sandbox",
-        "silent" if silent else "running" if running else "passed" if start else "not run",
-        _lasted(start, job.finished_at) if start else "",
-        since=job.started_at if running else None,
-        current=running,
-        progress=job.progress if running else None,
-        doing=", ".join(part for part in (job.phase, job.message) if part) if running else "",
-    )
+    queued = {
+        "title": "Queued",
+        "state": "queued" if waiting else "passed",
+        "note": f"waited {_lasted(job.queued_at, start)}" if start else "",
+        "since": job.queued_at if waiting else None,
+        "current": waiting,
+    }
+    child = {
+        "title": "Running in the sandbox",
+        "state": "silent" if silent else "running" if running else "passed" if start else "not run",
+        "note": _lasted(start, job.finished_at) if start else "",
+        "since": job.started_at if running else None,
+        "current": running,
+        "progress": job.progress if running else None,
+        "doing": ", ".join(part for part in (job.phase, job.message) if part) if running else "",
+    }
     state, note = _ENDS.get(job.state, ("not run", ""))
-    return queued, child, Step("Report", state, note)
+    return (
+        queued,
+        child,
+        {
+            "title": "Report",
+            "state": state,
+            "note": note,
+        },
+    )

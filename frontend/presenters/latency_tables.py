@@ -5,10 +5,9 @@ Noisy results are grey and have no rank. Unverified ones stand in a table of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import mark_safe
 
 from frontend.parts import formatting, labels
 from frontend.parts.svg import latency_strips
@@ -34,78 +33,16 @@ FILTERS = {
 _NO_STRIP = mark_safe("")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One result, its rank in its group, and its strip on the axis of the table."""
-
-    result: Measurement
-    rank: int | None
-    strip: SafeString
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Results that may be compared with each other, and what they share."""
-
-    title: str
-    about: str
-    rows: tuple[Line, ...]
-    ranked: int
-    by_throughput: bool = False
-
-    @property
-    def has_energy(self) -> bool:
-        return _has_energy(self.rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """The results of one variant for its overview, and how many its version has."""
-
-    head: SafeString
-    rows: tuple[Line, ...]
-    count: int
-
-    @property
-    def best(self) -> Measurement | None:
-        """The fastest trusted result; a noisy one if none is ranked."""
-        return next((row.result for row in self.rows if row.result.is_trusted), None)
-
-    @property
-    def has_energy(self) -> bool:
-        return _has_energy(self.rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """One select of the filters, each value with its words and whether it is chosen."""
-
-    name: str
-    title: str
-    values: tuple[tuple[str, str, bool], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Groups on one axis; ``unverified`` are those that no enrolled worker signed."""
-
-    head: SafeString
-    groups: tuple[Group, ...]
-    unverified: tuple[Group, ...]
-    left_out: int
-
-    @property
-    def count(self) -> int:
-        return sum(len(group.rows) for group in (*self.groups, *self.unverified))
-
-
-def _has_energy(rows: Iterable[Line]) -> bool:
+def _has_energy(rows: Iterable[Measurement]) -> bool:
     """Whether a machine of these has an energy meter, or an estimate: a column for its figures."""
-    return any(row.result.figure(ENERGY).value is not None for row in rows)
+    return any(row.figure(ENERGY).value is not None for row in rows)
 
 
-def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0) -> Table:
-    """Results as groups on one axis; ``left_out`` counts those that a selector left out already."""
+def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0) -> dict[str, Any]:
+    """Results as groups on one axis; ``left_out`` counts those that a selector left out already.
+
+    Those that no enrolled worker signed are apart, as unverified.
+    """
     groups: list[selectors.Group] = []
     count = 0
     for group in selectors.groups(results):
@@ -116,31 +53,36 @@ def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0)
     inputs = timelines.inputs_of(group.key for group in groups)
     strips = latency_strips.together([row for group in groups for row in group.rows])
 
-    def part(group: selectors.Group, rows: Sequence[Measurement]) -> Group:
+    def part(group: selectors.Group, rows: Sequence[Measurement]) -> dict[str, Any]:
         first, shapes = group.first, measurements.shapes(inputs.get(group.key, []))
         is_equal = len({row.batch for row in group.rows}) == 1
         about = measurements.shared(first, with_batch=is_equal)
-        return Group(
-            title=f"{first.device_title}, {measurements.runtime_of(first)}",
-            about=f"{about}, {shapes}" if shapes else about,
-            rows=tuple(
-                Line(row, selectors.rank_of(row, group), strips.drawings.get(row.pk, _NO_STRIP))
+        return {
+            "title": f"{first.device_title}, {measurements.runtime_of(first)}",
+            "about": f"{about}, {shapes}" if shapes else about,
+            "rows": [
+                {
+                    "result": row,
+                    "rank": selectors.rank_of(row, group),
+                    "strip": strips.drawings.get(row.pk, _NO_STRIP),
+                }
                 for row in rows
-            ),
-            ranked=sum(row.is_ranked for row in rows),
-            by_throughput=first.is_by_throughput,
-        )
+            ],
+            "ranked": sum(row.is_ranked for row in rows),
+            "by_throughput": first.is_by_throughput,
+            "has_energy": _has_energy(rows),
+        }
 
     verified = ((group, (*group.ranked, *group.unranked)) for group in groups)
-    return Table(
-        strips.head,
-        tuple(part(group, rows) for group, rows in verified if rows),
-        tuple(part(group, group.unverified) for group in groups if group.unverified),
-        left_out + len(results) - count,
-    )
+    return {
+        "head": strips.head,
+        "groups": [part(group, rows) for group, rows in verified if rows],
+        "unverified": [part(group, group.unverified) for group in groups if group.unverified],
+        "left_out": left_out + len(results) - count,
+    }
 
 
-def overview(results: Sequence[Measurement], variant: Variant | None) -> Overview:
+def overview(results: Sequence[Measurement], variant: Variant | None) -> dict[str, Any]:
     """The results of one variant, one inference at a time, from the fastest, on one axis.
 
     Different devices stand on it, each named; that is no ranking.
@@ -155,12 +97,21 @@ def overview(results: Sequence[Measurement], variant: Variant | None) -> Overvie
         and row.batch == 1
     ]
     candidates.sort(key=selectors.reliability)
-    strips = latency_strips.together(candidates[:OVERVIEW])
-    rows = tuple(Line(row, None, strips.drawings[row.pk]) for row in candidates[:OVERVIEW])
-    return Overview(strips.head, rows, len(results))
+    rows = candidates[:OVERVIEW]
+    strips = latency_strips.together(rows)
+    return {
+        "head": strips.head,
+        "rows": [{"result": row, "strip": strips.drawings[row.pk]} for row in rows],
+        "count": len(results),
+        # The fastest trusted result; a noisy one if none is ranked.
+        "best": next((row for row in rows if row.is_trusted), None),
+        "has_energy": _has_energy(rows),
+    }
 
 
-def filters(results: Sequence[Measurement], selection: Mapping[str, Any]) -> tuple[Filter, ...]:
+def filters(
+    results: Sequence[Measurement], selection: Mapping[str, Any]
+) -> tuple[dict[str, Any], ...]:
     """The filters that tell these results apart, with what is chosen."""
     devices = {row.device: row.device_title for row in results}
     titles: dict[str, Callable[[str], str]] = {
@@ -176,7 +127,13 @@ def filters(results: Sequence[Measurement], selection: Mapping[str, Any]) -> tup
             words = titles.get(name, str)
             on = str(selection.get(name) or "")
             options = tuple((value, words(value), value == on) for value in values)
-            fields.append(Filter(name, title, options))
+            fields.append(
+                {
+                    "name": name,
+                    "title": title,
+                    "values": options,
+                }
+            )
     return tuple(fields)
 
 

@@ -7,7 +7,7 @@ have the same address.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -48,32 +48,6 @@ _AMOUNTS: dict[Quantity, Callable[[str], str]] = {
     filters.MACS: lambda value: f"{formatting.quantity(int(value))} MACs",
     filters.MILLISECONDS: lambda value: f"{value}{formatting.NARROW}ms",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One filter: the first few values, and the rest behind a disclosure."""
-
-    name: str
-    title: str
-    kind: str
-    first: tuple[Option, ...]
-    rest: tuple[Option, ...]
-
-    @property
-    def choice_count(self) -> int:
-        """How many values are chosen; "any" is no choice."""
-        return sum(option.on and option.value != "" for option in (*self.first, *self.rest))
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """A chosen value, and the address of the list without it."""
-
-    title: str
-    words: str
-    url: str
-    group: str
 
 
 def read(data: QueryDict) -> Query:
@@ -187,19 +161,42 @@ def feed(query: Query) -> str:
     return f"{reverse('models-feed')}?{written}" if written else reverse("models-feed")
 
 
-def chips(query: Query) -> list[Chip]:
+def chips(query: Query) -> list[dict[str, Any]]:
     """Every chosen value with the address that drops it."""
-    all_chips = [Chip("Text", query.text, _drop(query, "q", query.text), "q")] if query.text else []
+    all_chips = (
+        [
+            {
+                "title": "Text",
+                "words": query.text,
+                "url": _drop(query, "q", query.text),
+                "group": "q",
+            }
+        ]
+        if query.text
+        else []
+    )
     for name, filter_ in FILTERS.items():
         all_chips += [
-            Chip(filter_.title, words(filter_, value), _drop(query, name, value), name)
+            {
+                "title": filter_.title,
+                "words": words(filter_, value),
+                "url": _drop(query, name, value),
+                "group": name,
+            }
             for value in _choices(query, name)
         ]
     for limit in query.accuracy:
         rest = tuple(other for other in query.accuracy if other != limit)
         wider = _reordered(query, replace(query, accuracy=rest))
         amount = figures.amount(limit.metric, limit.value)
-        all_chips.append(Chip(_bounded(limit), amount, address(wider), "accuracy"))
+        all_chips.append(
+            {
+                "title": _bounded(limit),
+                "words": amount,
+                "url": address(wider),
+                "group": "accuracy",
+            }
+        )
     return all_chips
 
 
@@ -225,7 +222,7 @@ def groups(
     query: Query,
     counts: dict[str, list[tuple[str, int]]],
     available: dict[str, list[tuple[str, int]]],
-) -> list[Group]:
+) -> list[dict[str, Any]]:
     """The filters with their counts; a value stays visible where it would leave nothing."""
     all_groups = []
     for name, filter_ in facets.GROUPS.items():
@@ -235,7 +232,18 @@ def groups(
         if options:
             kind = "radio" if isinstance(filter_, Bound) else "checkbox"
             first, rest = tuple(options[:LIMIT]), tuple(options[LIMIT:])
-            all_groups.append(Group(name, filter_.title, kind, first, rest))
+            # "any" is no choice.
+            choice_count = sum(option.on and option.value != "" for option in options)
+            all_groups.append(
+                {
+                    "name": name,
+                    "title": filter_.title,
+                    "kind": kind,
+                    "first": first,
+                    "rest": rest,
+                    "choice_count": choice_count,
+                }
+            )
     return all_groups
 
 

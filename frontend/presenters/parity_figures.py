@@ -7,7 +7,6 @@ left out, never guessed and never an error.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting
@@ -18,27 +17,6 @@ if TYPE_CHECKING:
 
 LARGEST = "max_abs"
 LIMIT = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One output on one data set, in words."""
-
-    dataset: str
-    output: str
-    shape: str
-    agrees: bool
-    reason: str
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Worst:
-    """The worst of several figures; a figure is empty where no value has it."""
-
-    max_abs: str = ""
-    cosine: str = ""
-    top1: str = ""
 
 
 # Column -> its words. The order is that of the page.
@@ -54,10 +32,10 @@ COLUMNS = {
 }
 
 
-def lines(rows: Any) -> list[Line]:
+def lines(rows: Any) -> list[dict[str, Any]]:
     """Figures as a table, those that do not agree first."""
     unsorted = map(_line, stored.rows(rows))
-    return sorted(unsorted, key=lambda line: line.agrees)
+    return sorted(unsorted, key=lambda line: line["agrees"])
 
 
 def largest(rows: Iterable[Any]) -> float | None:
@@ -69,7 +47,7 @@ def largest(rows: Iterable[Any]) -> float | None:
     )
 
 
-def worst(rows: Any, summed: Any = None) -> Worst:
+def worst(rows: Any, summed: Any = None) -> dict[str, Any]:
     """The worst figures of a comparison: as its report sums them up, else out of the single ones.
 
     A report may leave out of its sum what was run on inputs that nobody would give.
@@ -82,25 +60,25 @@ def worst(rows: Any, summed: Any = None) -> Worst:
     def of(key: str) -> list[dict[str, Any]]:
         return [summary] if key in summary else each
 
-    return Worst(
-        max_abs=formatting.figure(largest(of(LARGEST))),
-        cosine=_cosine(_least(of("cosine"), "cosine")),
-        top1=_share(_least(of("top1"), "top1")),
-    )
+    return {
+        "max_abs": formatting.figure(largest(of(LARGEST))),
+        "cosine": _cosine(_least(of("cosine"), "cosine")),
+        "top1": _share(_least(of("top1"), "top1")),
+    }
 
 
-def _line(row: dict[str, Any]) -> Line:
+def _line(row: dict[str, Any]) -> dict[str, Any]:
     shape = row.get("shape")
     dims = ", ".join(str(size) for size in shape) if isinstance(shape, list) else ""
     dtype = str(row.get("dtype") or "")
-    return Line(
-        dataset=str(row.get("dataset") or ""),
-        output=str(row.get("name") or ""),
-        shape=f"{dtype}[{dims}]" if isinstance(shape, list) else dtype,
-        agrees=row.get("agrees") is not False,
-        reason=str(row.get("reason") or ""),
-        cells=tuple(_cell(name, row.get(name)) for name in COLUMNS),
-    )
+    return {
+        "dataset": str(row.get("dataset") or ""),
+        "output": str(row.get("name") or ""),
+        "shape": f"{dtype}[{dims}]" if isinstance(shape, list) else dtype,
+        "agrees": row.get("agrees") is not False,
+        "reason": str(row.get("reason") or ""),
+        "cells": tuple(_cell(name, row.get(name)) for name in COLUMNS),
+    }
 
 
 def _cell(name: str, value: Any) -> str:

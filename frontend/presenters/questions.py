@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from django.http import QueryDict
 
@@ -14,22 +14,6 @@ from registry.catalogue.query import Query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from frontend.presenters.list_filters import Chip
-    from registry.catalogue.wording import Unused
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question, the filters that it was read as, and the address that searches its words.
-
-    ``order`` is the chip of an order that the question asked for.
-    """
-
-    text: str
-    order: Chip | None
-    unused: tuple[Unused, ...]
-    text_url: str
 
 
 def apply(data: QueryDict, available: Sequence[speeds.Offer]) -> QueryDict:
@@ -51,7 +35,7 @@ def apply(data: QueryDict, available: Sequence[speeds.Offer]) -> QueryDict:
 
 def of(
     query: Query, question: str, available: Sequence[speeds.Offer], page: str
-) -> Question | None:
+) -> dict[str, Any] | None:
     """The question that a list answers; None where no filter of the list can come from one.
 
     ``page`` is the address of the page without parameters.
@@ -63,11 +47,20 @@ def of(
     order = None
     if query.sort != query.default_sort:
         unsorted = list_filters.parameters(replace(query, sort=query.default_sort))
-        words = filters.SORTS[query.sort].title
-        order = list_filters.Chip("Sort", words, f"{page}?{unsorted}" if unsorted else page, "sort")
+        order = {
+            "title": "Sort",
+            "words": filters.SORTS[query.sort].title,
+            "url": f"{page}?{unsorted}" if unsorted else page,
+            "group": "sort",
+        }
     literal = Query.of(text='"{}"'.format(text.replace('"', "")))
     text_url = f"{page}?{list_filters.parameters(literal)}"
-    return Question(text, order, reading.unused, text_url)
+    return {
+        "text": text,
+        "order": order,
+        "unused": reading.unused,
+        "text_url": text_url,
+    }
 
 
 def _read(text: str, available: Sequence[speeds.Offer]) -> wording.Reading:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
@@ -25,24 +24,7 @@ _PLACES = 6
 _SETTLING = timedelta(seconds=30)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One live job: what it does, and how far it is or why it waits."""
-
-    job: Job
-    title: str
-    waits: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnderWay:
-    """The live jobs of a version, running ones first, and what its pages follow."""
-
-    lines: tuple[Line, ...]
-    watch: live.Watch
-
-
-def read(actor: Actor, version: Version, jobs: Sequence[Job] | None = None) -> UnderWay:
+def read(actor: Actor, version: Version, jobs: Sequence[Job] | None = None) -> dict[str, Any]:
     """The work on a version that the actor may see; ``jobs`` are its newest ones if read before."""
     jobs = selectors.of_version(actor, version) if jobs is None else jobs
     at_work = [
@@ -51,21 +33,22 @@ def read(actor: Actor, version: Version, jobs: Sequence[Job] | None = None) -> U
     at_work.sort(key=lambda job: job.state != Job.State.RUNNING)
     workers = selectors.live_workers() if at_work else []
     lines = tuple(
-        Line(
-            job,
-            job_progress.title(job),
-            selectors.why_waiting(job, workers) if at < _PLACES else "",
-        )
+        {
+            "job": job,
+            "title": job_progress.title(job),
+            "waits": selectors.why_waiting(job, workers) if at < _PLACES else "",
+        }
         for at, job in enumerate(at_work)
     )
     checks = [(check.pk, check.outcome) for check in version.checks.all()]
     states = [(job.pk, job.state, job.progress // 10, job.phase) for job in jobs]
     moments = [version.published_at, *(job.finished_at for job in jobs[:5])]
     settling = any(moment and moment > timezone.now() - _SETTLING for moment in moments)
-    mark = live.mark(version.state, checks, states, [line.waits for line in lines], settling)
+    mark = live.mark(version.state, checks, states, [line["waits"] for line in lines], settling)
     is_over = version.state != "submitted" and not lines and not settling
     left = f", jobs left: {len(lines)}" if lines else ""
     message = f"{version.ref} is {version.state}{left}"
-    return UnderWay(
-        lines, live.Watch(version_head.place(version, "version-live"), mark, is_over, message)
-    )
+    return {
+        "lines": lines,
+        "watch": live.Watch(version_head.place(version, "version-live"), mark, is_over, message),
+    }

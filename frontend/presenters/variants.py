@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses, formatting
@@ -13,9 +12,7 @@ from runners.evaluations import selectors as evaluation_selectors
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from frontend.presenters.conformance import Matrix
     from registry.models import File, Variant, Version
-    from runners.engine.reports import Finding
     from runners.models import Job
     from runners.proofs import selectors
 
@@ -36,56 +33,12 @@ _SENTENCES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A variant in the table: its source, where it was derived, and how the two compare."""
-
-    variant: Variant
-    source: Variant | None
-    choice: str
-    size: int
-    ratio: str
-    parity: parity_figures.Worst | None
-    rules: tuple[str, ...]
-    conformance: str
-    load: str
-    graph: str
-    accuracy: evaluations.Line | None
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One opset that was tried."""
-
-    opset: int | None
-    state: str
-    word: str
-    reason: str
-    blocking: tuple[tuple[str, str, str, str], ...]
-    job: str
-
-
-@dataclass(frozen=True, slots=True)
-class UpgradeAttempts:
-    """How far up one uploaded variant got."""
-
-    variant: str
-    opset: int | None
-    state: str
-    sentence: str
-    steps: tuple[Step, ...]
-    findings: tuple[Finding, ...]
-    job: str
-    ready: int | None
-    ready_url: str
-
-
-def lines(version: Version, matrices: Iterable[Matrix]) -> list[Line]:
+def lines(version: Version, matrices: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The table of variants; ``matrices`` are those of the same version.
 
     The accuracy of each is on the split that most of them were measured on.
     """
-    summaries = {matrix.variant: matrix.summary for matrix in matrices}
+    summaries = {matrix["variant"]: matrix["summary"] for matrix in matrices}
     variants = {row.pk: row for row in version_head.variants(version)}
     measured = evaluation_selectors.shared(list(variants.values()))
     return [
@@ -100,25 +53,25 @@ def lines(version: Version, matrices: Iterable[Matrix]) -> list[Line]:
     ]
 
 
-def upgrade_attempts(version: Version, of: selectors.UpgradeHistory) -> UpgradeAttempts:
+def upgrade_attempts(version: Version, of: selectors.UpgradeHistory) -> dict[str, Any]:
     """Attempts in words, from the highest opset that was tried down, each in its newest try."""
-    newest: dict[int | None, Step] = {}
+    newest: dict[int | None, dict[str, Any]] = {}
     for target in of.targets:
         newest.setdefault(target.opset, _step(target))
-    steps = sorted(newest.values(), key=lambda step: -(step.opset or 0))
+    steps = sorted(newest.values(), key=lambda step: -(step["opset"] or 0))
     highest = of.highest
     state, sentence = _sentence(of)
-    return UpgradeAttempts(
-        variant=of.variant.name,
-        opset=of.variant.opset,
-        state=state,
-        sentence=sentence,
-        steps=tuple(steps),
-        findings=of.job.typed_report.findings if of.job and not steps else (),
-        job=str(of.job.pk) if of.job else "",
-        ready=highest.opset if highest else None,
-        ready_url=version_head.place(version) + version_head.choice_of(version, highest),
-    )
+    return {
+        "variant": of.variant.name,
+        "opset": of.variant.opset,
+        "state": state,
+        "sentence": sentence,
+        "steps": tuple(steps),
+        "findings": of.job.typed_report.findings if of.job and not steps else (),
+        "job": str(of.job.pk) if of.job else "",
+        "ready": highest.opset if highest else None,
+        "ready_url": version_head.place(version) + version_head.choice_of(version, highest),
+    }
 
 
 def load_of(version: Version, variant: Variant) -> str:
@@ -138,26 +91,26 @@ def _line(
     source: Variant | None,
     summaries: Mapping[str, str],
     accuracy: evaluations.Line | None,
-) -> Line:
+) -> dict[str, Any]:
     derivation = stored.mapping(row.derivation)
     size = _size(version_head.own_files(version, row), row)
     before = _size(version_head.own_files(version, source), source) if source else 0
     rules = derivation.get("rules")
-    return Line(
-        variant=row,
-        source=source,
-        choice=version_head.choice_of(version, row),
-        size=size,
-        ratio=formatting.share(size / before) if before else "",
-        parity=parity_figures.worst(derivation.get("figures"), derivation.get("parity"))
+    return {
+        "variant": row,
+        "source": source,
+        "choice": version_head.choice_of(version, row),
+        "size": size,
+        "ratio": formatting.share(size / before) if before else "",
+        "parity": parity_figures.worst(derivation.get("figures"), derivation.get("parity"))
         if source
         else None,
-        rules=tuple(map(str, rules)) if isinstance(rules, list) else (),
-        conformance=summaries.get(row.name, "not run"),
-        load=load_of(version, row),
-        graph=_graph(version, row, source),
-        accuracy=accuracy,
-    )
+        "rules": tuple(map(str, rules)) if isinstance(rules, list) else (),
+        "conformance": summaries.get(row.name, "not run"),
+        "load": load_of(version, row),
+        "graph": _graph(version, row, source),
+        "accuracy": accuracy,
+    }
 
 
 def _graph(version: Version, row: Variant, source: Variant | None) -> str:
@@ -175,17 +128,17 @@ def _size(files: Iterable[File], variant: Variant) -> int:
     return sum(file.blob.size for file in files if file.path in paths)
 
 
-def _step(target: selectors.UpgradeTarget) -> Step:
+def _step(target: selectors.UpgradeTarget) -> dict[str, Any]:
     unreached = ("failed", target.outcome.replace("-", " ") or "not reached")
     state, word = _STEPS.get(target.outcome, unreached)
-    return Step(
-        opset=target.opset if isinstance(target.opset, int) else None,
-        state=state,
-        word=word,
-        reason=target.reason,
-        blocking=tuple(_blocking(row) for row in target.blocking if isinstance(row, dict)),
-        job=str(target.job.pk),
-    )
+    return {
+        "opset": target.opset if isinstance(target.opset, int) else None,
+        "state": state,
+        "word": word,
+        "reason": target.reason,
+        "blocking": tuple(_blocking(row) for row in target.blocking if isinstance(row, dict)),
+        "job": str(target.job.pk),
+    }
 
 
 def _blocking(row: dict[str, Any]) -> tuple[str, str, str, str]:

@@ -6,15 +6,13 @@ runtime inform. A verdict that was not reached is "not run", never a blank.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runners.engine import reports
-from runners.engine.reports import FileCheck, Finding, Report
+from runners.engine.reports import FileCheck, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import datetime
 
     from registry.models import Check
 
@@ -41,6 +39,14 @@ STAGES = {
         "ONNX Runtime created a CPU session.",
     ),
 }
+_CARD_WORDS = {
+    "not run": "Runs when you submit the draft.",
+    "missing": "Not run: published before card checks existed.",
+    "pending": "Queued.",
+    "passed": "The metadata graph is valid.",
+    "failed": "Fix the fields below, then submit again.",
+    "errored": "Could not be completed because of an error on the hub.",
+}
 _WORDS = {
     "pending": "Waiting for the job.",
     "not run": "Not run: an earlier stage failed.",
@@ -53,44 +59,6 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One stage and what it said."""
-
-    title: str
-    asks: str
-    outcome: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """One ONNX file of a version: its verdicts and the findings behind them."""
-
-    path: str
-    verdicts: tuple[Verdict, ...]
-    findings: tuple[Finding, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Checks:
-    """The check of a whole version."""
-
-    sentence: str
-    outcome: str
-    files: tuple[Checked, ...]
-    checked_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CardChecked:
-    """The check of a version's card: one verdict, and what is wrong."""
-
-    verdict: Verdict
-    findings: tuple[Finding, ...] = ()
-    checked_at: datetime | None = None
-
-
 def overall(checks: Iterable[Check]) -> str:
     """The outcome of all required checks together; "not run" where there is none."""
     outcomes = {check.outcome for check in checks if check.required}
@@ -98,89 +66,110 @@ def overall(checks: Iterable[Check]) -> str:
     return next((outcome for outcome in worst if outcome in outcomes), "not run")
 
 
-def card(checks: Iterable[Check], *, published: bool) -> CardChecked:
+def card(checks: Iterable[Check], *, published: bool) -> dict[str, Any]:
     """The verdict of a version's ``card`` check; what is older than the check never had one."""
     check = next((check for check in checks if check.kind == "card"), None)
     if check is None:
-        late = "Not run: published before card checks existed."
-        early = "Runs when you submit the draft."
-        return CardChecked(_card_verdict("not run", late if published else early))
+        words = _CARD_WORDS["missing" if published else "not run"]
+        return {"verdict": _card_verdict("not run", words)}
     if check.outcome == "pending":
-        return CardChecked(_card_verdict("pending", "Queued."))
-    findings = tuple(
-        finding for file in FileCheck.stored(check.report) for finding in file.findings
-    )
-    words = {
-        "passed": "The metadata graph is valid.",
-        "failed": "Fix the fields below, then submit again.",
-        "errored": "Could not be completed because of an error on the hub.",
+        return {"verdict": _card_verdict("pending", _CARD_WORDS["pending"])}
+    return {
+        "verdict": _card_verdict(check.outcome, _CARD_WORDS.get(check.outcome, "")),
+        "findings": [row for file in FileCheck.stored(check.report) for row in file.findings],
+        "checked_at": check.updated_at,
     }
-    verdict = _card_verdict(check.outcome, words.get(check.outcome, ""))
-    return CardChecked(verdict, findings, check.updated_at)
 
 
-def _card_verdict(outcome: str, words: str) -> Verdict:
-    return Verdict("Card", "Is the metadata graph valid?", outcome, words)
+def _card_verdict(outcome: str, words: str) -> dict[str, Any]:
+    return {
+        "title": "Card",
+        "asks": "Is the metadata graph valid?",
+        "outcome": outcome,
+        "words": words,
+    }
 
 
-def read(checks: Iterable[Check]) -> Checks:
+def read(checks: Iterable[Check]) -> dict[str, Any]:
     """The verdicts of a version's ``onnx`` check; all "not run" where there is none yet."""
     check = next((check for check in checks if check.kind == "onnx"), None)
     if check is None:
-        return Checks(
-            "The checks run when you submit the draft.",
-            "not run",
-            (_unread("not run", "Not run."),),
-        )
+        return {
+            "sentence": "The checks run when you submit the draft.",
+            "outcome": "not run",
+            "files": (_unread("not run", "Not run."),),
+        }
     if check.outcome == "pending":
-        sentence = "The checks are queued or running."
-        return Checks(sentence, "pending", (_unread("pending", _WORDS["pending"]),))
-    files = tuple(map(_checked, FileCheck.stored(check.report)))
-    return Checks(_sentence(check.outcome, files), check.outcome, files, check.updated_at)
+        return {
+            "sentence": "The checks are queued or running.",
+            "outcome": "pending",
+            "files": (_unread("pending", _WORDS["pending"]),),
+        }
+    files = list(map(_checked, FileCheck.stored(check.report)))
+    return {
+        "sentence": _sentence(check.outcome, files),
+        "outcome": check.outcome,
+        "files": files,
+        "checked_at": check.updated_at,
+    }
 
 
-def need_attention(checks: Checks, card_check: CardChecked) -> bool:
+def need_attention(checks: dict[str, Any], card_check: dict[str, Any]) -> bool:
     """Whether a reader should see the verdicts: one of them is neither good nor still to come."""
-    outcomes = {verdict.outcome for file in checks.files for verdict in file.verdicts}
-    return bool((outcomes | {card_check.verdict.outcome}) - {"ok", "passed", "pending", "not run"})
+    verdicts = [verdict for file in checks["files"] for verdict in file["verdicts"]]
+    outcomes = {verdict["outcome"] for verdict in (*verdicts, card_check["verdict"])}
+    return bool(outcomes - {"ok", "passed", "pending", "not run"})
 
 
-def stages(report: Report) -> tuple[Verdict, ...]:
+def stages(report: Report) -> list[dict[str, Any]]:
     """The verdicts of one job's report."""
     return _verdicts(reports.stored_verdicts(report.facts.get("verdicts")))
 
 
-def _unread(outcome: str, words: str) -> Checked:
-    return Checked(
-        "", tuple(Verdict(title, asks, outcome, words) for title, asks, _ in STAGES.values())
-    )
+def _unread(outcome: str, words: str) -> dict[str, Any]:
+    return {
+        "path": "",
+        "verdicts": tuple(
+            {"title": title, "asks": asks, "outcome": outcome, "words": words}
+            for title, asks, _ in STAGES.values()
+        ),
+    }
 
 
-def _checked(file: FileCheck) -> Checked:
+def _checked(file: FileCheck) -> dict[str, Any]:
     """The verdicts on one file; where reading the facts refused it, that was the wire scan."""
     verdicts = _verdicts(file.verdicts or {})
     errors = [finding.message for finding in file.findings if finding.severity == "error"]
-    if verdicts[0].outcome == "not run" and errors:
-        verdicts = (replace(verdicts[0], outcome="refused", words=errors[0]), *verdicts[1:])
-    return Checked(file.path, verdicts, file.findings)
+    if verdicts[0]["outcome"] == "not run" and errors:
+        verdicts[0] |= {"outcome": "refused", "words": errors[0]}
+    return {
+        "path": file.path,
+        "verdicts": verdicts,
+        "findings": file.findings,
+    }
 
 
-def _verdicts(by_stage: Mapping[str, reports.Verdict]) -> tuple[Verdict, ...]:
-    return tuple(_verdict(stage, by_stage.get(stage, reports.Verdict())) for stage in STAGES)
+def _verdicts(by_stage: Mapping[str, reports.Verdict]) -> list[dict[str, Any]]:
+    return [_verdict(stage, by_stage.get(stage, reports.Verdict())) for stage in STAGES]
 
 
-def _verdict(stage: str, of: reports.Verdict) -> Verdict:
+def _verdict(stage: str, of: reports.Verdict) -> dict[str, Any]:
     title, asks, good = STAGES[stage]
     outcome = of.status.replace("-", " ")
     words = good if outcome == "ok" else of.message
-    return Verdict(title, asks, outcome, words or _WORDS.get(outcome, ""))
+    return {
+        "title": title,
+        "asks": asks,
+        "outcome": outcome,
+        "words": words or _WORDS.get(outcome, ""),
+    }
 
 
-def _sentence(outcome: str, files: tuple[Checked, ...]) -> str:
+def _sentence(outcome: str, files: list[dict[str, Any]]) -> str:
     if outcome == "errored":
         return "The checks could not be completed because of an error on the hub."
-    verdicts = [verdict for file in files for verdict in file.verdicts]
-    good = sum(verdict.outcome == "ok" for verdict in verdicts)
+    verdicts = [verdict for file in files for verdict in file["verdicts"]]
+    good = sum(verdict["outcome"] == "ok" for verdict in verdicts)
     if outcome == "passed" and good == len(verdicts):
         return "All checks pass."
     return f"{good} of {len(verdicts)} pass." + (

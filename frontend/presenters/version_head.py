@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -18,7 +18,6 @@ from registry.catalogue import documents
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hub.protocol.facts import Facts
     from registry.core.permissions import Actor
     from registry.models import File, Ref, Variant, Version
 
@@ -75,42 +74,6 @@ tabs.register(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What a reader must know first: title, words, and perhaps where to go."""
-
-    tone: str
-    title: str
-    words: str
-    url: str = ""
-    link: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What stands above the tabs of a version's page, beside the rows of version and variant."""
-
-    summary: str
-    licenses: tuple[str, ...]
-    task: str
-    keywords: tuple[str, ...]
-    aliases: tuple[str, ...]
-    versions: tuple[Option, ...]
-    variants: tuple[Option, ...]
-    choice: str
-    tabs: tuple[Option, ...]
-    # The pages under the current tab, where there are several.
-    pages: tuple[Option, ...]
-    tab: str
-    note: Note | None
-    api_url: str
-    graph_url: str
-    size: int
-    file_count: int
-    ready: str
-    facts: Facts
-
-
 def head(
     version: Version,
     tab: str,
@@ -119,7 +82,7 @@ def head(
     latest: int | None,
     variant: Variant | None,
     counts: dict[str, int],
-) -> Head:
+) -> dict[str, Any]:
     """The head of one version and its chosen variant, fetched with its files and variants.
 
     ``others`` are the versions that a select offers, ``counts`` those of tabs by their names.
@@ -128,28 +91,28 @@ def head(
     choice = choice_of(version, variant)
     pages = _pages(version, tab, choice, counts)
     family = next(page.family for page in pages if page.on)
-    return Head(
-        summary=documents.summary_of(version),
-        licenses=declarations.licenses_of(version),
-        task=declarations.task_of(version),
-        keywords=tuple(declarations.keywords_of(version)),
-        aliases=tuple(
+    return {
+        "summary": documents.summary_of(version),
+        "licenses": declarations.licenses_of(version),
+        "task": declarations.task_of(version),
+        "keywords": tuple(declarations.keywords_of(version)),
+        "aliases": tuple(
             ref.name for ref in refs if ref.kind == "alias" and ref.version_id == version.pk
         ),
-        versions=tuple(_choice(other, version, latest) for other in others),
-        variants=tuple(_variant(row, variant) for row in variants(version)),
-        choice=choice,
-        tabs=_tabs(pages),
-        pages=tuple(page for page in pages if page.family == family),
-        tab=tab,
-        note=_note(version, latest),
-        api_url=f"/api/v1/models/{version.model.ref}/versions/{version.number}",
-        graph_url=place(version),
-        size=sum(file.blob.size for file in files),
-        file_count=len(files),
-        ready=_ready(version, variant),
-        facts=facts.of(variant),
-    )
+        "versions": tuple(_choice(other, version, latest) for other in others),
+        "variants": tuple(_variant(row, variant) for row in variants(version)),
+        "choice": choice,
+        "tabs": _tabs(pages),
+        "pages": tuple(page for page in pages if page.family == family),
+        "tab": tab,
+        "note": _note(version, latest),
+        "api_url": f"/api/v1/models/{version.model.ref}/versions/{version.number}",
+        "graph_url": place(version),
+        "size": sum(file.blob.size for file in files),
+        "file_count": len(files),
+        "ready": _ready(version, variant),
+        "facts": facts.of(variant),
+    }
 
 
 def main_variant(version: Version) -> Variant | None:
@@ -302,34 +265,59 @@ def _tabs(pages: Iterable[Option]) -> tuple[Option, ...]:
     return tuple(first.values())
 
 
-def _note(version: Version, latest: int | None) -> Note | None:
+def _note(version: Version, latest: int | None) -> dict[str, Any] | None:
     model = version.model
     newest = reverse("version", args=[model.namespace.slug, model.name, latest]) if latest else ""
     link = f"View version {latest}, the newest" if latest else ""
     if version.state == "draft":
         url = place(version, "draft")
         words = "Visible to writers of the namespace only."
-        return Note("", "A draft.", words, url, "Edit, submit or delete it")
+        return {
+            "tone": "",
+            "title": "A draft.",
+            "words": words,
+            "url": url,
+            "link": "Edit, submit or delete it",
+        }
     if version.state == "submitted":
         then = "It is published when the checks pass." if version.publish_requested else ""
-        return Note("", "Checks running.", f"Visible to members of the namespace only. {then}")
+        return {
+            "tone": "",
+            "title": "Checks running.",
+            "words": f"Visible to members of the namespace only. {then}",
+        }
     if version.state == "yanked":
-        return Note(
-            "part",
-            "Yanked.",
-            f"{version.reason} The files can still be downloaded with the exact version number.",
-            newest,
-            link,
-        )
+        return {
+            "tone": "part",
+            "title": "Yanked.",
+            "words": f"{version.reason} The files can still be downloaded with the exact version "
+            "number.",
+            "url": newest,
+            "link": link,
+        }
     if version.state == "withdrawn":
         when = formatting.exact(version.ended_at) if version.ended_at else ""
-        return Note(
-            "fail", f"Withdrawn {when}.", f"{version.reason} The files were deleted.", newest, link
-        )
+        return {
+            "tone": "fail",
+            "title": f"Withdrawn {when}.",
+            "words": f"{version.reason} The files were deleted.",
+            "url": newest,
+            "link": link,
+        }
     if any(check.kind == "onnx" and check.outcome == "failed" for check in version.checks.all()):
         words = "A file of this version is invalid or does not load."
-        return Note(
-            "fail", "Checks failed.", words, place(version, "version-checks"), "View checks"
-        )
-    superseded = Note("", "Superseded.", f"Version {latest} is newer.", newest, link)
+        return {
+            "tone": "fail",
+            "title": "Checks failed.",
+            "words": words,
+            "url": place(version, "version-checks"),
+            "link": "View checks",
+        }
+    superseded = {
+        "tone": "",
+        "title": "Superseded.",
+        "words": f"Version {latest} is newer.",
+        "url": newest,
+        "link": link,
+    }
     return superseded if latest and version.number < latest else None

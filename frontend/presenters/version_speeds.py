@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting, labels
@@ -13,9 +12,6 @@ from runners.benchmarks import timelines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from django.utils.safestring import SafeString
 
     from registry.core.permissions import Actor
     from registry.models import Version
@@ -31,28 +27,7 @@ VERDICTS = {
 _MOST_SERIES = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
-    """Results in one order, as a chart and as rows: (words, figure, second figure, url)."""
-
-    title: str
-    chart: SafeString
-    rows: tuple[tuple[str, str, str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparing:
-    """A comparison of two versions in words."""
-
-    state: str
-    words: str
-    on: str
-    ratio: str
-    reason: str
-    at: datetime
-
-
-def batches(results: Sequence[Measurement]) -> list[Series]:
+def batches(results: Sequence[Measurement]) -> list[dict[str, Any]]:
     """Throughput by batch, where the same variant was timed with several."""
     by_setup: dict[tuple[Any, ...], dict[int, Measurement]] = {}
     for row in results:
@@ -77,7 +52,13 @@ def batches(results: Sequence[Measurement]) -> list[Series]:
                 for row in ordered
             )
             title = f"{setup[0]} on {setup[1]}, {setup[2]}"
-            series.append(Series(title, charts.line(points), rows))
+            series.append(
+                {
+                    "title": title,
+                    "chart": charts.line(points),
+                    "rows": rows,
+                }
+            )
     return series[:_MOST_SERIES]
 
 
@@ -85,7 +66,9 @@ def _mark(row: Measurement) -> str:
     return f"of-{latency_strips.tone(row)}"
 
 
-def over_versions(actor: Actor, version: Version, results: Sequence[Measurement]) -> list[Series]:
+def over_versions(
+    actor: Actor, version: Version, results: Sequence[Measurement]
+) -> list[dict[str, Any]]:
     """p50 of each version under one key, for the keys of this version's first results."""
     keys = list(dict.fromkeys(row.comparability_key for row in results if row.is_ranked))
     series = []
@@ -101,7 +84,7 @@ def over_versions(actor: Actor, version: Version, results: Sequence[Measurement]
     return series[:_MOST_SERIES]
 
 
-def _over_versions(variant: str, results: Sequence[Measurement]) -> Series:
+def _over_versions(variant: str, results: Sequence[Measurement]) -> dict[str, Any]:
     points = [
         charts.Point(row.variant.version.number, row.p50_ms or 0, _mark(row)) for row in results
     ]
@@ -115,10 +98,14 @@ def _over_versions(variant: str, results: Sequence[Measurement]) -> Series:
         for row in results
     )
     title = f"{variant} on {results[0].device_title}, {measurements.runtime_of(results[0])}"
-    return Series(title, charts.line(points, logarithmic=False), rows)
+    return {
+        "title": title,
+        "chart": charts.line(points, logarithmic=False),
+        "rows": rows,
+    }
 
 
-def compared(row: Comparison) -> Comparing:
+def compared(row: Comparison) -> dict[str, Any]:
     """One comparison with an earlier version in words; an inconclusive one says so."""
     state, words = VERDICTS[row.verdict]
     if state != "can't tell":
@@ -132,17 +119,17 @@ def compared(row: Comparison) -> Comparing:
             ratio += f" ({low} to {high})"
     runtime = f"{labels.runtime(row.runtime)} {row.runtime_version}"
     provider = measurements.PROVIDERS.get(row.provider, "")
-    return Comparing(
-        state=state,
-        words=words,
-        on=f"{row.device_title}, {runtime} {provider}".rstrip(),
-        ratio=ratio,
-        reason=figures.reasons(filter(None, row.reason.split(", "))),
-        at=row.at,
-    )
+    return {
+        "state": state,
+        "words": words,
+        "on": f"{row.device_title}, {runtime} {provider}".rstrip(),
+        "ratio": ratio,
+        "reason": figures.reasons(filter(None, row.reason.split(", "))),
+        "at": row.at,
+    }
 
 
-def by_version(comparisons: Iterable[Comparison]) -> dict[int, Comparing]:
+def by_version(comparisons: Iterable[Comparison]) -> dict[int, dict[str, Any]]:
     """For each version its newest comparison with an earlier one; a slower one comes first."""
     by_number: dict[int, Comparison] = {}
     for row in comparisons:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from frontend.parts.options import Option
-    from frontend.presenters.list_filters import Group
 
 register = template.Library()
 
@@ -241,7 +240,7 @@ def swatch(category: str, family: str = "op") -> SafeString:
 
 
 @register.simple_tag
-def choices(group: Group, group_options: Iterable[Option]) -> SafeString:
+def choices(group: Mapping[str, Any], group_options: Iterable[Option]) -> SafeString:
     """Fields of one filter; a template for each of a hundred takes as long as the rest."""
     options = list(group_options)
     return format_html_join(
@@ -254,8 +253,8 @@ def choices(group: Group, group_options: Iterable[Option]) -> SafeString:
                 if option.family and option.family != before
                 else "",
                 " zero" if option.count == 0 else "",
-                group.kind,
-                group.name,
+                group["kind"],
+                group["name"],
                 option.value,
                 mark_safe(" checked") if option.on else "",
                 option.words,

@@ -25,6 +25,8 @@ PERSONAL_DATA: Final = {
     "anonymised": "anonymised",
     "unknown": "unknown",
 }
+# A mapping that may also be written as its main part alone.
+MAIN_PARTS: Final = {"personal_data": "status", "co2_eq_emissions": "emissions", "energy": "kwh"}
 # Parts of a data set that are names; whatever else its entry holds is a claim.
 _NAMES: Final = frozenset({"name", "iri", "url", "doi", "id"})
 _TEXTS: Final = ("iri", "doi", "url", "name", "type", "id", "split")

@@ -6,6 +6,7 @@ the way of every model: drafted, submitted, checked by the worker, then publishe
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import structlog
@@ -88,14 +89,7 @@ def _publish(admin: User, zoo: Namespace, sample: samples.DataSet) -> None:
     entry = datasets.create(
         admin,
         namespace=zoo,
-        slug=sample.slug,
-        title=sample.title,
-        description=sample.description,
-        iri=sample.iri,
-        license=sample.license,
-        personal_data=sample.personal_data,
-        source=sample.source,
-        rows=sample.rows,
+        **asdict(sample),
     )
     datasets.publish_version(
         admin,

@@ -15,7 +15,7 @@ from metadata.graphs import entity_labels
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import count, foreign, link, moment, part, string, typed, words
-from registry.cards import licences, mentions, personal_data, resolution
+from registry.cards import data_categories, licences, mentions, resolution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -295,11 +295,11 @@ def _use(
         node,
         _status(personal),
         [
-            personal_data.category(item)
+            data_categories.category(item)
             for item in (categories if isinstance(categories, list) else [categories])
             if isinstance(item, str)
         ],
-        personal_data.legal_basis(basis) if isinstance(basis, str) else "",
+        data_categories.legal_basis(basis) if isinstance(basis, str) else "",
     )
 
 
@@ -318,9 +318,9 @@ def _personal(graph: Graph, node: str, status: str, categories: Iterable[str], b
     if status != "yes":
         return
     for name in categories:
-        if name in personal_data.CATEGORIES:
+        if name in data_categories.CATEGORIES:
             graph.add(node, predicate, graph.term(f"pd:{name}"))
-        if name in personal_data.SPECIAL:
+        if name in data_categories.SPECIAL:
             graph.add(node, predicate, graph.term("dpv:SpecialCategoryPersonalData"))
-    if basis in personal_data.LEGAL_BASES:
+    if basis in data_categories.LEGAL_BASES:
         graph.add(node, "dpv:hasLegalBasis", graph.term(f"dpv:{basis}"))

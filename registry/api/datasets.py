@@ -17,7 +17,7 @@ from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import PAGED, asks
 from registry.api.serializers import ReasonInput
 from registry.cards import licences
-from registry.cards.personal_data import CATEGORIES, LEGAL_BASES
+from registry.cards.data_categories import CATEGORIES, LEGAL_BASES
 from registry.datasets import selectors, services
 from registry.models import Dataset, Version
 from registry.people import selectors as people_selectors

@@ -14,6 +14,7 @@ from registry.api.addresses import api_url
 from registry.api.outputs import Column, Columns, Output
 from registry.catalogue import accuracies, fits, predictions, speeds
 from registry.models import DocumentSpeed, PredictedSpeed
+from registry.versions import evidence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,6 +135,6 @@ def _speed(row: DocumentSpeed | PredictedSpeed, of: Summary) -> dict[str, Any]:
         speed = {"status": PREDICTED, "predicted": True, **figures}
         return speed | {"models_measured": row.models_measured, "url": None}
     number = (of.latest or {})["number"]
-    url = api_url("models", f"{of.title}/versions/{number}/benchmarks/{row.result}")
+    url = api_url(evidence.api_path(of.title, number, "benchmark", row.result))
     speed = {"status": str(row.status), "predicted": False, **figures}
     return speed | {"models_measured": None, "url": url}

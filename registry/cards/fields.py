@@ -84,6 +84,11 @@ FIELDS: dict[str, Check] = {
     "doi": doi,
     "date": date,
 }
+# Of a base model's card, what is as true of a version that learned further.
+INHERITED = (
+    "license", "license_name", "license_link", "pipeline_tag", "tags", "language", "library_name",
+    "summary", "intended_use", "limitations", "risks", "personal_data",
+)  # fmt: skip
 # Hugging Face's own, kept as they are: they steer its pages, not this hub's.
 _PLAIN = """
     annotations_creators arxiv extra_gated_button_content

@@ -31,7 +31,7 @@ class Finding:
 
     @property
     def field(self) -> str:
-        """The field as people write it: ``training_data[1].personal_data``; empty for a line."""
+        """The field as people write it: ``training_data[1].license``; empty for a line."""
         return "" if self.pointer.startswith("/line/") else dotted(self.pointer)
 
     @property

@@ -41,7 +41,7 @@ def facts_of(version: Version, main: Variant | None) -> set[Fact]:
     """Each fact of a version as (group, value); ``main`` is the variant that a list shows."""
     card = version.typed_card
     facts = {
-        *((filters.PERSONAL_DATA.name, status) for status in personal_data(version)),
+        *((filters.PERSONAL_DATA.name, status) for status in personal_statuses(version)),
         *([(_EVIDENCE, "carbon")] if card.emissions.grams is not None else []),
         *((tags.GROUP, word) for word in tags.of_card(card)),
         *((filters.LICENCE.name, name) for name in several_licences(version)),
@@ -75,7 +75,7 @@ def pixel_formats(facts: Facts) -> list[str]:
     return [word for word in filters.PIXEL_FORMATS if word.lower() == value]
 
 
-def personal_data(version: Version) -> set[str]:
+def personal_statuses(version: Version) -> set[str]:
     """The statuses of the data that a card says were trained on, each one of PERSONAL_DATA.
 
     What an entry here states of a data set counts beside what the card claims of it, where the

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from hub.protocol import digests, manifests, problems, refs
 from hub.protocol.splits import parse as parse_splits
-from registry.cards import mentions, personal_data
+from registry.cards import data_categories, mentions
 from registry.core import events
 from registry.core.permissions import require
 from registry.datasets import selectors
@@ -290,15 +290,11 @@ def _fits_number(value: Any) -> bool:
     return value is None or (isinstance(value, int) and 0 <= value <= LARGEST)
 
 
-def _is_about_people(dataset: Dataset) -> bool:
-    return dataset.personal_data == PersonalData.YES
-
-
 def _fit_categories(dataset: Dataset) -> bool:
     named = dataset.categories
     if not isinstance(named, list) or len(set(named)) != len(named):
         return False
-    return set(named) <= set(personal_data.CATEGORIES) and (not named or _is_about_people(dataset))
+    return set(named) <= set(data_categories.CATEGORIES) and (not named or dataset.is_about_people)
 
 
 _RULES: dict[str, tuple[Any, str]] = {
@@ -326,7 +322,7 @@ _RULES: dict[str, tuple[Any, str]] = {
     "legal_basis": (
         lambda of: (
             not of.legal_basis
-            or (of.legal_basis in personal_data.LEGAL_BASES and _is_about_people(of))
+            or (of.legal_basis in data_categories.LEGAL_BASES and of.is_about_people)
         ),
         "A legal basis must be a term of DPV and requires personal data.",
     ),

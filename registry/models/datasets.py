@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
+from hub.protocol.cards import PERSONAL_DATA
 from hub.protocol.splits import Split, read_stored
 from registry.models.blobs import Blob
 from registry.models.constraints import HEX64, RELATIVE_PATH, matches, one_of
@@ -85,6 +86,15 @@ class Dataset(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def is_about_people(self) -> bool:
+        return self.personal_data == PersonalData.YES
+
+    @property
+    def personal_words(self) -> str:
+        """Label of the status of its personal data."""
+        return PERSONAL_DATA[self.personal_data]
 
 
 class DatasetVersion(models.Model):

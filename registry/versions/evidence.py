@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from hub.protocol import problems
 
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 class Evidence:
     """A kind of results: its name, what they are about, their page and their words.
 
-    ``page`` continues the address of a version's page, with {} for the id of the result.
-    ``describe`` gives the outcome of a result by its id; it raises NotFound.
+    ``page`` and ``api`` continue the addresses of a version there, with {} for the id of the
+    result. ``describe`` gives the outcome of a result by its id; it raises NotFound.
     """
 
     kind: str
     subject: str
     page: str
+    api: str
     describe: Callable[[Version, int], str]
 
 
@@ -50,3 +52,14 @@ def of_kind(kind: str) -> Evidence:
 def path(version: Version, kind: str, pk: int) -> str:
     """The page of a result of a version."""
     return f"/models/{version.model.ref}/v/{version.number}{of_kind(kind).page.format(pk)}"
+
+
+def api_path(ref: str, number: int | None, kind: str, pk: int) -> str:
+    """Where the API has a result of a version of the model ``ref``."""
+    return f"models/{ref}/versions/{number}{of_kind(kind).api.format(pk)}"
+
+
+def anchor(version: Version, kind: str, pk: int, node: str = "") -> str:
+    """What the address of a new discussion needs to be about a result, or a node in it."""
+    about = {"version": version.number, "evidence": f"{kind}/{pk}", "node": node}
+    return "?" + urlencode({name: value for name, value in about.items() if value})

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 
-from registry.api.addresses import file_url, page_url
+from registry.api.addresses import file_url
 from registry.api.inputs import Input
 from registry.api.operations import VersionView, listing, operation
 from registry.api.outputs import Column, Columns, Digest, Output
 from registry.api.pagination import paged, whole
+from registry.versions import evidence
 from runners.api.serializers import JobOutput
 from runners.models import ConformanceResult
 from runners.proofs import selectors as proof_selectors
@@ -66,9 +68,8 @@ class ConformanceOutput(Output[ConformanceResult]):
         return file_url(version, result.evidence.path) if result.evidence else None
 
     def get_url(self, result: ConformanceResult) -> str:
-        version = result.variant.version
-        place = ("v", str(version.number), "conformance", str(result.pk))
-        return page_url(version.model.ref, *place)
+        path = evidence.path(result.variant.version, "conformance", result.pk)
+        return f"{settings.HUB_PUBLIC_URL}{path}"
 
 
 class ConformanceDetailOutput(ConformanceOutput):

@@ -21,7 +21,9 @@ def register(package: str) -> None:
     """Plug into the core."""
     speed_index.connect()
     evidence.register(
-        evidence.Evidence("benchmark", "latency", "/benchmarks/{}", selectors.describe)
+        evidence.Evidence(
+            "benchmark", "latency", "/benchmarks/{}", "/benchmarks/{}", selectors.describe
+        )
     )
     hourly_tasks.register(
         package, HourlyTask("benchmarks", "Missing benchmarks queued", scheduling.catch_up)

@@ -13,7 +13,9 @@ from runners.queue.job_kinds import JobKind, job_kinds
 def register(package: str) -> None:
     """Plug into the core."""
     accuracy_index.connect()
-    evidence.register(evidence.Evidence("evaluation", "accuracy", "#accuracy", selectors.describe))
+    evidence.register(
+        evidence.Evidence("evaluation", "accuracy", "#accuracy", "/evaluations", selectors.describe)
+    )
     job_kinds.register(
         package,
         JobKind(

@@ -26,7 +26,6 @@ LOOPING = ("hub/client/rest/", "hub/protocol/", "registry/api/", "registry/catal
 FIELDS = {
     "frontend/pages/cards/editor.py": {"seen"},
     "frontend/pages/drafts/views.py": {"seen"},
-    "frontend/pages/graphs/network.py": {"found"},
     "frontend/pages/tryouts/page.py": {"said"},
     "hub/client/rest/benchmarks.py": {"told"},
     "hub/client/rest/shared.py": {"chosen"},

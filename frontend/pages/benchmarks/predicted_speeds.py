@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting
 from frontend.presenters import measurements
@@ -12,21 +11,10 @@ from registry.catalogue.speeds import Setup
 from runners.benchmarks import predictions as latency_predictions
 
 if TYPE_CHECKING:
-    from hub.protocol.figures import Figure
     from registry.models import Version
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One prediction; ``error`` is the median error of predicting each measured model."""
-
-    setup: str
-    p50: Figure
-    models: int
-    error: str
-
-
-def of(version: Version) -> tuple[Line, ...]:
+def of(version: Version) -> tuple[dict[str, Any], ...]:
     """The predictions for the main variant of a version; none unless lists show that version."""
     variants = set(version.variants.values_list("pk", flat=True))
     rows = [row for row in predictions.of_model(version.model_id) if row.variant in variants]
@@ -36,11 +24,11 @@ def of(version: Version) -> tuple[Line, ...]:
         fit = fits.get(Setup(row.device, row.runtime, row.provider))
         error = fit.median_error if fit else None
         lines.append(
-            Line(
-                f"{row.device_title}, {measurements.runtime(row.runtime, row.provider)}",
-                row.figure,
-                row.models_measured,
-                "unknown" if error is None else f"{formatting.rounded(100 * error)} %",
-            )
+            {
+                "setup": f"{row.device_title}, {measurements.runtime(row.runtime, row.provider)}",
+                "p50": row.figure,
+                "models": row.models_measured,
+                "error": "unknown" if error is None else f"{formatting.rounded(100 * error)} %",
+            }
         )
     return tuple(lines)

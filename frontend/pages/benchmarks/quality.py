@@ -7,8 +7,8 @@ its model says nothing of the precisions that were made of it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import prefetch_related_objects
@@ -22,10 +22,7 @@ from metadata.graphs import evaluations
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from django.utils.safestring import SafeString
-
     from runners.benchmarks.rankings import Standing
-    from runners.models import Measurement
 
 _LEAST_MODELS, _MOST_AXES = 2, 12
 
@@ -49,20 +46,9 @@ class Axis(NamedTuple):
         return f"{title} on {self.dataset}" + (f", {self.split}" if self.split else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Quality:
-    """The chosen axis with its rows and chart, and the others: (words, count, address, chosen).
-
-    A row is a result, the declared value, and whether no other is better in both.
-    """
-
-    words: str
-    rows: tuple[tuple[Measurement, Figure, bool], ...]
-    chart: SafeString
-    axes: tuple[tuple[str, int, str, bool], ...]
-
-
-def of(items: Sequence[Standing], chosen_name: str, parameters: dict[str, str]) -> Quality | None:
+def of(
+    items: Sequence[Standing], chosen_name: str, parameters: dict[str, str]
+) -> dict[str, Any] | None:
     """What the models of these standings declare; None where no two of them can be compared.
 
     ``chosen_name`` names the axis, else it is the one that most models are on; ``parameters`` are
@@ -86,14 +72,14 @@ def of(items: Sequence[Standing], chosen_name: str, parameters: dict[str, str]) 
         for row, value in rows
     ]
     best = charts.undominated([replace(point, y=-point.y) for point in points])
-    return Quality(
-        words=choice.words,
-        rows=tuple(
+    return {
+        "words": choice.words,
+        "rows": tuple(
             (row, Figure(value, Unit.SHARE, Kind.CLAIMED), stands and len(rows) > 1)
             for (row, value), stands in zip(rows, best, strict=True)
         ),
-        chart=charts.rising(points),
-        axes=tuple(
+        "chart": charts.rising(points),
+        "axes": tuple(
             (
                 axis.words,
                 count,
@@ -102,7 +88,7 @@ def of(items: Sequence[Standing], chosen_name: str, parameters: dict[str, str]) 
             )
             for axis, count in counts.most_common(_MOST_AXES)
         ),
-    )
+    }
 
 
 def _main(items: Iterable[Standing]) -> list[Standing]:

@@ -54,28 +54,6 @@ class Window:
         return self.size == self.whole
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The drawn samples, the words beside them, and the ways to other ranges."""
-
-    drawing: SafeString
-    window: Window
-    low: str
-    high: str
-    links: tuple[tuple[str, str], ...]
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One bar of a histogram: its range in words, how many samples, its share of the tallest."""
-
-    words: str
-    count: int
-    place: float
-    height: float
-
-
 def processes(row: Measurement) -> tuple[Process, ...]:
     """The processes with their samples; none where the record is no longer stored."""
     try:
@@ -93,7 +71,7 @@ def window(query: Mapping[str, str], whole: int) -> Window:
     return Window(first, last, whole)
 
 
-def line(processes: Sequence[Process], query: Mapping[str, str]) -> Line | None:
+def line(processes: Sequence[Process], query: Mapping[str, str]) -> dict[str, Any] | None:
     """Every sample of the range in order; None where there is no sample."""
     values = [sample / 1e6 for process in processes for sample in process.samples_ns]
     if not values:
@@ -103,14 +81,14 @@ def line(processes: Sequence[Process], query: Mapping[str, str]) -> Line | None:
     low, high = min(part), max(part)
     # Where a new process begins.
     edges = accumulate(len(process.samples_ns) for process in processes[:-1])
-    return Line(
-        drawing=_drawn(part, low, high, [edge - view.first for edge in edges]),
-        window=view,
-        low=latency(low),
-        high=latency(high),
-        links=tuple(_links(view)),
-        sentence=_sentence(part, view),
-    )
+    return {
+        "drawing": _drawn(part, low, high, [edge - view.first for edge in edges]),
+        "window": view,
+        "low": latency(low),
+        "high": latency(high),
+        "links": tuple(_links(view)),
+        "sentence": _sentence(part, view),
+    }
 
 
 def _sentence(part: Sequence[float], view: Window) -> str:
@@ -186,7 +164,7 @@ def _band(part: Sequence[float], down: Any) -> SafeString:
     )
 
 
-def histogram(row: Measurement, processes: Sequence[Process]) -> tuple[Bar, ...]:
+def histogram(row: Measurement, processes: Sequence[Process]) -> tuple[dict[str, Any], ...]:
     """How many samples that count lie in each of equal parts of a logarithmic axis."""
     basis = stored.basis(row, processes)
     values = [sample / 1e6 for process in basis for sample in process.samples_ns if sample > 0]
@@ -199,18 +177,18 @@ def histogram(row: Measurement, processes: Sequence[Process]) -> tuple[Bar, ...]
         counts[min(BINS - 1, int((math.log(value) - low) / step))] += 1
     tallest = max(counts)
     return tuple(
-        Bar(
-            f"{latency(math.exp(low + index * step))} to "
+        {
+            "words": f"{latency(math.exp(low + index * step))} to "
             f"{latency(math.exp(low + (index + 1) * step))}",
-            count,
-            index * 100 / BINS,
-            round(100 * count / tallest, 2),
-        )
+            "count": count,
+            "place": index * 100 / BINS,
+            "height": round(100 * count / tallest, 2),
+        }
         for index, count in enumerate(counts)
     )
 
 
-def bars(rows: Sequence[Bar]) -> SafeString:
+def bars(rows: Sequence[dict[str, Any]]) -> SafeString:
     """A histogram as one picture."""
     if not rows:
         return mark_safe("")
@@ -221,6 +199,6 @@ def bars(rows: Sequence[Bar]) -> SafeString:
         format_html_join(
             "",
             '<rect x="{}" y="{}" width="{}" height="{}"/>',
-            ((bar.place, 100 - bar.height, width * 0.92, bar.height) for bar in rows),
+            ((bar["place"], 100 - bar["height"], width * 0.92, bar["height"]) for bar in rows),
         ),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -31,58 +30,27 @@ _METRICS = [
 _HIDDEN = {"not-exposed": "not reported by the machine", "not-applicable": "not applicable"}
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
-    """One process of a run in words."""
-
-    ordinal: int
-    state: str
-    why: str
-    samples: int
-    p50: str
-    load: str
-    first: str
-    warmup: str
-    memory: str
-    switches: str
-    readings: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorRow:
-    """One operator of a profile in words; ``inside`` if its time includes that of others."""
-
-    operator: str
-    inside: bool
-    count: str
-    provider: str
-    time: str
-    share: str
-    bar: float
-
-
-def table(processes: Sequence[typed_record.Process]) -> list[Process]:
+def table(processes: Sequence[typed_record.Process]) -> list[dict[str, Any]]:
     """The processes as a table, each with the range of its own samples."""
     rows, at = [], 0
     for process in processes:
         size = len(process.samples_ns)
         ordered = sorted(process.samples_ns)
         rows.append(
-            Process(
-                ordinal=process.ordinal,
-                state="excluded" if process.rejected else "counts",
-                why=figures.reasons(process.reasons),
-                samples=size,
-                p50=measurements.latency(ordered[(size - 1) // 2] / 1e6) if size else "",
-                load=_milliseconds(process.session_load_ms),
-                first=_milliseconds(process.first_inference_ms),
-                warmup=str(process.warmup_count),
-                memory=_bytes(process.peak_rss_bytes),
-                switches=reading(process.involuntary_switches),
-                readings=_interference(process.interference),
-                url=f"?{urlencode({'from': at, 'to': at + size})}#samples" if size else "",
-            )
+            {
+                "ordinal": process.ordinal,
+                "state": "excluded" if process.rejected else "counts",
+                "why": figures.reasons(process.reasons),
+                "samples": size,
+                "p50": measurements.latency(ordered[(size - 1) // 2] / 1e6) if size else "",
+                "load": _milliseconds(process.session_load_ms),
+                "first": _milliseconds(process.first_inference_ms),
+                "warmup": str(process.warmup_count),
+                "memory": _bytes(process.peak_rss_bytes),
+                "switches": reading(process.involuntary_switches),
+                "readings": _interference(process.interference),
+                "url": f"?{urlencode({'from': at, 'to': at + size})}#samples" if size else "",
+            }
         )
         at += size
     return rows
@@ -186,20 +154,20 @@ def percentiles(row: Measurement) -> list[tuple[str, str, str]]:
     return rows
 
 
-def operators(row: Measurement) -> list[OperatorRow]:
+def operators(row: Measurement) -> list[dict[str, Any]]:
     """What each operator took in the profiled process, the longest first."""
     rows = sorted(row.typed_record.operators, key=lambda operator: -(operator.time_ms or 0))
     whole = sum(operator.time_ms or 0 for operator in rows) or 1.0
     return [
-        OperatorRow(
-            operator=operator.operator,
-            inside=operator.contains_others,
-            count="" if operator.nodes is None else str(operator.nodes),
-            provider=measurements.PROVIDERS.get(operator.provider, operator.provider),
-            time=measurements.latency(operator.time_ms),
-            share=formatting.share(share),
-            bar=round(100 * share, 2),
-        )
+        {
+            "operator": operator.operator,
+            "inside": operator.contains_others,
+            "count": "" if operator.nodes is None else str(operator.nodes),
+            "provider": measurements.PROVIDERS.get(operator.provider, operator.provider),
+            "time": measurements.latency(operator.time_ms),
+            "share": formatting.share(share),
+            "bar": round(100 * share, 2),
+        }
         for operator in rows[:OPERATORS_SHOWN]
         for share in [
             min(1.0, (operator.time_ms or 0) / whole if operator.share is None else operator.share)

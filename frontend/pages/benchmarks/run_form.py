@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses
@@ -23,55 +22,31 @@ _FRACTIONS = ("latency_bound_ms",)
 _WORDS = ("scenario", "bound_percentile")
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What workers offer: its value in the form, its name, and the names of its options."""
-
-    value: str
-    words: str
-    options: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunForm:
-    """What somebody may choose for a run of one variant.
-
-    ``sizes`` are names of free dimensions with their fields, ``shapes`` the names of inputs that
-    have any, with their fields and declared shapes.
-    """
-
-    scenarios: tuple[tuple[str, str], ...]
-    percentiles: tuple[str, ...]
-    sizes: tuple[tuple[str, str], ...]
-    shapes: tuple[tuple[str, str, str], ...]
-    setups: tuple[Setup, ...]
-
-
-def form(variant: Variant | None) -> RunForm:
+def form(variant: Variant | None) -> dict[str, Any]:
     """The form for a variant."""
     inputs = variant.typed_facts.inputs if variant is not None else ()
     names = dict.fromkeys(
         size for port in inputs for size in port.type.shape or () if isinstance(size, str)
     )
     setups = dict.fromkeys((offer.runtime, offer.provider) for offer in offers.live())
-    return RunForm(
-        scenarios=tuple(measurements.SCENARIOS.items()),
-        percentiles=bounds.PERCENTILES,
-        sizes=tuple((name, addresses.SIZE_FIELD + name) for name in names),
-        shapes=tuple(
+    return {
+        "scenarios": tuple(measurements.SCENARIOS.items()),
+        "percentiles": bounds.PERCENTILES,
+        "sizes": tuple((name, addresses.SIZE_FIELD + name) for name in names),
+        "shapes": tuple(
             (port.name, SHAPE_FIELD + port.name, "x".join(str(size or "?") for size in shape))
             for port in inputs
             if (shape := port.type.shape) and not all(isinstance(size, int) for size in shape)
         ),
-        setups=tuple(
-            Setup(
-                f"{runtime}/{provider}",
-                measurements.runtime(runtime, provider),
-                ", ".join(provider_options.kinds_of(runtime, provider)),
-            )
+        "setups": tuple(
+            {
+                "value": f"{runtime}/{provider}",
+                "words": measurements.runtime(runtime, provider),
+                "options": ", ".join(provider_options.kinds_of(runtime, provider)),
+            }
             for runtime, provider in setups
         ),
-    )
+    }
 
 
 def options(sent: Mapping[str, str]) -> dict[str, Any]:

@@ -137,7 +137,7 @@ def result(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
             "counts": benchmark_selectors.counts(row),
             "line": run.line(processes, request.GET),
             "bars": run.bars(bars),
-            "histogram": [bar for bar in bars if bar.count],
+            "histogram": [bar for bar in bars if bar["count"]],
             "percentiles": run_facts.percentiles(row),
             "facts": run_facts.facts(row),
             "processes": run_facts.table(processes),
@@ -146,7 +146,7 @@ def result(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
             "gate": run_facts.environment(row.typed_record.gate),
             "command": run_facts.command(row),
             "history": history,
-            "data_url": f"{page['head'].api_url}/benchmarks/{row.pk}",
+            "data_url": f"{page['head']['api_url']}/benchmarks/{row.pk}",
             "result_of": Result("benchmark", row.pk),
         },
     )

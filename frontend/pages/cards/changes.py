@@ -12,6 +12,7 @@ import yaml
 
 from frontend.pages.cards import forms
 from frontend.pages.cards.fields import GROUPS, Input, Table
+from hub.protocol.cards import MAIN_PARTS
 from registry.cards import source
 from registry.cards.findings import Notes
 from registry.core import parsing
@@ -48,7 +49,7 @@ def _change(
     if len(field.path) == 1:
         new[top] = value
         return
-    main = forms.MAIN[top]
+    main = MAIN_PARTS[top]
     parts = dict(whole) if isinstance(whole, dict) else {} if whole is None else {main: whole}
     parts[field.path[1]] = value
     parts = {key: part for key, part in parts.items() if part is not None}
@@ -104,8 +105,9 @@ def _put(whole: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
         _put(inner, path[1:], value)
         path, value = path[:1], inner or None
     old = whole.get(path[0])
-    if path == ("personal_data",) and isinstance(old, dict) and value is not None:
-        value = {**old, "status": value}
+    main = MAIN_PARTS.get(path[0])
+    if main and isinstance(old, dict) and value is not None:
+        value = {**old, main: value}
     if value is None:
         whole.pop(path[0], None)
     else:

@@ -67,16 +67,6 @@ class Desk:
     extra: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A field that the file speaks of, beside what the card says now."""
-
-    name: str
-    value: str
-    now: str
-    origin: str
-
-
 def opened(version: Version, mode: str) -> Desk:
     """The card as it is stored; a beginning of one where there is none."""
     text = version.readme or start(version.model)
@@ -205,7 +195,7 @@ def _contradictions(desk: Desk, version: Version, reading: facts.Reading) -> Ite
     return [replace(row, severity="warning") for row in rows]
 
 
-def _offers(front: dict[str, Any], reading: facts.Reading) -> list[Offer]:
+def _offers(front: dict[str, Any], reading: facts.Reading) -> list[dict[str, Any]]:
     offers = []
     for suggestion in suggestions.of(reading.facts or Facts()):
         new = merges.merged(front, {suggestion.name: suggestion.value}).get(suggestion.name)
@@ -213,7 +203,14 @@ def _offers(front: dict[str, Any], reading: facts.Reading) -> list[Offer]:
             now = front.get(suggestion.name)
             current = edits.as_yaml(now).strip().removesuffix("...").strip() if now else ""
             value = edits.as_yaml(suggestion.value).strip().removesuffix("...").strip()
-            offers.append(Offer(suggestion.name, value[:400], current[:400], suggestion.origin))
+            offers.append(
+                {
+                    "name": suggestion.name,
+                    "value": value[:400],
+                    "now": current[:400],
+                    "origin": suggestion.origin,
+                }
+            )
     return offers
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from frontend.pages.cards.fields import GROUPS, Input, Table
+from hub.protocol.cards import MAIN_PARTS
 from registry.cards import edits
 from registry.cards.findings import escaped
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 ROWS_SHOWN = 40
 LOCKED = object()
-# A mapping that may also be written as its main value alone.
-MAIN = {"personal_data": "status", "co2_eq_emissions": "emissions", "energy": "kwh"}
 
 
 @dataclass(slots=True)
@@ -194,7 +193,7 @@ def value_at(whole: Any, path: tuple[str, ...]) -> Any:
         return value
     if isinstance(value, dict):
         return value.get(path[1])
-    return value if MAIN.get(path[0]) == path[1] else None
+    return value if MAIN_PARTS.get(path[0]) == path[1] else None
 
 
 def as_text(field: Input, value: Any) -> Any:
@@ -220,7 +219,7 @@ def _place(groups: list[Group], findings: Iterable[Finding]) -> None:
     visible = [field for group in groups for field in group.inputs]
     visible += [field for row in rows for field in row.inputs]
     by_pointer = {field.pointer: field for field in visible}
-    for top, main in MAIN.items():
+    for top, main in MAIN_PARTS.items():
         by_pointer.setdefault(f"/{top}", by_pointer[f"/{top}/{main}"])
     for finding in findings:
         pointer = finding.pointer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -21,8 +21,6 @@ from registry.catalogue import accuracies, predictions, search, speeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    from django.utils.safestring import SafeString
 
     from hub.protocol.figures import Figure
     from registry.catalogue.query import Query
@@ -86,38 +84,6 @@ class Choice:
         return _named(self.measure) if self.measure else SIZE
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """The plot, its candidates, the joined ones first, and how many match in all."""
-
-    picture: SafeString
-    title: str
-    words: str
-    candidates: tuple[Candidate, ...]
-    compare_url: str
-    across: tuple[Option, ...]
-    up: tuple[Option, ...]
-    fitting: int
-    capped: bool
-    is_timed: bool
-
-    @property
-    def best(self) -> list[Candidate]:
-        return [candidate for candidate in self.candidates if candidate.is_best]
-
-    @property
-    def unranked(self) -> list[Candidate]:
-        """Those with both figures where none is accepted for both."""
-        return (
-            [] if self.best else [candidate for candidate in self.candidates if candidate.is_placed]
-        )
-
-    @property
-    def counts(self) -> str:
-        """How many of the candidates keep the limits."""
-        return figures.compliances(candidate.compliance for candidate in self.candidates)
-
-
 def choice(
     data: dict[str, str], query: Query, setup: Setup, offered: Sequence[accuracies.Offer]
 ) -> Choice:
@@ -140,7 +106,7 @@ def choice(
 
 def of(
     actor: Actor, query: Query, choice: Choice, setup: Setup, offered: Sequence[accuracies.Offer]
-) -> Plot:
+) -> dict[str, Any]:
     """The models of a list, and those that only miss its limits on the two figures."""
     page = search.find(actor, query, limit=MOST, columns=_COLUMNS)
     documents = {row.pk: row for row in page.items}
@@ -169,7 +135,8 @@ def of(
         _point(candidate, place, choice, is_best=candidate.ref in best)
         for candidate, place in placed
     ]
-    across = tradeoffs.Axis(AXES[choice.across], _write(choice.across), _bound(query, choice))
+    limit = query[_LIMIT_OF[choice.across]]
+    across = tradeoffs.Axis(AXES[choice.across], _write(choice.across), limit)
     title = f"{_title(choice)} against {_AGAINST[choice.across]}"
     places = {candidate.ref for candidate, _ in placed}
     candidates = [
@@ -179,19 +146,25 @@ def of(
     candidates.sort(
         key=lambda candidate: (not candidate.is_best, candidate.compliance is not Compliance.WITHIN)
     )
-    compared = [candidate.ref for candidate in candidates if candidate.is_best][:COMPARED]
-    return Plot(
-        picture=tradeoffs.draw(points, across, _up(query, choice), title=title),
-        title=title,
-        words=_finding(placed, best, len(candidates)),
-        candidates=tuple(candidates),
-        compare_url=_compare(compared) if len(compared) > 1 else "",
-        across=tuple(Option(words, name, on=name == choice.across) for name, words in AXES.items()),
-        up=_ups(choice, offered),
-        fitting=page.count,
-        capped=page.capped or page.count > MOST,
-        is_timed=choice.across == "latency",
-    )
+    winners = [candidate for candidate in candidates if candidate.is_best]
+    compared = [candidate.ref for candidate in winners][:COMPARED]
+    return {
+        "picture": tradeoffs.draw(points, across, _up(query, choice), title=title),
+        "title": title,
+        "words": _finding(placed, best, len(candidates)),
+        "candidates": candidates,
+        # How many of them keep the limits.
+        "counts": figures.compliances(candidate.compliance for candidate in candidates),
+        "best": winners,
+        # Those with both figures where none is accepted for both.
+        "unranked": [] if winners else [row for row in candidates if row.is_placed],
+        "compare_url": _compare(compared) if len(compared) > 1 else "",
+        "across": [Option(words, name, on=name == choice.across) for name, words in AXES.items()],
+        "up": _ups(choice, offered),
+        "fitting": page.count,
+        "capped": page.capped or page.count > MOST,
+        "is_timed": choice.across == "latency",
+    }
 
 
 def _named(limit: Limit) -> str:
@@ -232,11 +205,11 @@ def _limits(query: Query, choice: Choice) -> Callable[[Candidate], Iterator[Comp
     accuracy = [limit for limit in query.accuracy if choice.measure and _named(limit) == choice.up]
 
     def judge(candidate: Candidate) -> Iterator[Compliance]:
-        for name, limit in bounds.items():
+        for name, bound in bounds.items():
             figure = candidate.figure(name)
-            yield figure.compliance(limit, with_predictions=query.predicted)
-        for accepted in accuracy:
-            yield candidate.accuracy.compliance(accepted.value, is_maximum=accepted.is_maximum)
+            yield figure.compliance(bound, with_predictions=query.predicted)
+        for limit in accuracy:
+            yield candidate.accuracy.compliance(limit.value, is_maximum=limit.is_maximum)
 
     return judge
 
@@ -328,10 +301,6 @@ def _up(query: Query, choice: Choice) -> tradeoffs.Axis:
         next(iter(limits), None),
         is_logarithmic=False,
     )
-
-
-def _bound(query: Query, choice: Choice) -> float | None:
-    return query[_LIMIT_OF[choice.across]]
 
 
 def _ups(choice: Choice, offered: Sequence[accuracies.Offer]) -> tuple[Option, ...]:

@@ -34,7 +34,7 @@ def models(request: HttpRequest) -> HttpResponse:
     """The models of a list that were updated last; the address takes the filters of the list."""
     query = replace(list_filters.read(request.GET), sort="updated")
     chips = list_filters.chips(query)
-    title = ", ".join(f"{chip.title}: {chip.words}" for chip in chips) or "all"
+    title = ", ".join(f"{chip['title']}: {chip['words']}" for chip in chips) or "all"
     feed = start(request, f"Models ({title})", list_filters.address(query))
     for row in search.find(request.user, query, limit=ENTRIES).items:
         url = settings.HUB_PUBLIC_URL + reverse("model", args=row.title.split("/", 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
@@ -30,7 +29,7 @@ def find(request: HttpRequest) -> HttpResponse:
     query = list_filters.settled(list_filters.read(data), known_setups)
     question = questions.of(query, data.get("question", ""), known_setups, reverse("find"))
     axes = {name: value for name in ("x", "y") if (value := str(data.get(name, "")))}
-    own = list_filters.parameters(query, question=question.text if question else "")
+    own = list_filters.parameters(query, question=question["text"] if question else "")
     canonical = _address(own, urlencode(axes))
     if request.get_full_path() != canonical:
         return HttpResponseRedirect(canonical)
@@ -44,8 +43,8 @@ def find(request: HttpRequest) -> HttpResponse:
         "section": "find",
         "query": query,
         "question": question,
-        "text": question.text if question else query.text,
-        "chips": [replace(chip, url=_here(chip.url, axes)) for chip in list_filters.chips(query)],
+        "text": question["text"] if question else query.text,
+        "chips": [chip | {"url": _here(chip["url"], axes)} for chip in list_filters.chips(query)],
         "clear": reverse("find"),
         "kept": parse_qsl(own),
         "plot": plot,

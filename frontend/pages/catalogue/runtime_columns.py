@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frontend.parts import labels as words
 from hub.protocol import filters
 from registry.catalogue import facets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from registry.models import SearchDocument
 
@@ -27,18 +26,7 @@ _OUTCOMES = {
 _DOES_NOT_RUN = ("does not run", "does not run")
 
 
-@dataclass(frozen=True, slots=True)
-class Passing:
-    """Names of runtimes, and by the key of each document the outcome on each of them.
-
-    An outcome is the name of the runtime, the shape of its glyph, and its words.
-    """
-
-    runtimes: tuple[str, ...]
-    cells: Mapping[int, tuple[tuple[str, str, str], ...]]
-
-
-def of(runtimes: Sequence[str], documents: Sequence[SearchDocument]) -> Passing:
+def of(runtimes: Sequence[str], documents: Sequence[SearchDocument]) -> dict[str, Any]:
     """The columns for these runtimes, those that most models pass on first."""
     columns = runtimes[:MOST]
     facts = facets.of_documents([document.pk for document in documents], _GROUPS) if columns else {}
@@ -46,7 +34,10 @@ def of(runtimes: Sequence[str], documents: Sequence[SearchDocument]) -> Passing:
         document.pk: tuple(_outcome(runtime, facts.get(document.pk, set())) for runtime in columns)
         for document in documents
     }
-    return Passing(tuple(words.runtime(runtime) for runtime in columns), cells)
+    return {
+        "runtimes": tuple(words.runtime(runtime) for runtime in columns),
+        "cells": cells,
+    }
 
 
 def _outcome(runtime: str, facts: set[tuple[str, str]]) -> tuple[str, str, str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -17,36 +16,10 @@ from registry.catalogue import predictions, search, speeds
 from registry.models import DocumentSpeed, PredictedSpeed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from hub.protocol.figures import Figure
     from registry.catalogue.query import Query
     from registry.models import SearchDocument
-
-
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """The figure of one model, with its page or, of a prediction, with what it is based on."""
-
-    p50: Figure
-    url: str = ""
-    basis: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """What the column says of itself, and its figures by the key of each document."""
-
-    setup: speeds.Setup
-    device: str
-    runtime: str
-    choices: tuple[Option, ...]
-    cells: Mapping[int, Speed]
-    rows: Mapping[int, DocumentSpeed | PredictedSpeed]
-    ordered: bool
-    # Whether the order begins with a result; a later page says nothing of that.
-    is_measured: bool
-    across_url: str
 
 
 def of(
@@ -55,7 +28,7 @@ def of(
     documents: Sequence[SearchDocument],
     *,
     is_first: bool = True,
-) -> Column | None:
+) -> dict[str, Any] | None:
     """The column of the setup that is chosen, else of the most measured one; None without any.
 
     ``is_first`` says that the documents are the first page of their list.
@@ -74,17 +47,17 @@ def of(
     rows |= predictions.of_documents(pks, setup)
     rows |= speeds.of_documents(pks, setup)
     parameters = {"device": setup.device, "runtime": setup.runtime}
-    return Column(
-        setup=setup,
-        device=title,
-        runtime=runtime,
-        choices=tuple(_choice(offer, setup, is_chosen=is_chosen) for offer in offers),
-        cells={document.pk: _cell(document, rows.get(document.pk)) for document in documents},
-        rows=rows,
-        ordered=query.sort == search.FASTEST,
-        is_measured=not is_first or any(_is_accepted(row) for row in rows.values()),
-        across_url=f"{reverse('benchmarks')}?{urlencode(parameters)}",
-    )
+    return {
+        "setup": setup,
+        "device": title,
+        "runtime": runtime,
+        "choices": tuple(_choice(offer, setup, is_chosen=is_chosen) for offer in offers),
+        "cells": {document.pk: _cell(document, rows.get(document.pk)) for document in documents},
+        "rows": rows,
+        "ordered": query.sort == search.FASTEST,
+        "is_measured": not is_first or any(_is_accepted(row) for row in rows.values()),
+        "across_url": f"{reverse('benchmarks')}?{urlencode(parameters)}",
+    }
 
 
 def words(offer: speeds.Offer) -> str:
@@ -103,12 +76,20 @@ def _is_accepted(row: DocumentSpeed | PredictedSpeed) -> bool:
     return row.figure.kind is Kind.MEASURED and row.figure.is_ranked
 
 
-def _cell(document: SearchDocument, speed: DocumentSpeed | PredictedSpeed | None) -> Speed:
+def _cell(document: SearchDocument, speed: DocumentSpeed | PredictedSpeed | None) -> dict[str, Any]:
     latest = document.latest
     if speed is None or latest is None:
-        return Speed(absent(Unit.MILLISECOND))
+        return {
+            "p50": absent(Unit.MILLISECOND),
+        }
     if isinstance(speed, PredictedSpeed):
         basis = f"Predicted from {formatting.plural(speed.models_measured, 'measured model')}."
-        return Speed(speed.figure, basis=f"{basis} {IntervalMethod.PREDICTION}.")
+        return {
+            "p50": speed.figure,
+            "basis": f"{basis} {IntervalMethod.PREDICTION}.",
+        }
     place = [document.namespace_slug, document.model.name, latest["number"], speed.result]
-    return Speed(speed.figure, reverse("benchmark", args=place))
+    return {
+        "p50": speed.figure,
+        "url": reverse("benchmark", args=place),
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
@@ -35,7 +35,7 @@ def models(request: HttpRequest) -> HttpResponse:
     query = list_filters.settled(list_filters.read(data), known_setups)
     cursor = data.get("cursor", "")[:500]
     question = questions.of(query, data.get("question", ""), known_setups, reverse("models"))
-    canonical = list_filters.address(query, cursor, question.text if question else "")
+    canonical = list_filters.address(query, cursor, question["text"] if question else "")
     if request.get_full_path() != canonical:
         return HttpResponseRedirect(canonical)
     page = search.find(request.user, query, cursor=cursor)
@@ -62,8 +62,8 @@ def models(request: HttpRequest) -> HttpResponse:
             "bound": list_filters.bound(query),
             "sorts": list_filters.sorts(query, known_setups),
             "order_reason": list_filters.order_reason(query),
-            "offers_predictions": bool(column and predictions.exist(column.setup)),
-            "fits": fit_lines.of(query, page.items, column.rows if column else {}),
+            "offers_predictions": bool(column and predictions.exist(column["setup"])),
+            "fits": fit_lines.of(query, page.items, column["rows"] if column else {}),
             "rows": page.items,
             "column": column,
             "without_setup": query.sort == search.FASTEST and not query.device,
@@ -102,19 +102,19 @@ def suggest(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"items": rows})
 
 
-def _hint(actor: Actor, query: Query, chips: list[list_filters.Chip]) -> dict[str, object] | None:
+def _hint(actor: Actor, query: Query, chips: list[dict[str, Any]]) -> dict[str, object] | None:
     best: dict[str, object] | None = None
     for chip in chips[:6]:
         wider = (
             replace(query, text="")
-            if chip.group == "q"
-            else list_filters.without(query, chip.group)
+            if chip["group"] == "q"
+            else list_filters.without(query, chip["group"])
         )
         count = search.find(actor, wider, limit=1).count
         if count and (best is None or count > int(str(best["count"]))):
             best = {
-                "title": chip.title,
-                "words": chip.words,
+                "title": chip["title"],
+                "words": chip["words"],
                 "count": count,
                 "url": list_filters.address(wider),
             }

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from django.contrib.auth.models import AnonymousUser
 
 from frontend.pages.site.crawlers import Sitemap, sitemaps
-from frontend.parts import addresses
 from frontend.presenters.page_parts import PagePart, Place, page_parts
 from frontend.presenters.version_head import Tab, tabs
 from registry.community import interest
@@ -15,6 +14,7 @@ from registry.community.collections import selectors as collections
 from registry.community.discussions import selectors as discussions
 from registry.core.routes import Route, routes
 from registry.models import Collection
+from registry.versions import evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,17 +83,13 @@ def _discussed(context: Context) -> dict[str, Any]:
     """The discussions about the result of a page, and the address of the form for another."""
     version, result = context["version"], context["result_of"]
     rows = discussions.about(context["request"].user, version, result.kind, [result.key])
-    about = {
-        "version": version.number,
-        "evidence": f"{result.kind}/{result.key}",
-        "node": result.node,
-    }
-    return {"discussed": rows.get(result.key, []), "discussed_query": addresses.join("", about)}
+    anchor = evidence.anchor(version, result.kind, result.key, result.node)
+    return {"discussed": rows.get(result.key, []), "anchor": anchor}
 
 
 def _accuracy(context: Context) -> dict[str, Any]:
     """The discussions about each measured accuracy of a version."""
-    keys = [line.row.pk for line in context["accuracy"].lines]
+    keys = [line.row.pk for line in context["accuracy"]["lines"]]
     actor = context["request"].user
     return {"discussed": discussions.about(actor, context["version"], "evaluation", keys)}
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, F, Max, Q
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
     from registry.core.permissions import Actor
-    from registry.models import RegisteredModel
 
 NEWS, MODELS = 50, 100
 _ACTIONS: dict[str, Callable[..., None]] = {
@@ -38,23 +36,6 @@ _ACTIONS: dict[str, Callable[..., None]] = {
     "watch": interest.watch,
     "unwatch": interest.unwatch,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """Something that happened: when, to which version or discussion, what, and where to see it."""
-
-    at: datetime
-    model: RegisteredModel
-    subject: str
-    words: str
-    url: str
-
-    @classmethod
-    def of(cls, version: Version, at: datetime, words: str, page: str) -> News:
-        """What happened to a version, which the page of that name shows."""
-        url = version_head.place(version, page)
-        return cls(at, version.model, f"version {version.number}", words, url)
 
 
 @require_POST
@@ -83,7 +64,7 @@ def watching(request: HttpRequest) -> HttpResponse:
     )
 
 
-def news(actor: Actor, models: Sequence[int]) -> list[News]:
+def news(actor: Actor, models: Sequence[int]) -> list[dict[str, Any]]:
     """What happened last to published versions and in discussions of models that the actor sees."""
     published = Version.objects.filter(model__in=models, published_at__isnull=False)
     published = published.select_related("model__namespace")
@@ -92,29 +73,45 @@ def news(actor: Actor, models: Sequence[int]) -> list[News]:
         *_evidence(published),
         *_discussions(actor, models),
     ]
-    return sorted(rows, key=lambda row: row.at, reverse=True)
+    return sorted(rows, key=lambda row: row["at"], reverse=True)
 
 
-def _discussions(actor: Actor, models: Sequence[int]) -> Iterator[News]:
+def _of_version(version: Version, at: datetime, words: str, page: str) -> dict[str, Any]:
+    """What happened to a version, which the page of that name shows."""
+    return {
+        "at": at,
+        "model": version.model,
+        "subject": f"version {version.number}",
+        "words": words,
+        "url": version_head.place(version, page),
+    }
+
+
+def _discussions(actor: Actor, models: Sequence[int]) -> Iterator[dict[str, Any]]:
     """The discussions that were opened last, of those that the actor sees."""
     rows = Discussion.objects.visible_to(actor).filter(model__in=models)
     for row in rows.select_related("model__namespace", "author").order_by("-pk")[:NEWS]:
         url = reverse("discussion", args=[row.model.namespace.slug, row.model.name, row.number])
-        words = f"opened by {row.author.username}: {row.title}"
-        yield News(row.created_at, row.model, f"discussion {row.number}", words, url)
+        yield {
+            "at": row.created_at,
+            "model": row.model,
+            "subject": f"discussion {row.number}",
+            "words": f"opened by {row.author.username}: {row.title}",
+            "url": url,
+        }
 
 
-def _versions(of: QuerySet[Version]) -> Iterator[News]:
+def _versions(of: QuerySet[Version]) -> Iterator[dict[str, Any]]:
     for version in of:
         if version.published_at:
             change = f": {version.message}" if version.message else ""
-            yield News.of(version, version.published_at, f"published{change}", "version")
+            yield _of_version(version, version.published_at, f"published{change}", "version")
         if version.ended_at:
             words = f"{version.state}: {version.reason}"
-            yield News.of(version, version.ended_at, words, "version")
+            yield _of_version(version, version.ended_at, words, "version")
 
 
-def _evidence(published: QuerySet[Version]) -> Iterator[News]:
+def _evidence(published: QuerySet[Version]) -> Iterator[dict[str, Any]]:
     """Conformance by runtime, accuracy by split and benchmarks by runtime, the latest of each."""
     within = {"variant__version__in": published}
     by_runtime = ("variant__version", "runtime", "runtime_version")
@@ -134,13 +131,13 @@ def _evidence(published: QuerySet[Version]) -> Iterator[News]:
     versions = {version.pk: version for version in published}
     for key, runtime, number, at, n, passed in checked.order_by("-at")[:NEWS]:
         words = f"conformance on {labels.runtime(runtime)} {number}: {passed} of {n} checks passed"
-        yield News.of(versions[key], at, words, "version-conformance")
+        yield _of_version(versions[key], at, words, "version-conformance")
     for key, runtime, number, at, n in measured.order_by("-at")[:NEWS]:
         words = f"{plural(n, 'benchmark run')} on {labels.runtime(runtime)} {number}"
-        yield News.of(versions[key], at, words, "version-benchmarks")
+        yield _of_version(versions[key], at, words, "version-benchmarks")
     for row in scores.order_by("-at")[:NEWS]:
         words = (
             f"measured {row.metric} {figure(row.value)} ({figure(row.low)} to {figure(row.high)}) "
             f"on {row.dataset_version.dataset.slug}, {row.split}"
         )
-        yield News.of(versions[row.variant.version_id], row.at, words, "version")
+        yield _of_version(versions[row.variant.version_id], row.at, words, "version")

@@ -62,7 +62,7 @@ def table(request: HttpRequest) -> HttpResponse:
     refs = presenter.read(request.GET.getlist("m"))
     columns, refused = presenter.find(request.user, refs)
     for reference in refused:
-        raise problems.NotFound(f"{reference.ref}: {reference.words}")
+        raise problems.NotFound(f"{reference['ref']}: {reference['words']}")
     if not columns:
         raise problems.NotFound("Add models with the parameter m.")
     response = HttpResponse(content_type="text/csv; charset=utf-8")

@@ -6,7 +6,7 @@ from django import forms
 
 from frontend.presenters.forms import NamespaceForm
 from hub.protocol.cards import PERSONAL_DATA
-from registry.cards.personal_data import CATEGORIES, LEGAL_BASES
+from registry.cards.data_categories import CATEGORIES, LEGAL_BASES
 from registry.datasets.services import LARGEST
 from registry.models.datasets import PersonalData
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from frontend.parts import labels
 from registry.datasets import selectors
 
 if TYPE_CHECKING:
     from hub.protocol.splits import Split, SplitInput, Target
-    from registry.models import Dataset, DatasetFile, DatasetVersion
+    from registry.models import Dataset, DatasetVersion
 
 # How many of each a page shows; the API has all of them.
 FILES, NAMES, VERSIONS = 200, 40, 50
@@ -23,49 +21,26 @@ _READERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+def _names(texts: tuple[str, ...]) -> dict[str, Any]:
     """The first of some names, and how many more there are."""
-
-    first: tuple[str, ...]
-    more: int
-
-    @classmethod
-    def of(cls, texts: tuple[str, ...]) -> Names:
-        """At most NAMES of them."""
-        return cls(texts[:NAMES], max(0, len(texts) - NAMES))
+    return {"first": texts[:NAMES], "more": max(0, len(texts) - NAMES)}
 
 
-@dataclass(frozen=True, slots=True)
-class SplitView:
-    """Display data of a split; ``inputs`` are the name of each with the source of its values."""
-
-    name: str
-    task: str
-    reader: str
-    files: Names
-    inputs: tuple[tuple[str, str, Names], ...]
-    target: tuple[str, Names]
-    labels: Names
-    positive: str
-
-    @classmethod
-    def of(cls, split: Split) -> SplitView:
-        """The split as words."""
-        noun = "Array" if split.reader == "npz" else "Column"
-        return cls(
-            name=split.name,
-            task=labels.task(split.task),
-            reader=_READERS[split.reader],
-            files=Names.of(split.files),
-            inputs=tuple(
-                (source.name, _source(noun, source), Names.of(source.columns))
-                for source in split.inputs
-            ),
-            target=_target(noun, split.target),
-            positive=split.target.positive,
-            labels=Names.of(split.target.labels),
-        )
+def _split(split: Split) -> dict[str, Any]:
+    """A split; ``inputs`` are the name of each with the source of its values."""
+    noun = "Array" if split.reader == "npz" else "Column"
+    return {
+        "name": split.name,
+        "task": split.task,
+        "reader": _READERS[split.reader],
+        "files": _names(split.files),
+        "inputs": [
+            (source.name, _source(noun, source), _names(source.columns)) for source in split.inputs
+        ],
+        "target": _target(noun, split.target),
+        "positive": split.target.positive,
+        "labels": _names(split.target.labels),
+    }
 
 
 def _source(noun: str, of: SplitInput) -> str:
@@ -74,35 +49,25 @@ def _source(noun: str, of: SplitInput) -> str:
     return f"Picture, {of.polarity.replace('-', ' ')}" if of.polarity else "Picture"
 
 
-def _target(noun: str, of: Target) -> tuple[str, Names]:
+def _target(noun: str, of: Target) -> tuple[str, dict[str, Any]]:
     if of.columns:
-        return f"{noun}s", Names.of(of.columns)
-    return (noun, Names.of((of.column,))) if of.column else ("Folder name", Names.of(()))
+        return f"{noun}s", _names(of.columns)
+    return (noun, _names((of.column,))) if of.column else ("Folder name", _names(()))
 
 
-@dataclass(frozen=True, slots=True)
-class VersionView:
-    """A version with the rows that its page has room for; ``files`` go with their addresses."""
-
-    row: DatasetVersion
-    files: list[tuple[DatasetFile, str]]
-    more_files: int
-    splits: list[SplitView]
-
-    @classmethod
-    def of(cls, row: DatasetVersion) -> VersionView:
-        """What the page of a version says of it."""
-        files = list(row.files.all())
-        version = f"/api/v1/datasets/{row.dataset.slug}/versions/{row.number}"
-        return cls(
-            row=row,
-            files=[(file, f"{version}/files/{quote(file.path)}") for file in files[:FILES]],
-            more_files=max(0, len(files) - FILES),
-            splits=[SplitView.of(split) for split in row.typed_splits],
-        )
+def _version(row: DatasetVersion) -> dict[str, Any]:
+    """A version with the files that its page has room for, each with its address."""
+    files = list(row.files.all())
+    version = f"/api/v1/datasets/{row.dataset.slug}/versions/{row.number}"
+    return {
+        "row": row,
+        "files": [(file, f"{version}/files/{quote(file.path)}") for file in files[:FILES]],
+        "more_files": max(0, len(files) - FILES),
+        "splits": list(map(_split, row.typed_splits)),
+    }
 
 
-def select(of: Dataset, number: int | None) -> tuple[VersionView | None, list[DatasetVersion]]:
+def select(of: Dataset, number: int | None) -> tuple[dict[str, Any] | None, list[DatasetVersion]]:
     """The version of this number, or the newest if there is one, and the newest versions.
 
     Raises NotFound where there is none of this number.
@@ -110,5 +75,5 @@ def select(of: Dataset, number: int | None) -> tuple[VersionView | None, list[Da
     newest = list(selectors.versions(of).order_by("-number")[:VERSIONS])
     if number is None and newest:
         number = newest[0].number
-    view = None if number is None else VersionView.of(selectors.version(of, number))
+    view = None if number is None else _version(selectors.version(of, number))
     return view, newest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -17,11 +16,10 @@ from frontend.pages.linked_data import graph_views
 from frontend.parts import addresses, labels
 from frontend.presenters import forms
 from hub.protocol import problems
-from hub.protocol.cards import PERSONAL_DATA
 from hub.protocol.vocabularies import LICENCES
 from metadata.store import negotiation
 from registry.api.parameters import accepts
-from registry.cards import personal_data
+from registry.cards import data_categories
 from registry.core.permissions import can, require
 from registry.datasets import selectors, services
 from registry.people import selectors as people_selectors
@@ -53,7 +51,7 @@ def every(request: HttpRequest) -> HttpResponse:
             "rows": [
                 (
                     row,
-                    PERSONAL_DATA[row.personal_data],
+                    row.personal_words,
                     counts.get(row.pk, 0),
                     numbers.get(row.pk),
                 )
@@ -99,12 +97,12 @@ def _page(request: HttpRequest, dataset: Dataset, number: int | None = None) -> 
         {
             "section": "datasets",
             "dataset": dataset,
-            "personal": PERSONAL_DATA[dataset.personal_data],
             "licence": labels.licence(dataset.license),
             "categories": [
-                personal_data.CATEGORIES.get(category, category) for category in dataset.categories
+                data_categories.CATEGORIES.get(category, category)
+                for category in dataset.categories
             ],
-            "legal_basis": personal_data.LEGAL_BASES.get(dataset.legal_basis, ""),
+            "legal_basis": data_categories.LEGAL_BASES.get(dataset.legal_basis, ""),
             "version": version,
             "newest": newest,
             "uses": uses[: selectors.USES],
@@ -134,11 +132,9 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         fields = dict(form.cleaned_data)
         namespace = people_selectors.namespace(fields.pop("namespace"))
-        try:
+        with forms.explained(form):
             dataset = services.create(request.user, namespace=namespace, **fields)
             return HttpResponseRedirect(reverse("dataset", args=[dataset.slug]))
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     return _form(request, form, {"namespaces": mine})
 
 
@@ -151,11 +147,9 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
     initial = {field: getattr(dataset, field) for field in services.EDITABLE}
     form = DatasetForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        try:
+        with forms.explained(form):
             services.edit(request.user, dataset=dataset, **form.cleaned_data)
             return HttpResponseRedirect(reverse("dataset", args=[dataset.slug]))
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     return _form(request, form, {"dataset": dataset})
 
 
@@ -164,10 +158,8 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 def withdraw(request: HttpRequest, slug: str) -> HttpResponse:
     """Take it out of lists and graphs, with a reason."""
     dataset = selectors.dataset(slug)
-    try:
+    with forms.as_message(request, problems.InvalidRequest):
         services.withdraw(request.user, dataset=dataset, reason=request.POST.get("reason", ""))
-    except problems.InvalidRequest as problem:
-        messages.error(request, problem.detail)
     return HttpResponseRedirect(reverse("dataset", args=[slug]))
 
 

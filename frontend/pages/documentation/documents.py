@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from posixpath import join, normpath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
 from django.urls import reverse
@@ -76,29 +76,6 @@ class Document:
         return [each.heading for each in self.sections if each.heading.level == 2]
 
 
-class Link(NamedTuple):
-    """A page in the navigation."""
-
-    title: str
-    address: str
-
-
-class Group(NamedTuple):
-    """Pages of the navigation below one heading."""
-
-    title: str
-    links: list[Link]
-
-
-class Hit(NamedTuple):
-    """A section that has all words of a search."""
-
-    title: str
-    heading: str
-    address: str
-    snippet: str
-
-
 def address(name: str) -> str:
     """The address of a page by its name."""
     return reverse("document", args=[name]) if name else reverse("documentation")
@@ -115,24 +92,34 @@ def document(name: str) -> Document | None:
 
 
 @lru_cache
-def navigation() -> list[Group]:
+def navigation() -> list[dict[str, Any]]:
     """The pages as `docs/README.md` lists them."""
-    groups: list[Group] = []
+    groups: list[dict[str, Any]] = []
     tokens = _PARSER.parse(_text_of(""))
     for at, token in enumerate(tokens):
         if token.type == "heading_open" and token.tag == "h2":
-            groups.append(Group(_text(tokens[at + 1]), []))
+            groups.append(
+                {
+                    "title": _text(tokens[at + 1]),
+                    "links": [],
+                }
+            )
         parts = token.children or []
         for place, child in enumerate(parts):
             if child.type == "link_open" and groups:
                 name = _page_of("", str(child.attrGet("href")))
                 if name is not None:
                     title = parts[place + 1].content
-                    groups[-1].links.append(Link(title, address(name)))
+                    groups[-1]["links"].append(
+                        {
+                            "title": title,
+                            "address": address(name),
+                        }
+                    )
     return groups
 
 
-def search(words: str) -> list[Hit]:
+def search(words: str) -> list[dict[str, Any]]:
     """Sections that have every word, at most RESULTS; those that name it first, decisions last."""
     terms = words.lower().split()
     if not terms:
@@ -145,7 +132,17 @@ def search(words: str) -> list[Hit]:
             rank = (sum(word in heading for word in terms), "/" not in page.name)
             place = f"{page.address}#{section.heading.anchor}"
             snippet = _snippet(section.text, terms)
-            hits.append((rank, Hit(page.title, section.heading.text, place, snippet)))
+            hits.append(
+                (
+                    rank,
+                    {
+                        "title": page.title,
+                        "heading": section.heading.text,
+                        "address": place,
+                        "snippet": snippet,
+                    },
+                )
+            )
     hits.sort(key=lambda hit: hit[0], reverse=True)
     return [hit for _, hit in hits[:RESULTS]]
 

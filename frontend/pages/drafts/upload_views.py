@@ -62,11 +62,9 @@ def new_version(request: HttpRequest, namespace: str, name: str) -> HttpResponse
     require(request.user, "version.draft", model)
     form = VersionForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with forms.explained(form):
             version = _draft(request, model, form.cleaned_data)
             return _filled(request, version, form.cleaned_data)
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     return _page(request, form, {"model": model, "api_url": f"/api/v1/models/{model.ref}"})
 
 

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from frontend.pages.cards import editor
 from frontend.parts.addresses import whole
 from frontend.presenters import multipart, under_way, verdicts, version_head
+from frontend.presenters.forms import as_message
 from frontend.presenters.version_page import context, of_version, of_whole_version
 from hub.protocol import problems
 from registry.cards import cards, refused_cards
@@ -134,10 +135,8 @@ def card(request: HttpRequest, version: Version) -> HttpResponse:
 @of_version
 def submit(request: HttpRequest, version: Version) -> HttpResponse:
     publish = request.POST.get("publish") == "on"
-    try:
+    with as_message(request, problems.ModelMissing, problems.CardInvalid):
         versions.submit(request.user, version=version, publish=publish)
-    except (problems.ModelMissing, problems.CardInvalid) as problem:
-        messages.error(request, problem.detail)
     return _back(version)
 
 

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods
 from frontend.pages.federated.forms import FleetForm, RolloutForm
 from frontend.parts.addresses import whole
 from frontend.presenters import forms
-from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import require
 from registry.federated import selectors
@@ -43,10 +42,8 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     created: Fleet | None = None
     token = ""
     if request.method == "POST" and form.is_valid():
-        try:
+        with forms.explained(form):
             created, token = _create(request, model, form.cleaned_data)
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     context = {
         "section": "trainings",
         "model": model,
@@ -83,12 +80,10 @@ def show(request: HttpRequest, namespace: str, name: str, fleet: str) -> HttpRes
     initial = {"version": desired.number, "percent": row.percent} if desired else {}
     form = RolloutForm(request.POST or None, versions=_offered(request, model), initial=initial)
     if request.method == "POST" and form.is_valid():
-        try:
+        with forms.explained(form):
             changed = _desire(request, row, form.cleaned_data)
             messages.success(request, _effects(changed, changed.desired))
             return HttpResponseRedirect(reverse("fleet", args=[namespace, name, fleet]))
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     after = whole(request.GET.get("after", "")) or 0
     rows = list(selectors.devices(row)[after : after + PAGE + 1])
     tally = fleets.tally(row, desired.manifest_sha256) if desired else {"ok": 0, "failed": 0}

@@ -46,12 +46,10 @@ def invite(request: HttpRequest, namespace: str, name: str, number: int) -> Http
     form = InviteForm(request.POST or None)
     link = code = ""
     if request.method == "POST" and form.is_valid():
-        try:
+        with forms.explained(form):
             _, code = participants.invite(request.user, training=training, **form.cleaned_data)
             place = reverse("training-join", args=[namespace, name, number])
             link = f"{settings.HUB_PUBLIC_URL}{place}?{urlencode({'code': code})}"
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     context = {
         "section": "trainings",
         "training": training,

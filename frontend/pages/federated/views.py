@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from frontend.pages.federated import trainings as presenter
 from frontend.parts import live
 from frontend.parts.addresses import whole
+from frontend.presenters.forms import as_message
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import can
@@ -146,15 +147,13 @@ def act(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
     """Open, pause, finish or cancel a training, or close its round; then back to its page."""
     training = find(request, namespace, name, number)
     action = request.POST.get("action", "")
-    try:
+    with as_message(request, problems.TrainingConflict):
         if action == "close" and (live := selectors.live_round(training)):
             rounds.close_by_hand(request.user, of=live)
             messages.success(request, f"Round {live.number} is closing.")
         elif action in ACTIONS:
             changed = trainings.set_state(request.user, training=training, state=ACTIONS[action])
             messages.success(request, f"The training is {changed.state}.")
-    except problems.TrainingConflict as problem:
-        messages.error(request, problem.detail)
     return HttpResponseRedirect(reverse("training", args=[namespace, name, number]))
 
 

@@ -18,7 +18,6 @@ from frontend.pages.federated import trainings as presenter
 from frontend.pages.federated.forms import TrainingForm
 from frontend.parts.addresses import whole
 from frontend.presenters import forms
-from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import require
 from registry.federated import attacks
@@ -51,10 +50,8 @@ def new(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
         initial={"version": whole(request.GET.get("version", ""))},
     )
     if request.method == "POST" and form.is_valid() and step != CHANGE:
-        try:
+        with forms.explained(form):
             return _next(request, model, form, step)
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     context = {
         "section": "trainings",
         "model": model,

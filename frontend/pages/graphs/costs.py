@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses, formatting
 from hub.protocol import problems
@@ -21,58 +20,7 @@ TERMS_SHOWN = 8
 MEMORIES = (10**9, 4 * 10**9, 8 * 10**9, 16 * 10**9, 80 * 10**9)
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """A free dimension and the size that was chosen for it."""
-
-    symbol: str
-    value: int
-
-    @property
-    def field(self) -> str:
-        return FIELD + self.symbol
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """An operator or node with its part of the multiplications; None where that is unknown."""
-
-    name: str
-    detail: str
-    macs: int | None
-    part: str
-    bytes: int | None
-    parameters: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CostTable:
-    """What the page shows of costs, for its sizes."""
-
-    sizes: tuple[Size, ...]
-    macs: int
-    # Whether some nodes are not counted, so that the operations are more.
-    is_partial: bool
-    formula: str
-    bytes: int
-    weights: int
-    activations: int | None
-    memory: int | None
-    rule: str
-    lacks: str
-    scaling: str
-    fits: tuple[tuple[int, int | None], ...]
-    operators: tuple[Share, ...]
-    nodes: tuple[Share, ...]
-    total: int
-
-    @property
-    def words(self) -> str:
-        """The sizes in a line: batch 1, sequence 128."""
-        return ", ".join(f"{size.symbol} {formatting.grouped(size.value)}" for size in self.sizes)
-
-
-def table(costs: Costs | None, parameters: Mapping[str, str]) -> CostTable | None:
+def table(costs: Costs | None, parameters: Mapping[str, str]) -> dict[str, Any] | None:
     """The costs for the sizes of an address; None where nothing was counted.
 
     Raises InvalidRequest for sizes that are none.
@@ -90,25 +38,27 @@ def table(costs: Costs | None, parameters: Mapping[str, str]) -> CostTable | Non
         raise problems.InvalidRequest(str(error)) from error
     scaling = costs.symbols[-1] if costs.symbols and costs.peaks else ""
     macs = costs.macs.at(sizes)
-    return CostTable(
-        sizes=tuple(Size(name, size) for name, size in sizes.items()),
-        macs=macs,
-        is_partial=bool(costs.unknown),
-        formula=_formula(costs) if costs.symbols and len(costs.macs.terms) <= TERMS_SHOWN else "",
-        bytes=costs.bytes.at(sizes),
-        weights=costs.weights,
-        activations=costs.activations(sizes),
-        memory=costs.memory(sizes),
-        rule=_rule(costs),
-        lacks=_lacks(costs),
-        scaling=scaling,
-        fits=tuple(
+    return {
+        "sizes": tuple((name, FIELD + name, size) for name, size in sizes.items()),
+        "macs": macs,
+        "is_partial": bool(costs.unknown),
+        "formula": _formula(costs)
+        if costs.symbols and len(costs.macs.terms) <= TERMS_SHOWN
+        else "",
+        "bytes": costs.bytes.at(sizes),
+        "weights": costs.weights,
+        "activations": costs.activations(sizes),
+        "memory": costs.memory(sizes),
+        "rule": _rule(costs),
+        "lacks": _lacks(costs),
+        "scaling": scaling,
+        "fits": tuple(
             (memory, costs.largest(scaling, sizes, memory)) for memory in MEMORIES if scaling
         ),
-        operators=_operators(costs, sizes, macs),
-        nodes=_dearest(costs, sizes, macs),
-        total=costs.total,
-    )
+        "operators": _operators(costs, sizes, macs),
+        "nodes": _dearest(costs, sizes, macs),
+        "total": costs.total,
+    }
 
 
 def _formula(costs: Costs) -> str:
@@ -139,7 +89,7 @@ def _lacks(costs: Costs) -> str:
     return " ".join(words)
 
 
-def _operators(costs: Costs, sizes: Mapping[str, int], whole: int) -> tuple[Share, ...]:
+def _operators(costs: Costs, sizes: Mapping[str, int], whole: int) -> tuple[dict[str, Any], ...]:
     counts: Counter[str] = Counter()
     macs: Counter[str] = Counter()
     traffic: Counter[str] = Counter()
@@ -151,32 +101,32 @@ def _operators(costs: Costs, sizes: Mapping[str, int], whole: int) -> tuple[Shar
         parameters[node.operator] += node.parameters
     ordered = sorted(counts, key=lambda name: (-macs[name], -traffic[name], name))
     return tuple(
-        Share(
-            name,
-            formatting.plural(counts[name], "node"),
-            None if name in costs.unknown and not macs[name] else macs[name],
-            _part(macs[name], whole),
-            traffic[name],
-            parameters[name],
-        )
+        {
+            "name": name,
+            "detail": formatting.plural(counts[name], "node"),
+            "macs": None if name in costs.unknown and not macs[name] else macs[name],
+            "part": _part(macs[name], whole),
+            "bytes": traffic[name],
+            "parameters": parameters[name],
+        }
         for name in ordered[:OPERATORS_SHOWN]
     )
 
 
-def _dearest(costs: Costs, sizes: Mapping[str, int], whole: int) -> tuple[Share, ...]:
+def _dearest(costs: Costs, sizes: Mapping[str, int], whole: int) -> tuple[dict[str, Any], ...]:
     def macs(node: Node) -> int:
         return node.macs.at(sizes) if node.macs else 0
 
     dearest = sorted((node for node in costs.nodes if node.macs), key=macs, reverse=True)
     return tuple(
-        Share(
-            node.name or "unnamed",
-            node.operator,
-            macs(node),
-            _part(macs(node), whole),
-            node.bytes.at(sizes) if node.bytes else None,
-            node.parameters,
-        )
+        {
+            "name": node.name or "unnamed",
+            "detail": node.operator,
+            "macs": macs(node),
+            "part": _part(macs(node), whole),
+            "bytes": node.bytes.at(sizes) if node.bytes else None,
+            "parameters": node.parameters,
+        }
         for node in dearest[:NODES_SHOWN]
         if macs(node)
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.utils.html import escape, format_html
@@ -70,46 +69,6 @@ _LABELS = re.compile(r"(^|[._-])(labels?|classes|synset|categories|names)([._-]|
 _TOKEN = re.compile(r"<span")
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """One page of a text; ``numbers`` are its lines' numbers, one a line."""
-
-    body: SafeString
-    numbers: str
-    first: int
-    last: int
-    total: int
-    labels: bool
-    previous: int
-    next: int
-    cut: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """Display data of one tensor; ``bars`` is its histogram."""
-
-    name: str
-    kind: str
-    shape: str
-    least: str
-    most: str
-    mean: str
-    zeros: str
-    note: str
-    bars: SafeString
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What the facts of a model file say of its weights, or of a file that holds some of them."""
-
-    rows: tuple[tuple[str, str, str, str, str], ...]
-    parts: tuple[tuple[str, str, str], ...]
-    count: str
-    size: str
-
-
 def is_picture(path: str) -> bool:
     """Whether a file is a picture by its name; the hub shows none of them in a page."""
     return _ending(path) in _PICTURES
@@ -123,7 +82,7 @@ def may_be_text(path: str) -> bool:
     )  # fmt: skip
 
 
-def text(file: File, page: str) -> Text | None:
+def text(file: File, page: str) -> dict[str, Any] | None:
     """A page of a text; None for what is none, whatever its name says.
 
     Labels are numbered from 0, as programs know classes; other lines from 1.
@@ -155,18 +114,18 @@ def text(file: File, page: str) -> Text | None:
         "json", "yaml", "yml", "py", "csv", "tsv", "md",
     )  # fmt: skip
     from_ = start if labels else start + 1
-    return Text(
-        body=_coloured("\n".join(clipped), _ending(file.path)),
-        numbers="\n".join(str(from_ + index) for index in range(len(clipped))),
-        first=start + 1,
-        last=start + len(clipped),
-        total=len(lines),
-        labels=labels,
-        previous=number - 1,
-        next=number + 1 if number < pages else 0,
-        cut=not whole
+    return {
+        "body": _coloured("\n".join(clipped), _ending(file.path)),
+        "numbers": "\n".join(str(from_ + index) for index in range(len(clipped))),
+        "first": start + 1,
+        "last": start + len(clipped),
+        "total": len(lines),
+        "labels": labels,
+        "previous": number - 1,
+        "next": number + 1 if number < pages else 0,
+        "cut": not whole
         or any(len(line) > len(cut) for line, cut in zip(page_lines, clipped, strict=True)),
-    )
+    }
 
 
 def _coloured(text: str, ending: str) -> SafeString:
@@ -200,7 +159,7 @@ def _drawn(text: str, name: str) -> str:
 # --- tensors -------------------------------------------------------------------------------------
 
 
-def tensors(table: Mapping[str, Any], page: str) -> tuple[list[Tensor], int, int]:
+def tensors(table: Mapping[str, Any], page: str) -> tuple[list[dict[str, Any]], int, int]:
     """A page of the tensors of a list, how many there are, and the next page's number or 0."""
     rows = stored.rows(table.get("tensors"))
     number = addresses.page(page, -(-len(rows) // TENSORS))
@@ -213,24 +172,24 @@ def tensors(table: Mapping[str, Any], page: str) -> tuple[list[Tensor], int, int
     )
 
 
-def _tensor(row: Mapping[str, Any]) -> Tensor:
+def _tensor(row: Mapping[str, Any]) -> dict[str, Any]:
     elements, zeros = stored.count(row.get("elements")), stored.whole(row.get("zeros"))
     notes = [str(row["why"])] if isinstance(row.get("why"), str) else []
     for key, words in (("nan", "not a number"), ("infinite", "infinite")):
         if number := stored.count(row.get(key)):
             notes.append(f"{formatting.grouped(number)} {words}")
     sizes = map(str, stored.wholes(row.get("shape")))
-    return Tensor(
-        name=str(row.get("name") or "")[:200],
-        kind=str(row.get("dtype") or "unknown")[:60],
-        shape=f"[{', '.join(sizes)}]",
-        least=formatting.figure(row.get("min")),
-        most=formatting.figure(row.get("max")),
-        mean=formatting.figure(row.get("mean")),
-        zeros="" if zeros is None or elements <= 0 else formatting.share(zeros / elements),
-        note=", ".join(notes)[:300],
-        bars=histogram(row.get("bins")),
-    )
+    return {
+        "name": str(row.get("name") or "")[:200],
+        "kind": str(row.get("dtype") or "unknown")[:60],
+        "shape": f"[{', '.join(sizes)}]",
+        "least": formatting.figure(row.get("min")),
+        "most": formatting.figure(row.get("max")),
+        "mean": formatting.figure(row.get("mean")),
+        "zeros": "" if zeros is None or elements <= 0 else formatting.share(zeros / elements),
+        "note": ", ".join(notes)[:300],
+        "bars": histogram(row.get("bins")),
+    }
 
 
 def histogram(bins: Any) -> SafeString:
@@ -255,7 +214,7 @@ def histogram(bins: Any) -> SafeString:
 # --- weights -------------------------------------------------------------------------------------
 
 
-def weights(path: str, variants: Iterable[Variant]) -> Weights | None:
+def weights(path: str, variants: Iterable[Variant]) -> dict[str, Any] | None:
     """What is stored of a model file's weights: their types, and the files they lie in."""
     for variant in variants:
         if variant.entry.path != path:
@@ -263,9 +222,9 @@ def weights(path: str, variants: Iterable[Variant]) -> Weights | None:
         facts = variant.typed_facts
         if facts.weights is None:
             continue
-        return Weights(
-            rows=_types(facts.weights.by_type),
-            parts=tuple(
+        return {
+            "rows": _types(facts.weights.by_type),
+            "parts": tuple(
                 (
                     file.path,
                     formatting.plural(file.tensors, "tensor"),
@@ -273,9 +232,9 @@ def weights(path: str, variants: Iterable[Variant]) -> Weights | None:
                 )
                 for file in facts.external_files
             ),
-            count=formatting.grouped(facts.weights.count),
-            size=formatting.size(facts.weights.bytes),
-        )
+            "count": formatting.grouped(facts.weights.count),
+            "size": formatting.size(facts.weights.bytes),
+        }
     return None
 
 

@@ -6,7 +6,6 @@ The table comes from a process that had opened an upload: rows of an unexpected 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses
@@ -27,50 +26,9 @@ OPERATORS_SHOWN = 24
 SEARCH_CHARACTERS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRow:
-    """One node; cells hold one thing a line."""
-
-    category: str
-    node: str
-    inputs: str
-    outputs: str
-    attributes: str
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """One page of a table of nodes, and what it was narrowed to."""
-
-    rows: tuple[NodeRow, ...]
-    found: int
-    first: int
-    total: int
-    table_length: int
-    inferred: bool
-    search: str
-    operator: str
-    operators: tuple[Option, ...]
-    start_url: str
-    next_url: str
-    all_url: str
-
-    @property
-    def last(self) -> int:
-        return self.first + len(self.rows) - 1
-
-    @property
-    def cut(self) -> bool:
-        return self.table_length < self.total
-
-    @property
-    def narrowed(self) -> bool:
-        return bool(self.search or self.operator)
-
-
 def listing(
     table: Mapping[str, Any], query: Mapping[str, str], variant: str, *, with_values: bool
-) -> Listing | None:
+) -> dict[str, Any] | None:
     """The page of nodes that an address asks for; None where there is no table.
 
     Without ``with_values`` only the types of possible weights are shown.
@@ -90,22 +48,24 @@ def listing(
     number = addresses.page(query.get("page", ""), (len(matching) - 1) // PAGE + 1)
     page_nodes = matching[(number - 1) * PAGE : number * PAGE]
     parts = {"variant": variant, "q": search, "op": operator}
-    return Listing(
-        rows=tuple(_row(node, table, with_values=with_values) for node in page_nodes),
-        found=len(matching),
-        first=(number - 1) * PAGE + 1 if page_nodes else 0,
-        total=stored.count(table.get("total")) or len(nodes),
-        table_length=len(nodes),
-        inferred=table.get("inferred") is True,
-        search=search,
-        operator=operator,
-        operators=_operators(counts, parts),
-        start_url=_address(parts) if number > 1 else "",
-        next_url=_address(parts | {"page": str(number + 1)})
+    first = (number - 1) * PAGE + 1 if page_nodes else 0
+    return {
+        "rows": tuple(_row(node, table, with_values=with_values) for node in page_nodes),
+        "found": len(matching),
+        "first": first,
+        "last": first + len(page_nodes) - 1,
+        "total": stored.count(table.get("total")) or len(nodes),
+        "table_length": len(nodes),
+        "inferred": table.get("inferred") is True,
+        "search": search,
+        "operator": operator,
+        "operators": _operators(counts, parts),
+        "start_url": _address(parts) if number > 1 else "",
+        "next_url": _address(parts | {"page": str(number + 1)})
         if number * PAGE < len(matching)
         else "",
-        all_url=_address({"variant": variant}),
-    )
+        "all_url": _address({"variant": variant}),
+    }
 
 
 def left_out(counts: Mapping[str, Any]) -> list[str]:
@@ -161,18 +121,18 @@ def _matches(node: Mapping[str, Any], search: str) -> bool:
     return any(search in text.lower() for text in texts)
 
 
-def _row(node: Mapping[str, Any], table: Mapping[str, Any], *, with_values: bool) -> NodeRow:
+def _row(node: Mapping[str, Any], table: Mapping[str, Any], *, with_values: bool) -> dict[str, Any]:
     names, place = table.get("categories"), node.get("c")
     is_listed = isinstance(names, list) and isinstance(place, int) and 0 <= place < len(names)
     category = str(names[place]) if is_listed and names is not None else REST
     called = [_kind(node), str(node.get("name", "")), str(node.get("path", ""))]
-    return NodeRow(
-        category=category if category in CATEGORIES else REST,
-        node="\n".join(part for part in called if part),
-        inputs=_ports(node, "in"),
-        outputs=_ports(node, "out"),
-        attributes=_attributes(node, with_values=with_values),
-    )
+    return {
+        "category": category if category in CATEGORIES else REST,
+        "node": "\n".join(part for part in called if part),
+        "inputs": _ports(node, "in"),
+        "outputs": _ports(node, "out"),
+        "attributes": _attributes(node, with_values=with_values),
+    }
 
 
 def _ports(node: Mapping[str, Any], key: str) -> str:

@@ -44,7 +44,7 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
     graph = networks.Network()
     if variant is not None and version.is_served:
         graph = networks.of(version, variant)
-    here = variant.name if template_context["head"].choice else ""
+    here = variant.name if template_context["head"]["choice"] else ""
     listing = network.listing(
         networks.table(graph), request.GET, here, with_values=template_context["may_have"]
     )
@@ -53,19 +53,19 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
         "models/graph.html",
         {
             **template_context,
-            "properties": network.properties(template_context["head"].facts),
+            "properties": network.properties(template_context["head"]["facts"]),
             "found": graph,
             "listing": listing,
             "costs": costs.table(networks.costs(graph), request.GET),
             "named": network.OPERATORS_SHOWN,
             "choice": here,
             "left_out": network.left_out(graph.left_out),
-            "many": listing is not None and listing.total > network.MANY,
+            "many": listing is not None and listing["total"] > network.MANY,
             "viewer": netron.version(),
             "frame_url": version_head.place(version, "network-frame")
-            + template_context["head"].choice,
+            + template_context["head"]["choice"],
             "skeleton_url": version_head.place(version, "network-skeleton")
-            + template_context["head"].choice,
+            + template_context["head"]["choice"],
             "waits": _waits(graph.job),
             "released": version.is_served,
             "others": _others(request, version, variant),

@@ -41,6 +41,6 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
             "gone": gone,
             "turtle": turtle,
             "more_lines": more,
-            "formats": () if gone else statements.formats(template_context["head"].graph_url),
+            "formats": () if gone else statements.formats(template_context["head"]["graph_url"]),
         },
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
 
@@ -29,29 +28,7 @@ _OTHERS = "Other terms"
 _Term = pyoxigraph.NamedNode | pyoxigraph.BlankNode | pyoxigraph.Literal | pyoxigraph.Triple
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One statement: its predicate with a prefix, and its object as words and perhaps a link."""
-
-    term: str
-    iri: str
-    words: str
-    url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One term of the vocabulary: its name, label and comment, and what else is said of it."""
-
-    name: str
-    iri: str
-    label: str
-    comment: str
-    kind: str
-    rows: tuple[Statement, ...]
-
-
-def read(nquads: str) -> list[Statement]:
+def read(nquads: str) -> list[dict[str, Any]]:
     """The statements of a small graph about one thing."""
     return [_row(quad) for quad in _quads(nquads)]
 
@@ -64,20 +41,20 @@ def formats(path: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def terms(nquads: str, prefix: str) -> list[tuple[str, list[Term]]]:
+def terms(nquads: str, prefix: str) -> list[tuple[str, list[dict[str, Any]]]]:
     """The terms that begin with ``prefix``, grouped by what they are, each group by name."""
     about: dict[str, list[pyoxigraph.Quad]] = {}
     for quad in _quads(nquads):
         if isinstance(quad.subject, pyoxigraph.NamedNode) and quad.subject.value.startswith(prefix):
             about.setdefault(quad.subject.value, []).append(quad)
-    groups: dict[str, list[Term]] = {name: [] for name in [*_GROUPS.values(), _OTHERS]}
+    groups: dict[str, list[dict[str, Any]]] = {name: [] for name in [*_GROUPS.values(), _OTHERS]}
     for iri, rows in sorted(about.items()):
         term = _term(iri, iri.removeprefix(prefix), rows)
-        groups[term.kind].append(term)
+        groups[term["kind"]].append(term)
     return [(name, group) for name, group in groups.items() if group]
 
 
-def _term(iri: str, name: str, rows: list[pyoxigraph.Quad]) -> Term:
+def _term(iri: str, name: str, rows: list[pyoxigraph.Quad]) -> dict[str, Any]:
     texts = {
         f"{RDFS}label": "",
         f"{SKOS}prefLabel": "",
@@ -93,19 +70,24 @@ def _term(iri: str, name: str, rows: list[pyoxigraph.Quad]) -> Term:
             texts[predicate] = _words(quad.object)
         elif predicate not in (f"{RDFS}isDefinedBy", f"{DCTERMS}isPartOf"):
             rest.append(_row(quad))
-    return Term(
-        name=name,
-        iri=iri,
-        label=texts[f"{RDFS}label"] or texts[f"{SKOS}prefLabel"],
-        comment=texts[f"{RDFS}comment"] or texts[f"{SKOS}definition"],
-        kind=next((_GROUPS[kind] for kind in kinds if kind in _GROUPS), _OTHERS),
-        rows=tuple(rest),
-    )
+    return {
+        "name": name,
+        "iri": iri,
+        "label": texts[f"{RDFS}label"] or texts[f"{SKOS}prefLabel"],
+        "comment": texts[f"{RDFS}comment"] or texts[f"{SKOS}definition"],
+        "kind": next((_GROUPS[kind] for kind in kinds if kind in _GROUPS), _OTHERS),
+        "rows": tuple(rest),
+    }
 
 
-def _row(quad: pyoxigraph.Quad) -> Statement:
+def _row(quad: pyoxigraph.Quad) -> dict[str, Any]:
     words, url = _object(quad.object)
-    return Statement(_short(quad.predicate.value), quad.predicate.value, words, url)
+    return {
+        "term": _short(quad.predicate.value),
+        "iri": quad.predicate.value,
+        "words": words,
+        "url": url,
+    }
 
 
 def _object(term: _Term) -> tuple[str, str]:

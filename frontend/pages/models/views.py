@@ -119,7 +119,7 @@ def picture(request: HttpRequest, version: Version) -> HttpResponse:
 @of_version
 def live_mark(request: HttpRequest, version: Version) -> HttpResponseBase:
     """The mark of a version's state, which its pages follow."""
-    return live.answer(request, under_way.read(request.user, version).watch)
+    return live.answer(request, under_way.read(request.user, version)["watch"])
 
 
 def _overview(request: HttpRequest, version: Version) -> HttpResponse:
@@ -133,7 +133,7 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
     model = version.model
     files_url = version_head.place(version, "version-file", "-")[:-1]
     datasets = resolution.datasets_of(model, mentions.dataset_names(version.typed_card))
-    linked = typed_links.of_version(version, template_context["head"].graph_url)
+    linked = typed_links.of_version(version, template_context["head"]["graph_url"])
     paths = frozenset(file.path for file in version.files.all())
     card = markdown.render(version.readme, files_url, paths)
     response = render(
@@ -155,7 +155,9 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
             "refused_cards": refused_cards.count(request.user, model),
             "linked": linked,
             "origin": comparison_facts.origin(
-                comparison.Column(version.ref, version, variant, (), template_context["head"].facts)
+                comparison.Column(
+                    version.ref, version, variant, (), template_context["head"]["facts"]
+                )
             ),
             "under_way": under_way.read(request.user, version),
             "made_from_it": lineage.variants(version)[:DERIVED_SHOWN],

@@ -18,7 +18,7 @@ from frontend.presenters.access_forms import (
     GrantForm,
     MoveForm,
 )
-from frontend.presenters.forms import explain
+from frontend.presenters.forms import as_message, explained
 from hub.protocol import problems
 from hub.protocol.vocabularies import LICENCES
 from registry.cards import names
@@ -66,13 +66,11 @@ def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
         return _confirm(request, model)
     form = {"move": move, "describe": describe}.get(sent, audience)
     if request.method == "POST" and form.is_valid():
-        try:
+        with explained(form):
             model = _save(request, model, form)
             return HttpResponseRedirect(
                 reverse("model-settings", args=[model.namespace.slug, model.name])
             )
-        except problems.Problem as problem:
-            explain(form, problem)
     return render(
         request,
         "models/settings.html",
@@ -94,7 +92,7 @@ def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
 def _confirm(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
     kind, _, name = request.POST.get("name", "").partition(":")
     target = request.POST.get("target", "").strip()
-    try:
+    with as_message(request, problems.Problem):
         if kind not in Mention.Kind.values:
             raise problems.InvalidRequest("Choose a name.")
         if target:
@@ -103,8 +101,6 @@ def _confirm(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
             )
         else:
             confirmations.withdraw(request.user, model=model, kind=Mention.Kind(kind), name=name)
-    except problems.Problem as problem:
-        messages.error(request, problem.detail)
     address = reverse("model-settings", args=[model.namespace.slug, model.name])
     return HttpResponseRedirect(f"{address}#names")
 
@@ -142,11 +138,8 @@ def ask(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
 def withdraw(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     """Take one's own request back."""
     model = selectors.model(request.user, namespace, name)
-    try:
+    with as_message(request, problems.Problem):
         access.withdraw(request.user, model=model)
-    except problems.Problem as problem:
-        messages.error(request, problem.detail)
-    else:
         messages.success(request, "Your request is cancelled.")
     return _back(model)
 
@@ -158,11 +151,8 @@ def decide(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     model = selectors.model(request.user, namespace, name)
     username, status = request.POST.get("user", ""), request.POST.get("status", "")
     reason = request.POST.get("reason", "") if status == AccessRequest.Status.REJECTED else ""
-    try:
+    with as_message(request, problems.InvalidRequest, problems.NotFound):
         access.decide(request.user, model=model, username=username, status=status, reason=reason)
-    except (problems.InvalidRequest, problems.NotFound) as problem:
-        messages.error(request, problem.detail)
-    else:
         done = {"accepted": "granted", "rejected": "denied", "pending": "pending again"}[status]
         messages.success(request, f"The request of {username} is {done}.")
     return _back(model)

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from frontend.pages.people.forms import ROLES, MemberForm, NamespaceForm, QuotaForm, UserForm
 from frontend.parts.addresses import whole
 from frontend.presenters import health
-from frontend.presenters.forms import page
+from frontend.presenters.forms import as_message, page
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import can, require_admin, role_in
@@ -74,11 +74,9 @@ def remove_member(request: HttpRequest, slug: str, username: str) -> HttpRespons
     space, user = selectors.own_namespace(request.user, slug), selectors.user(username)
     if request.method != "POST":
         return render(request, "people/remove_member.html", {"namespace": space, "member": user})
-    try:
+    with as_message(request, problems.StateConflict):
         namespaces.set_member(request.user, namespace=space, user=user, role=None)
         messages.success(request, f"{user.username} is no longer a member of {space.slug}.")
-    except problems.StateConflict as problem:
-        messages.error(request, problem.detail)
     place = "account" if user == request.user else "namespace"
     return HttpResponseRedirect(reverse(place, args=[] if place == "account" else [space.slug]))
 
@@ -154,12 +152,10 @@ def close_account(request: HttpRequest, username: str) -> HttpResponse:
     user = selectors.user(username)
     if request.method != "POST":
         return render(request, "people/close_account.html", {"member": user})
-    try:
+    with as_message(request, problems.StateConflict):
         users.set_active(request.user, user=user, active="open" in request.POST)
         word = "reopened" if user.is_active else "closed"
         messages.success(request, f"The account {user.username} is {word}.")
-    except problems.StateConflict as problem:
-        messages.error(request, problem.detail)
     return HttpResponseRedirect(reverse("accounts"))
 
 

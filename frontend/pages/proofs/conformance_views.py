@@ -66,7 +66,7 @@ def result(request: HttpRequest, version: Version, pk: int) -> HttpResponse:
     """One cell's evidence; a result that is not the newest any more stays readable."""
     row = proof_selectors.result(version, pk)
     result_evidence = evidence.of(version, row, proof_selectors.history_of(row))
-    node = result_evidence.node.name if result_evidence.node else ""
+    node = result_evidence["node"]["name"] if result_evidence["node"] else ""
     return render(
         request,
         "models/evidence.html",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -17,8 +16,7 @@ from runners.queue import aliases
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from frontend.presenters.parity_figures import Line
-    from registry.models import File, Version
+    from registry.models import Version
     from runners.models import ConformanceResult, Job
 
 # As runners.engine.runs.agreement has them, which pages cannot import; a test compares the two.
@@ -31,82 +29,39 @@ PROFILES = {
 SETS_SHOWN, FILES_SHOWN, FLAGS_SHOWN = 8, 8, 12
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """The first node whose output diverged; ``inside`` says in which body, from the inside out."""
-
-    name: str
-    operator: str
-    index: int | None
-    inside: tuple[str, ...]
-    lines: tuple[Line, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Set:
-    """One data set that was run, with the files of the version that hold it: name and address."""
-
-    name: str
-    files: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What a result's page shows beside its row.
-
-    ``history`` holds each result of the same check with its state, its word and its figure.
-    """
-
-    check: str
-    asks: str
-    state: str
-    word: str
-    means: str
-    tolerance: str
-    sets: tuple[Set, ...]
-    environment: tuple[str, ...]
-    command: str
-    lines: tuple[Line, ...]
-    more: int
-    node: Node | None
-    file: File | None
-    newest_url: str
-    history: tuple[tuple[ConformanceResult, str, str, str], ...]
-
-
 def of(
     version: Version, result: ConformanceResult, history: Iterable[ConformanceResult]
-) -> Evidence:
+) -> dict[str, Any]:
     """A result's page; ``history`` is every result of the same check, newest first."""
     rows = list(history)
     state, word, means = conformance.outcome(result)
     lines = parity_figures.lines(result.figures)
     title, asks = conformance.CHECKS.get(result.check_kind, (result.check_kind, ""))
     newest = rows[0] if rows else result
-    return Evidence(
-        check=title,
-        asks=asks,
-        state=state,
-        word=word,
-        means=means,
-        tolerance=PROFILES.get(result.profile, ""),
-        sets=tuple(_sets(version, result)),
-        environment=tuple(_environment(result.job)),
-        command=_command(version, result),
-        lines=tuple(lines[: parity_figures.LIMIT]),
-        more=max(0, len(lines) - parity_figures.LIMIT),
-        node=_node(node) if (node := stored.mapping(result.node)) else None,
-        file=result.evidence if version.state != "withdrawn" else None,
-        newest_url=""
+    return {
+        "check": title,
+        "asks": asks,
+        "state": state,
+        "word": word,
+        "means": means,
+        "tolerance": PROFILES.get(result.profile, ""),
+        "sets": tuple(_sets(version, result)),
+        "environment": tuple(_environment(result.job)),
+        "command": _command(version, result),
+        "lines": tuple(lines[: parity_figures.LIMIT]),
+        "more": max(0, len(lines) - parity_figures.LIMIT),
+        "node": _node(node) if (node := stored.mapping(result.node)) else None,
+        "file": result.evidence if version.state != "withdrawn" else None,
+        "newest_url": ""
         if newest.pk == result.pk
         else version_head.place(version, "conformance", newest.pk),
-        history=tuple(
+        "history": tuple(
             (row, *conformance.outcome(row)[:2], conformance.figure(row)) for row in rows
         ),
-    )
+    }
 
 
-def _sets(version: Version, result: ConformanceResult) -> Iterator[Set]:
+def _sets(version: Version, result: ConformanceResult) -> Iterator[dict[str, Any]]:
     """The data sets of a result by name; those that the version holds are links to their files."""
     names = dict.fromkeys(str(row.get("dataset") or "") for row in stored.rows(result.figures))
     home = result.variant.entry.path.rpartition("/")[0]
@@ -114,13 +69,13 @@ def _sets(version: Version, result: ConformanceResult) -> Iterator[Set]:
     for name in list(filter(None, names))[:SETS_SHOWN]:
         folder = f"{home}/{name}/" if home else f"{name}/"
         paths = [file.path for file in files if file.path.startswith(folder)][:FILES_SHOWN]
-        yield Set(
-            name,
-            tuple(
+        yield {
+            "name": name,
+            "files": tuple(
                 (path.removeprefix(folder), version_head.place(version, "version-file", path))
                 for path in paths
             ),
-        )
+        }
 
 
 def _environment(job: Job) -> Iterator[str]:
@@ -143,15 +98,15 @@ def _command(version: Version, result: ConformanceResult) -> str:
     )
 
 
-def _node(node: dict[str, Any]) -> Node:
+def _node(node: dict[str, Any]) -> dict[str, Any]:
     rows = node.get("figures")
-    return Node(
-        name=str(node.get("name") or ""),
-        operator=str(node.get("op") or ""),
-        index=stored.whole(node.get("index")),
-        inside=tuple(_step(step) for step in reversed(stored.rows(node.get("path")))),
-        lines=tuple(parity_figures.lines(rows if isinstance(rows, list) else [rows])),
-    )
+    return {
+        "name": str(node.get("name") or ""),
+        "operator": str(node.get("op") or ""),
+        "index": stored.whole(node.get("index")),
+        "inside": tuple(_step(step) for step in reversed(stored.rows(node.get("path")))),
+        "lines": tuple(parity_figures.lines(rows if isinstance(rows, list) else [rows])),
+    }
 
 
 def _step(body: dict[str, Any]) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
 
@@ -28,58 +27,23 @@ CASES = 50
 REASON = 300
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """One run of the suite."""
-
-    run: SuiteRun
-    url: str
-    totals: Mapping[str, int]
-    counts: tuple[str, ...]
-    cases: str
-    share: str
-    state: str
-    parts: str
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A runtime version that workers offer and the suite has not seen."""
-
-    title: str
-    runtime: str
-    version: str
-    onnx: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How the cases of one operator or opset ended."""
-
-    name: str
-    url: str
-    totals: Mapping[str, int]
-    counts: tuple[tuple[str, str], ...]
-    cases: int
-
-
-def row(score: selectors.Score, *, newest: bool) -> RunRow:
+def row(score: selectors.Score, *, newest: bool) -> dict[str, Any]:
     """A run as the board shows it; an older one names its version of onnx in its address."""
     run, cases = score.run, score.cases
     done = run.finished_at is not None
-    return RunRow(
-        run=run,
-        url=address(run, onnx="" if newest else run.onnx_version),
-        totals=score.totals,
-        counts=tuple(formatting.grouped(score.totals[word]) for word in OUTCOMES),
-        cases=formatting.grouped(cases),
-        share=formatting.share(score.totals["passed"] / cases) if cases else "",
-        state="" if done else "running" if run.done else "queued",
-        parts=f"{len(run.done)} of {run.parts} parts",
-    )
+    return {
+        "run": run,
+        "url": address(run, onnx="" if newest else run.onnx_version),
+        "totals": score.totals,
+        "counts": tuple(formatting.grouped(score.totals[word]) for word in OUTCOMES),
+        "cases": formatting.grouped(cases),
+        "share": formatting.share(score.totals["passed"] / cases) if cases else "",
+        "state": "" if done else "running" if run.done else "queued",
+        "parts": f"{len(run.done)} of {run.parts} parts",
+    }
 
 
-def board(scores: Iterable[selectors.Score]) -> list[RunRow]:
+def board(scores: Iterable[selectors.Score]) -> list[dict[str, Any]]:
     """Every run, each runtime's newest first."""
     newest: dict[tuple[str, str], selectors.Score] = {}
     return [
@@ -96,7 +60,7 @@ def missing(
     scores: Iterable[selectors.Score],
     current: Iterable[Runtime],
     offered: Mapping[tuple[str, str], str],
-) -> list[Missing]:
+) -> list[dict[str, Any]]:
     """The runtimes that are here and have not had the suite in the version that is offered."""
     had = {
         (score.run.runtime, score.run.runtime_version, score.run.onnx_version) for score in scores
@@ -105,32 +69,41 @@ def missing(
     for runtime in current:
         onnx = offered.get((runtime.name, runtime.version), "")
         if (runtime.name, runtime.version, onnx) not in had:
-            rows.append(Missing(labels.runtime(runtime.name), runtime.name, runtime.version, onnx))
+            rows.append(
+                {
+                    "title": labels.runtime(runtime.name),
+                    "runtime": runtime.name,
+                    "version": runtime.version,
+                    "onnx": onnx,
+                }
+            )
     return rows
 
 
 def tallies(
     run: SuiteRun, counts: Iterable[tuple[object, Mapping[str, int]]], key: str, onnx: str
-) -> list[Tally]:
+) -> list[dict[str, Any]]:
     """A table by operator or by opset, each row with the way to its cases."""
     return [
-        Tally(
-            name=str(name) if name not in (None, "") else "unnamed",
-            url=address(run, onnx=onnx, **{key: str(name)}) if name and key == "operator" else "",
-            totals=totals,
-            counts=tuple((word, formatting.grouped(totals[word])) for word in OUTCOMES),
-            cases=sum(totals.values()),
-        )
+        {
+            "name": str(name) if name not in (None, "") else "unnamed",
+            "url": address(run, onnx=onnx, **{key: str(name)})
+            if name and key == "operator"
+            else "",
+            "totals": totals,
+            "counts": tuple((word, formatting.grouped(totals[word])) for word in OUTCOMES),
+            "cases": sum(totals.values()),
+        }
         for name, totals in counts
     ]
 
 
-def split(of: Iterable[Tally]) -> tuple[list[Tally], list[Tally]]:
+def split(of: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Those with a case that did not pass, most of them first, and those that pass whole."""
     rows = list(of)
-    whole = [row for row in rows if row.totals["passed"] == row.cases]
-    rest = [row for row in rows if row.totals["passed"] != row.cases]
-    return sorted(rest, key=lambda row: row.totals["passed"] - row.cases), whole
+    whole = [row for row in rows if row["totals"]["passed"] == row["cases"]]
+    rest = [row for row in rows if row["totals"]["passed"] != row["cases"]]
+    return sorted(rest, key=lambda row: row["totals"]["passed"] - row["cases"]), whole
 
 
 def address(run: SuiteRun, **choices: str) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
@@ -65,22 +64,6 @@ _CURES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """Why there is no answer: a title, the words, and where in the query, from 1 (0: nowhere).
-
-    ``before`` and ``after`` are what stands on that line before and from that column on.
-    """
-
-    title: str
-    words: str
-    cure: str = ""
-    line: int = 0
-    column: int = 0
-    before: str = ""
-    after: str = ""
-
-
 def limits(*, signed_in: bool) -> str:
     """What one query may take, said before it is asked."""
     seconds = settings.HUB_SPARQL_USER_SECONDS if signed_in else settings.HUB_SPARQL_SECONDS
@@ -128,7 +111,7 @@ def curl(text: str, media_type: str) -> str:
     return f"curl -H {accept} --data-urlencode {query} {settings.HUB_PUBLIC_URL}/sparql"
 
 
-def trouble(problem: Problem, text: str) -> Trouble:
+def trouble(problem: Problem, text: str) -> dict[str, Any]:
     """What a problem means for who asked, and the place in the query that it names."""
     title = _TITLES.get(problem.status, f"{problem.title}.")
     cure = _CURES.get(problem.status, "")
@@ -138,13 +121,23 @@ def trouble(problem: Problem, text: str) -> Trouble:
         cure = f"{cure} {_wait(problem)}".strip()
     lines = text.split("\n")
     if not 1 <= line <= len(lines):
-        return Trouble(title, words, cure)
+        return {
+            "title": title,
+            "words": words,
+            "cure": cure,
+        }
     source_line = lines[line - 1]
     at = min(max(column, 1), len(source_line) + 1)
     title = f"Line {line}, column {at}: {title[0].lower()}{title[1:]}"
-    return Trouble(
-        title, words, cure, line, at, source_line[: at - 1][-80:], source_line[at - 1 :][:200]
-    )
+    return {
+        "title": title,
+        "words": words,
+        "cure": cure,
+        "line": line,
+        "column": at,
+        "before": source_line[: at - 1][-80:],
+        "after": source_line[at - 1 :][:200],
+    }
 
 
 def _wait(problem: Problem) -> str:

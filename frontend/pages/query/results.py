@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
@@ -74,19 +74,11 @@ UNBOUND = Term("not bound", "unbound")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A variable, and whether all that is shown of it are numbers."""
-
-    name: str
-    numeric: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
     """What a query gave. ``count`` is of rows; ``capped`` says that there are more than counted."""
 
     form: str
-    columns: tuple[Column, ...] = ()
+    columns: tuple[dict[str, Any], ...] = ()
     rows: tuple[tuple[Term, ...], ...] = ()
     count: int = 0
     capped: bool = False
@@ -163,9 +155,11 @@ def _table(lines: Iterator[bytes | None]) -> Result:
             if left >= 0 or not rows:
                 rows.append(row)
     columns = tuple(
-        Column(
-            name, {row[index].kind for row in rows if index < len(row)} - {"unbound"} == {"number"}
-        )
+        {
+            "name": name,
+            "numeric": {row[index].kind for row in rows if index < len(row)} - {"unbound"}
+            == {"number"},
+        }
         for index, name in enumerate(names)
     )
     return Result("select", columns, tuple(rows), count, capped)

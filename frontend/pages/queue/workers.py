@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -13,34 +12,9 @@ from registry.api.parameters import accepts
 from runners.queue import aliases, registration, selectors
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from django.http import HttpRequest, HttpResponse
 
     from runners.models import Worker
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A runtime or provider that failed its test; ``reason`` is empty except for administrators."""
-
-    name: str
-    code: str
-    cure: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A worker as the page shows it; machines are under aliases except for administrators."""
-
-    name: str
-    host: str
-    queues: tuple[str, ...]
-    runtimes: tuple[str, ...]
-    providers: tuple[str, ...]
-    missing: tuple[Missing, ...]
-    seen_at: datetime
 
 
 @accepts()
@@ -52,21 +26,26 @@ def workers(request: HttpRequest) -> HttpResponse:
     return render(request, "jobs/workers.html", {"rows": rows, "section": "jobs"})
 
 
-def row_of(worker: Worker, *, sees_names: bool) -> Row:
+def row_of(worker: Worker, *, sees_names: bool) -> dict[str, Any]:
     """A worker, with or without the names and paths of its machine."""
     features = worker.typed_features
     reasons = features.failed if sees_names else {}
-    return Row(
-        name=worker.name if sees_names else aliases.worker(worker.name),
-        host=worker.host if sees_names else aliases.host(worker.host),
-        queues=tuple(worker.queues),
-        runtimes=tuple(
+    return {
+        "name": worker.name if sees_names else aliases.worker(worker.name),
+        "host": worker.host if sees_names else aliases.host(worker.host),
+        "queues": tuple(worker.queues),
+        "runtimes": tuple(
             f"{labels.runtime(name)} {version}" for name, version in features.runtimes.items()
         ),
-        providers=tuple(features.providers),
-        missing=tuple(
-            Missing(name, cause.code, cause.cure, reasons.get(name, ""))
+        "providers": tuple(features.providers),
+        "missing": tuple(
+            {
+                "name": name,
+                "code": cause.code,
+                "cure": cause.cure,
+                "reason": reasons.get(name, ""),
+            }
             for name, cause in registration.unavailable(features).items()
         ),
-        seen_at=worker.seen_at,
-    )
+        "seen_at": worker.seen_at,
+    }

@@ -14,6 +14,7 @@ from django.db import transaction
 
 from hub.protocol import federated, problems
 from registry.cards import cards
+from registry.cards.fields import INHERITED
 from registry.core import events
 from registry.federated import history, privacy
 from registry.federated.models import Round, Training
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-# Of the base's card, what is as true of a version that learned further.
-KEPT_FIELDS = (
-    "license", "license_name", "license_link", "pipeline_tag", "tags", "language", "library_name",
-    "summary", "intended_uses", "limitations", "risks", "personal_data",
-)  # fmt: skip
 MOST_ROUNDS_NAMED = 100
 # Files that hold weights, in the formats that models are published in.
 WEIGHT_ENDINGS = (
@@ -119,7 +115,7 @@ def release(training: Training, ended: Round) -> Version:
 def card(training: Training, ended: Round) -> str:
     """The card of a round's version: what its base says that still holds, and how it was made."""
     front: dict[str, Any] = {
-        name: training.base.card[name] for name in KEPT_FIELDS if training.base.card.get(name)
+        name: training.base.card[name] for name in INHERITED if training.base.card.get(name)
     }
     front |= {
         "base_model": f"{training.model.ref}@{training.base.number}",

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from registry.api.addresses import api_url, page_url
 from registry.api.outputs import Column, Columns, Digest, Output
 from registry.api.serializers import PARAMETERS
+from registry.versions import evidence
 from runners.benchmarks import rankings
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.typed_record import Process
@@ -246,4 +247,4 @@ class ComparisonOutput(Output[Comparison]):
 def result_url(row: Measurement) -> str:
     """The address of a result in the API."""
     version = row.variant.version
-    return api_url("models", f"{version.model.ref}/versions/{version.number}/benchmarks/{row.pk}")
+    return api_url(evidence.api_path(version.model.ref, version.number, "benchmark", row.pk))

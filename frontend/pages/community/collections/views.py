@@ -128,14 +128,12 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         fields = dict(form.cleaned_data)
         namespace = people.namespace(fields.pop("namespace"))
-        try:
+        with forms.explained(form):
             model = _model(request.user, named) if named else None
             collection = services.create(request.user, namespace=namespace, **fields)
             if model is not None:
                 services.add(request.user, collection=collection, model=model)
             return HttpResponseRedirect(_address(collection))
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     return _form(request, form, {"namespaces": mine, "model": named})
 
 
@@ -148,11 +146,9 @@ def edit(request: HttpRequest, namespace: str, slug: str) -> HttpResponse:
     initial = {field: getattr(collection, field) for field in services.EDITABLE}
     form = CollectionForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        try:
+        with forms.explained(form):
             services.edit(request.user, collection=collection, **form.cleaned_data)
             return HttpResponseRedirect(_address(collection))
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     more = {
         "collection": collection,
         "entries": selectors.entries(request.user, collection),
@@ -172,11 +168,10 @@ def act(request: HttpRequest, namespace: str, slug: str) -> HttpResponse:
     action = request.POST.get("action", "")
     if action not in _ACTIONS:
         raise problems.InvalidRequest.at("/action", f"Valid actions: {', '.join(_ACTIONS)}.")
-    try:
+    kinds = problems.InvalidRequest, problems.NotFound, problems.StateConflict
+    with forms.as_message(request, *kinds):
         model = _model(request.user, request.POST.get("model", ""))
         _ACTIONS[action](request.user, collection, model, request.POST.get("note", ""))
-    except (problems.InvalidRequest, problems.NotFound, problems.StateConflict) as problem:
-        messages.error(request, problem.detail)
     return HttpResponseRedirect(reverse("collection-edit", args=[namespace, slug]) + "#models")
 
 
@@ -206,36 +201,10 @@ def collect(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     model = models.model(request.user, namespace, name)
     space, _, slug = request.POST.get("collection", "").partition("/")
     collection = selectors.collection(request.user, space, slug)
-    try:
+    with forms.as_message(request, problems.StateConflict):
         services.add(request.user, collection=collection, model=model)
         messages.success(request, f"{model.ref} is now in {collection.title}.")
-    except problems.StateConflict as problem:
-        messages.error(request, problem.detail)
     return HttpResponseRedirect(reverse("model", args=[namespace, name]))
-
-
-def _add(actor: Actor, collection: Collection, model: RegisteredModel, note: str) -> None:
-    services.add(actor, collection=collection, model=model, note=note)
-
-
-def _note(actor: Actor, collection: Collection, model: RegisteredModel, note: str) -> None:
-    services.annotate(actor, collection=collection, model=model, note=note)
-
-
-def _remove(actor: Actor, collection: Collection, model: RegisteredModel, _: str) -> None:
-    services.remove(actor, collection=collection, model=model)
-
-
-def _first(actor: Actor, collection: Collection, model: RegisteredModel, _: str) -> None:
-    services.reorder(actor, collection=collection, first=[model])
-
-
-def _up(actor: Actor, collection: Collection, model: RegisteredModel, _: str) -> None:
-    _move(actor, collection, model, -1)
-
-
-def _down(actor: Actor, collection: Collection, model: RegisteredModel, _: str) -> None:
-    _move(actor, collection, model, 1)
 
 
 def _move(actor: Actor, collection: Collection, model: RegisteredModel, by: int) -> None:
@@ -248,13 +217,21 @@ def _move(actor: Actor, collection: Collection, model: RegisteredModel, by: int)
     services.reorder(actor, collection=collection, first=order)
 
 
-_ACTIONS: dict[str, Callable[[Actor, Collection, RegisteredModel, str], None]] = {
-    "add": _add,
-    "note": _note,
-    "remove": _remove,
-    "first": _first,
-    "up": _up,
-    "down": _down,
+_ACTIONS: dict[str, Callable[[Actor, Collection, RegisteredModel, str], object]] = {
+    "add": lambda actor, collection, model, note: services.add(
+        actor, collection=collection, model=model, note=note
+    ),
+    "note": lambda actor, collection, model, note: services.annotate(
+        actor, collection=collection, model=model, note=note
+    ),
+    "remove": lambda actor, collection, model, _: services.remove(
+        actor, collection=collection, model=model
+    ),
+    "first": lambda actor, collection, model, _: services.reorder(
+        actor, collection=collection, first=[model]
+    ),
+    "up": lambda actor, collection, model, _: _move(actor, collection, model, -1),
+    "down": lambda actor, collection, model, _: _move(actor, collection, model, 1),
 }
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     from django.forms import Form
     from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
     from registry.core.permissions import Actor
     from registry.models import Comment, RegisteredModel
@@ -39,14 +37,6 @@ COMMENTS = 50
 # How long a page renders comments that were not rendered before; the others are plain text.
 RENDER_SECONDS = 2.0
 _NOT_RENDERED = "Reload the page to have more of its long comments rendered."
-
-
-class CommentRow(NamedTuple):
-    """A comment on a page; ``body`` is None where its reader does not see it."""
-
-    comment: Comment
-    body: SafeString | None
-    may_edit: bool
 
 
 @accepts("status", "version", "before")
@@ -132,7 +122,7 @@ def _show(request: HttpRequest, discussion: Discussion, form: Form) -> HttpRespo
 
 def _rows(
     actor: Actor, discussion: Discussion, comments: list[Comment], *, sees_hidden: bool
-) -> list[CommentRow]:
+) -> list[dict[str, Any]]:
     # A relative link leads into the version that the discussion is about.
     files = (
         version_head.place(discussion.version, "version-file", "-")[:-1]
@@ -150,7 +140,13 @@ def _rows(
             else:
                 body = markdown.plain(comment.body, name, _NOT_RENDERED)
         may_edit = selectors.may_edit(actor, comment) and not is_hidden
-        rows.append(CommentRow(comment, body, may_edit))
+        rows.append(
+            {
+                "comment": comment,
+                "body": body,
+                "may_edit": may_edit,
+            }
+        )
     return rows
 
 
@@ -174,10 +170,8 @@ def new(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
              if request.GET.get(key)}  # fmt: skip
     form = DiscussionForm(request.POST or None, initial=about)
     if request.method == "POST" and form.is_valid():
-        try:
+        with forms.explained(form):
             return HttpResponseRedirect(_opened(request.user, model, form.cleaned_data))
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     more = {"result": _result_title(request.user, model, form)}
     return _form(request, form, model, "New discussion", "Open discussion", more)
 
@@ -221,11 +215,9 @@ def comment(request: HttpRequest, namespace: str, name: str, discussion: int) ->
     row = _discussion(request, namespace, name, discussion)
     form = CommentForm(request.POST)
     if form.is_valid():
-        try:
+        with forms.explained(form):
             added = services.comment(request.user, discussion=row, body=form.cleaned_data["body"])
             return HttpResponseRedirect(_place(row, added.number))
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     return _show(request, row, form)
 
 
@@ -238,11 +230,9 @@ def edit(request: HttpRequest, namespace: str, name: str, discussion: int) -> Ht
         raise problems.NotAllowed("Only the author of a discussion can change its title.")
     form = TitleForm(request.POST or None, initial={"title": row.title})
     if request.method == "POST" and form.is_valid():
-        try:
+        with forms.explained(form):
             services.rename(request.user, discussion=row, title=form.cleaned_data["title"])
             return HttpResponseRedirect(_url("discussion", row.model, row.number))
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     return _form(request, form, row.model, "Edit title", "Save", {"discussion": row})
 
 
@@ -260,11 +250,9 @@ def edit_comment(
         raise problems.StateConflict("This comment is hidden and cannot be changed.")
     form = CommentForm(request.POST or None, initial={"body": own.body})
     if request.method == "POST" and form.is_valid():
-        try:
+        with forms.explained(form):
             services.edit_comment(request.user, comment=own, body=form.cleaned_data["body"])
             return HttpResponseRedirect(_place(row, comment))
-        except problems.Problem as problem:
-            forms.explain(form, problem)
     return _form(request, form, row.model, "Edit comment", "Save", {"discussion": row})
 
 
@@ -277,36 +265,27 @@ def act(request: HttpRequest, namespace: str, name: str, discussion: int) -> Htt
     if action not in _ACTIONS:
         raise problems.InvalidRequest.at("/action", f"Valid actions: {', '.join(_ACTIONS)}.")
     number = addresses.whole(request.POST.get("comment", "")) or 0
-    try:
+    kinds = problems.InvalidRequest, problems.StateConflict, problems.Throttled
+    with forms.as_message(request, *kinds):
         _ACTIONS[action](request.user, row, number, request.POST.get("reason", ""))
-    except (problems.InvalidRequest, problems.StateConflict, problems.Throttled) as problem:
-        messages.error(request, problem.detail)
     if number:
         return HttpResponseRedirect(_place(row, number))
     return HttpResponseRedirect(_url("discussion", row.model, row.number))
 
 
-def _close(actor: Actor, of: Discussion, _number: int, _reason: str) -> None:
-    services.set_status(actor, discussion=of, status="closed")
-
-
-def _reopen(actor: Actor, of: Discussion, _number: int, _reason: str) -> None:
-    services.set_status(actor, discussion=of, status="open")
-
-
-def _hide(actor: Actor, of: Discussion, number: int, reason: str) -> None:
-    services.hide(actor, comment=selectors.comment(of, number), reason=reason)
-
-
-def _unhide(actor: Actor, of: Discussion, number: int, _reason: str) -> None:
-    services.unhide(actor, comment=selectors.comment(of, number))
-
-
-_ACTIONS: dict[str, Callable[[Actor, Discussion, int, str], None]] = {
-    "close": _close,
-    "reopen": _reopen,
-    "hide": _hide,
-    "unhide": _unhide,
+_ACTIONS: dict[str, Callable[[Actor, Discussion, int, str], object]] = {
+    "close": lambda actor, of, _number, _reason: services.set_status(
+        actor, discussion=of, status="closed"
+    ),
+    "reopen": lambda actor, of, _number, _reason: services.set_status(
+        actor, discussion=of, status="open"
+    ),
+    "hide": lambda actor, of, number, reason: services.hide(
+        actor, comment=selectors.comment(of, number), reason=reason
+    ),
+    "unhide": lambda actor, of, number, _reason: services.unhide(
+        actor, comment=selectors.comment(of, number)
+    ),
 }
 
 

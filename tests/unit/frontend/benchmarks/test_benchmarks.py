@@ -481,20 +481,20 @@ def test_what_a_record_tells_of_operators_is_taken_with_care():
     odd = [{"operator": "If", "time_ms": "x", "share": -1, "nodes": 2, "contains_others": True}]
     whole = [{"operator": "Conv", "time_ms": 3.0, "provider": "CPUExecutionProvider"}, *odd, "no"]
     first, second = run_facts.operators(Measurement(record={"per_operator": {"operators": whole}}))
-    assert (first.operator, first.share, first.provider) == ("Conv", "100\u202f%", "CPU")
-    assert (second.share, second.inside, second.count) == ("0\u202f%", True, "2")
+    assert (first["operator"], first["share"], first["provider"]) == ("Conv", "100\u202f%", "CPU")
+    assert (second["share"], second["inside"], second["count"]) == ("0\u202f%", True, "2")
     assert run_facts.operators(Measurement(record={"per_operator": {"operators": 5}})) == []
 
 
 def test_many_samples_are_a_band_and_few_a_line():
     process = Process(0, tuple(range(1_000_000, 1_002_000)))
     whole = run.line([process], {})
-    assert "<polygon" in whole.drawing
-    assert whole.drawing.count(",") < 4 * run.COLUMNS
+    assert "<polygon" in whole["drawing"]
+    assert whole["drawing"].count(",") < 4 * run.COLUMNS
     part = run.line([process], {"from": "0", "to": "400"})
-    assert "<polygon" not in part.drawing
+    assert "<polygon" not in part["drawing"]
     assert run.line([], {}) is None
-    assert sum(bar.count for bar in run.histogram(Measurement(processes=1), [process])) == 2000
+    assert sum(bar["count"] for bar in run.histogram(Measurement(processes=1), [process])) == 2000
 
 
 def test_a_histogram_is_of_the_processes_that_the_figures_are_over():
@@ -502,7 +502,7 @@ def test_a_histogram_is_of_the_processes_that_the_figures_are_over():
     rejected = Process(1, (9_000_000,) * 5, rejected=True, reasons=("foreign-cpu",))
     for processes, count in ((1, 3), (2, 8)):  # of too few that were kept all are used
         bars = run.histogram(Measurement(processes=processes), [kept, rejected])
-        assert sum(bar.count for bar in bars) == count
+        assert sum(bar["count"] for bar in bars) == count
 
 
 def test_what_nothing_beats_is_the_frontier():

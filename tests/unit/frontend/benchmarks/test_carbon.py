@@ -37,7 +37,7 @@ def words(page):
 
 def facts(card):
     rows = carbon.training(Card.read(card))
-    return {fact.name: (fact.value, fact.kind, fact.note) for fact in rows}
+    return {fact["name"]: (fact["value"], fact["kind"], fact.get("note", "")) for fact in rows}
 
 
 def emitting(owner, name, grams, **model):

@@ -40,7 +40,7 @@ def test_every_page_is_shown_and_its_links_lead_somewhere(client, anchors, name)
 
 
 def test_every_file_is_in_the_navigation(client):
-    addresses = {link.address for group in documents.navigation() for link in group.links}
+    addresses = {link["address"] for group in documents.navigation() for link in group["links"]}
     assert addresses == {documents.address(name) for name in NAMES if name and "/" not in name}
     shown = client.get("/docs/decisions").content.decode()
     for name in NAMES:
@@ -69,7 +69,7 @@ def test_a_search_finds_sections_by_all_words(client):
     hits = documents.search("retry seconds")
     assert hits
     for hit in hits:
-        place, _, anchor = hit.address.partition("#")
+        place, _, anchor = hit["address"].partition("#")
         page = documents.document(place.removeprefix("/docs").strip("/"))
         section = next(each for each in page.sections if each.heading.anchor == anchor)
         whole = f"{page.title} {section.heading.text} {section.text}".lower()

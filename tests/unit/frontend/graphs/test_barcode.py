@@ -60,7 +60,7 @@ def test_facts_are_read():
     assert read.nodes == 3
     assert str(read.producer) == "pytorch 2.13"
     assert facts.operators(read) == [("com.microsoft.Attention", 2), ("Relu", 1)]
-    assert [(share.category, share.count) for share in facts.shares(read)] == [
+    assert [(share["category"], share["count"]) for share in facts.shares(read)] == [
         ("attention", 2),
         ("activation", 1),
     ]

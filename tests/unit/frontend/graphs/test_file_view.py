@@ -171,7 +171,7 @@ def test_every_line_has_a_number(guest, ada, raw):
     version = factories.draft(ada, contents=contents)
     found = file_contents.text(File.objects.get(version=version, path="x.txt"), "")
     if found is not None:
-        assert len(found.numbers.split("\n")) == found.body.count("\n") + 1 == found.total
+        assert len(found["numbers"].split("\n")) == found["body"].count("\n") + 1 == found["total"]
 
 
 # --- weights -------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def test_a_word_of_a_stranger_is_text(guest, ada):
 def test_a_table_of_another_shape_than_expected_is_no_error():
     for table in ({}, {"nodes": 3}, {"nodes": [3, {"op": 4, "in": "x", "attrs": [[1]], "c": 99}]}):
         found = network.listing(table, {}, "", with_values=True)
-        assert found is None or found.rows[0].category == "other"
+        assert found is None or found["rows"][0]["category"] == "other"
 
 
 def test_before_it_is_drawn_its_state_is_told(guest, reader, version):
@@ -477,10 +477,10 @@ def test_an_operator_that_replaces_a_constant_keeps_its_value():
 def test_a_difference_of_unknown_shape_is_no_error():
     for facts in ({}, {"counts": 3, "added": "x", "before": {"cells": 4}, "weights": []}):
         found = worded.read(facts, {"list": "added", "page": "x"}, {})
-        assert found.sentence == "No nodes differ."
+        assert found["sentence"] == "No nodes differ."
     row = {"op": "Relu", "changes": [{"what": "weight", "name": "w", "norm": None}]}
     found = worded.read({"changed": [row]}, {}, {})
-    assert found.lists[0].rows[0].changes == "weights w: values changed"
+    assert found["lists"][0]["rows"][0]["changes"] == "weights w: values changed"
 
 
 def test_drawings_are_no_part_of_the_metadata(guest, graph, graphs):

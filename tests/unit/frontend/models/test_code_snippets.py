@@ -24,7 +24,7 @@ def target(*inputs, **more):
 
 
 def texts(of):
-    return {one.value: one.text for one in code_snippets.of(of)}
+    return {one["value"]: one["text"] for one in code_snippets.of(of)}
 
 
 def test_python_runs_with_tensors_of_the_declared_shapes():

@@ -101,7 +101,7 @@ def test_a_table_shows_its_beginning_and_counts_the_rest():
     found = read(TSV, "?n\t?thing", *lines, "")
     assert (found.count, found.capped, found.is_whole) == (1000, False, False)
     assert len(found.rows) == results.ROWS
-    assert [(column.name, column.numeric) for column in found.columns] == [
+    assert [(column["name"], column["numeric"]) for column in found.columns] == [
         ("n", True),
         ("thing", False),
     ]
@@ -189,10 +189,10 @@ def test_the_command_keeps_what_a_shell_would_read():
 def test_the_place_of_an_error_is_shown_once():
     problem = problems.QueryInvalid("Line 2, column 3: Expected FILTER.", line=2, column=3)
     told = query_page.trouble(problem, "SELECT * {\n  FILTR }")
-    assert told.title == "Line 2, column 3: not valid SPARQL."
-    assert (told.words, told.before, told.after) == ("Expected FILTER.", "  ", "FILTR }")
+    assert told["title"] == "Line 2, column 3: not valid SPARQL."
+    assert (told["words"], told["before"], told["after"]) == ("Expected FILTER.", "  ", "FILTR }")
     beyond = query_page.trouble(problems.QueryInvalid("x", line=9, column=1), "ASK")
-    assert beyond.line == 0
+    assert "line" not in beyond
 
 
 def test_the_vocabulary_has_what_graphs_are_written_in():

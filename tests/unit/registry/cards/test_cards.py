@@ -6,7 +6,7 @@ import pytest
 
 from hub.protocol import problems
 from hub.protocol.cards import Card
-from registry.cards import cards
+from registry.cards import cards, fields
 from registry.versions.services import files
 from tests import factories
 
@@ -77,3 +77,7 @@ def test_the_typed_card_is_the_one_saved_last(ada):
     assert version.typed_card.licenses == ("apache-2.0", "mit")
     files.save_card(version, {}, "")
     assert version.typed_card == Card()
+
+
+def test_what_a_training_inherits_are_fields_of_cards():
+    assert set(fields.INHERITED) <= set(fields.FIELDS)
