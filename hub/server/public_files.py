@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Start = Callable[..., Any]
     Application = Callable[[Environment, Start], Iterable[bytes]]
 
-# The addresses of FileDetail and of Resolve.
+# The addresses of `Files.read` and of `Refs.resolve`.
 _API = re.compile(r"/api/v1/models/([^/]+)/([^/]+)/versions/([0-9]{1,9})/files/(.+)")
 _RESOLVE = re.compile(r"/(?!(?:models|api|datasets|spaces|kernels)/)([^/]+)/([^/]+)/resolve/(.+)")
 # Headers of every answer of those views.

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from rest_framework import serializers
+from typing import Any
 
 from hub.protocol import problems
 from metadata.models import ShapeReport
 from metadata.validation import reports
 from registry.api.operations import VersionView, operation
-from registry.api.outputs import Column, Columns, Digest, Output
+from registry.api.outputs import Column, Columns, Digest, Output, Shape
 
 
-class ShapeFinding(serializers.Serializer[object]):
+class ShapeFinding(Shape[Any]):
     """One kind of violation of a shape."""
 
-    code = serializers.CharField()
-    severity = serializers.CharField()
-    message = serializers.CharField()
-    path = serializers.CharField(help_text="the property, as an IRI")
-    field = serializers.CharField(help_text="field of the card that provides it, if any")
-    times = serializers.IntegerField()
-    where = serializers.ListField(
-        child=serializers.CharField(), help_text="some of the resources concerned"
+    columns = Columns(
+        "code",
+        "severity",
+        "message",
+        Column("path", help_text="the property, as an IRI"),
+        Column("field", help_text="field of the card that provides it, if any"),
+        Column("times", kind=int),
+        Column("where", kind=list[str], help_text="some of the resources concerned"),
     )
 
 
@@ -40,18 +40,16 @@ class ShapeReportOutput(Output[ShapeReport]):
         ),
         "conforms",
         "count",
-        "findings",
+        Column("findings", field=ShapeFinding, many=True),
         "at",
     )
 
-    findings = ShapeFinding(many=True)
 
-
-class ShapeReportDetail(VersionView):
+class ShapeReports(VersionView):
     """The report of MLDCAT-AP's shapes on a version."""
 
     @operation("shape_report_read", ShapeReportOutput)
-    def get(self) -> ShapeReport:
+    def read(self) -> ShapeReport:
         """Read the validation of a published version's graph against the MLDCAT-AP shapes."""
         report = reports.of_version(self.version)
         if report is None:

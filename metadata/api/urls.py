@@ -12,13 +12,13 @@ VERSION = "models/<str:namespace>/<str:name>/versions/<number:number>"
 urlpatterns = [
     path(
         "datasets/<slug:slug>/versions/<number:number>/croissant",
-        croissant.DatasetCroissant.as_view(),
+        croissant.DatasetCroissant.as_view({"get": "read"}),
         name="dataset-croissant",
     ),
-    path(f"{VERSION}/checks/mldcat-ap", shapes.ShapeReportDetail.as_view()),
+    path(f"{VERSION}/checks/mldcat-ap", shapes.ShapeReports.as_view({"get": "read"})),
     path(
         f"{VERSION}/variants/<str:variant>/with-metadata",
-        annotated_files.CopyDetail.as_view(),
+        annotated_files.Copies.as_view({"get": "read", "post": "create"}),
         name="variant-with-metadata",
     ),
 ]

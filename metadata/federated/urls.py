@@ -10,5 +10,5 @@ from registry.api import converters  # noqa: F401 - registers `number`
 ROUND = "models/<str:namespace>/<str:name>/trainings/<number:number>/rounds/<number:round_number>"
 
 urlpatterns = [
-    path(f"{ROUND}/provenance", views.RoundProvenance.as_view(), name="round-provenance"),
+    path(f"{ROUND}/provenance", views.Provenance.as_view({"get": "read"}), name="round-provenance"),
 ]

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rest_framework import serializers
 
 from registry.api.inputs import Input, Items
-from registry.api.operations import View, listing, operation
+from registry.api.operations import View, command, operation, rows
 from registry.api.outputs import Column, Columns, Output
-from registry.api.people import MembershipOutput
+from registry.api.people import MembershipOutput, memberships
 from registry.core.permissions import SCOPES, require_user
-from registry.models import AccessToken
-from registry.people import selectors as people_selectors
+from registry.models import AccessToken, User
 from registry.people.services import tokens
 from registry.versions import selectors
 
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
-
-class WhoamiOutput(serializers.Serializer[Any]):
+class WhoamiOutput(Output[User]):
     """The user of the request."""
 
-    username = serializers.CharField()
-    namespaces = MembershipOutput(many=True)
-    scopes = serializers.ListField(child=serializers.ChoiceField(SCOPES))
+    columns = Columns(
+        Column("username", kind=str),
+        Column("namespaces", field=MembershipOutput, many=True),
+        Column("scopes", field=serializers.ListField, child=serializers.ChoiceField(SCOPES)),
+    )
 
 
 class TokenInput(Input):
     """A new token."""
 
-    name = serializers.CharField(max_length=100)
-    scopes = Items(child=serializers.CharField(), min_length=1, max_length=len(SCOPES))
-    namespace = serializers.CharField(required=False, allow_null=True, default=None)
-    expires_days = serializers.IntegerField(default=90)
+    columns = Columns(
+        Column("name", max_length=100),
+        Column(
+            "scopes",
+            field=Items,
+            child=serializers.CharField(),
+            min_length=1,
+            max_length=len(SCOPES),
+        ),
+        "namespace",
+        "expires_days",
+        of=tokens.create,
+    )
 
 
 class TokenOutput(Output[AccessToken]):
@@ -60,43 +67,34 @@ class IssuedTokenOutput(TokenOutput):
     token = serializers.CharField()
 
 
-class Whoami(View):
-    """Who the caller is."""
+class Account(View):
+    """Who the caller is, and their tokens."""
 
     @operation("whoami", WhoamiOutput)
-    def get(self) -> dict[str, Any]:
+    def read(self) -> dict[str, Any]:
         """Read your name, namespaces and scopes. Returns 401 without a login."""
         user = require_user(self.request.user, any_namespace=True)
         return {
             "username": user.username,
-            "namespaces": [
-                {"slug": namespace.slug, "role": role}
-                for namespace, role in people_selectors.namespaces_of(user)
-            ],
+            "namespaces": memberships(user),
             "scopes": user.access_token.scopes if user.access_token else SCOPES,
         }
 
-
-class TokenList(View):
-    """The caller's tokens."""
-
-    @listing("tokens_list", TokenOutput, by="id")
-    def get(self) -> QuerySet[AccessToken]:
-        """List tokens, without their secrets."""
-        return selectors.tokens(self.request.user)
+    token_list = rows(
+        "tokens_list",
+        selectors.tokens,
+        "List tokens, without their secrets.",
+        TokenOutput,
+        by="id",
+    )
 
     @operation("tokens_create", IssuedTokenOutput, reads=TokenInput, status=201)
-    def post(self, **fields: Any) -> Any:
+    def create_token(self, **fields: Any) -> Any:
         """Create a token; only this response contains its secret."""
         row: Any
         row, row.token = tokens.create(self.request.user, **fields)
         return row
 
-
-class TokenDetail(View):
-    """One token."""
-
-    @operation("tokens_revoke")
-    def delete(self) -> None:
-        """Revoke a token immediately."""
-        tokens.revoke(self.request.user, token_id=self.kwargs["token_id"])
+    revoke_token = command(
+        "tokens_revoke", tokens.revoke, "Revoke a token immediately.", targets=("token_id",)
+    )

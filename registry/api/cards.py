@@ -6,24 +6,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import problems
+from hub.protocol.cards import Card
 from registry.api import etags
 from registry.api.inputs import Input, parse
-from registry.api.outputs import Column, Columns, Output, answers_of
+from registry.api.operations import VersionView, operation
+from registry.api.outputs import Column, Columns, Output, Shape
 from registry.cards import cards, edits, imports, licences, merges
 from registry.cards.findings import Finding
 from registry.core.permissions import require
-from registry.versions import selectors
 from registry.versions.services import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rest_framework.request import Request
 
 
@@ -44,46 +41,60 @@ class CardFindingOutput(Output[Finding]):
     )
 
 
-class CardSummaryOutput(serializers.Serializer[Any]):
+class CardSummaryOutput(Output[Card]):
     """The fields of a card that lists show."""
 
-    license = serializers.CharField()
-    licenses = serializers.ListField(
-        child=serializers.CharField(), help_text="each licence of a list or choice by itself"
+    columns = Columns(
+        Column("license", kind=str),
+        Column(
+            "licenses",
+            kind=list[str],
+            help_text="each licence of a list or choice by itself",
+        ),
+        "task",
+        "keywords",
+        "summary",
+        Column("fields", kind=list[str]),
     )
-    task = serializers.CharField()
-    keywords = serializers.ListField(child=serializers.CharField())
-    summary = serializers.CharField()
-    fields = serializers.ListField(child=serializers.CharField())  # type: ignore[assignment]
 
 
-class CardCheckOutput(serializers.Serializer[Any]):
+class CardCheckOutput(Shape[Any]):
     """A checked card: it can be saved when there is no error."""
 
-    ok = serializers.BooleanField(help_text="whether the card can be saved")
-    findings = CardFindingOutput(many=True)
-    card = CardSummaryOutput()
+    columns = Columns(
+        Column("ok", kind=bool, help_text="whether the card can be saved"),
+        Column("findings", field=CardFindingOutput, many=True),
+        Column("card", field=CardSummaryOutput),
+    )
 
 
 class CardImportQuery(Input):
     """What to do with a file that is sent."""
 
-    filename = serializers.CharField(
-        max_length=512, required=False, default="", help_text="the kind is detected from its name"
+    columns = Columns(
+        Column(
+            "filename", max_length=512, default="", help_text="the kind is detected from its name"
+        ),
+        Column("kind", choices=list(imports.KINDS), default=""),
+        Column("apply", kind=bool, default=False, help_text="write the card"),
     )
-    kind = serializers.ChoiceField(list(imports.KINDS), required=False, default="")
-    apply = serializers.BooleanField(required=False, default=False, help_text="write the card")
 
 
-class CardImportOutput(serializers.Serializer[Any]):
+class CardImportOutput(Shape[Any]):
     """The fields imported from a file, and the resulting card."""
 
-    kind = serializers.ChoiceField(list(imports.KINDS))
-    fields = serializers.DictField(help_text="fields that change, with their complete new value")  # type: ignore[assignment]
-    notes = serializers.ListField(child=serializers.CharField())
-    text = serializers.CharField(help_text="the README with these fields")
-    findings = CardFindingOutput(many=True)
-    saved = serializers.BooleanField()
+    columns = Columns(
+        Column("kind", choices=list(imports.KINDS)),
+        Column(
+            "fields",
+            kind=dict,
+            help_text="fields that change, with their complete new value",
+        ),
+        Column("notes", kind=list[str]),
+        Column("text", kind=str, help_text="the README with these fields"),
+        Column("findings", field=CardFindingOutput, many=True),
+        Column("saved", kind=bool),
+    )
 
 
 class BoundedParser(BaseParser):
@@ -101,33 +112,30 @@ class BoundedParser(BaseParser):
         return content
 
 
-def findings_data(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """Findings as the API returns them."""
-    return answers_of(CardFindingOutput, list(findings))
-
-
-class CardCheck(APIView):
-    """Checking a card that is stored nowhere."""
+class Cards(VersionView):
+    """Checking a card that is stored nowhere, and reading another tool's file into a draft's."""
 
     parser_classes = [BoundedParser]
 
-    @extend_schema(
-        operation_id="card_check",
+    @operation(
+        "card_check",
+        CardCheckOutput,
+        targets=(),
         request={"text/markdown": OpenApiTypes.STR},
-        responses=CardCheckOutput,
+        headers={"Cache-Control": "no-store"},
     )
-    def post(self, request: Request) -> Response:
+    def check(self) -> dict[str, Any]:
         """Check a card: returns its errors and warnings by line and field. Nothing is stored."""
-        content = cast("bytes", request.data or b"")
+        content = cast("bytes", self.request.data or b"")
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:
             raise problems.CardInvalid("The card is not UTF-8. Save it as UTF-8 text.") from error
         checked = cards.check(text)
         card = checked.card
-        data = {
+        return {
             "ok": not checked.errors,
-            "findings": findings_data(checked.findings),
+            "findings": checked.findings,
             "card": {
                 "license": licences.text(*card.licenses),
                 "licenses": licences.named(*card.licenses),
@@ -137,13 +145,6 @@ class CardCheck(APIView):
                 "fields": list(checked.front),
             },
         }
-        return Response(data, headers={"Cache-Control": "no-store"})
-
-
-class CardImport(APIView):
-    """Reading another tool's file into the card of a draft."""
-
-    parser_classes = [BoundedParser]
 
     @extend_schema(
         operation_id="card_import",
@@ -151,12 +152,12 @@ class CardImport(APIView):
         request={"application/octet-stream": OpenApiTypes.BINARY},
         responses=CardImportOutput,
     )
-    def post(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def merge(self, request: Request, **_: Any) -> Response:
         """Merge a file into the card and return the result.
 
         With `apply` and If-Match, the card is replaced.
         """
-        version = selectors.version(request.user, namespace, name, number)
+        version = self.version
         require(request.user, "version.edit", version.model)
         query = parse(CardImportQuery, request.query_params.dict())
         content = cast("bytes", request.data or b"")
@@ -168,16 +169,14 @@ class CardImport(APIView):
                 etags.require(request, etags.of(version.readme))
             digest = cards.digest(version.readme)
             version = files.write_card(request.user, version=version, text=text, instead_of=digest)
-        checked = cards.check(text)
-        response = Response(
-            {
-                "kind": proposal.kind,
-                "fields": changes,
-                "notes": proposal.notes,
-                "text": text,
-                "findings": findings_data(checked.findings),
-                "saved": query["apply"],
-            }
-        )
+        row = {
+            "kind": proposal.kind,
+            "fields": changes,
+            "notes": proposal.notes,
+            "text": text,
+            "findings": cards.check(text).findings,
+            "saved": query["apply"],
+        }
+        response = Response(self.data(CardImportOutput, row))
         response["ETag"] = etags.of(version.readme)
         return response

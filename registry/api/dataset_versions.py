@@ -7,14 +7,21 @@ from urllib.parse import quote
 
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.views import APIView
 
 from hub.protocol import splits
 from hub.protocol.inputs import POLARITIES
 from registry.api import downloads
 from registry.api.addresses import api_url
 from registry.api.inputs import FilesParser, Input
-from registry.api.operations import Stored, View, listing, operation
+from registry.api.operations import (
+    Stored,
+    View,
+    command,
+    detail,
+    listing,
+    operation,
+    resource,
+)
 from registry.api.outputs import Column, Columns, Digest, Output, answers_of
 from registry.datasets import preflight, selectors, services
 from registry.models import DatasetFile, DatasetVersion
@@ -26,42 +33,51 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 
-class SplitInputOutput(serializers.Serializer[Any]):
+class SplitInputOutput(Output[splits.SplitInput]):
     """The input that a model gets from a row."""
 
-    name = serializers.CharField(help_text="name of a model's input")
-    columns = serializers.ListField(child=serializers.CharField())
-    polarity = serializers.ChoiceField(
-        POLARITIES, required=False, help_text="polarity of pictures, if stated"
+    columns = Columns(
+        Column("name", help_text="name of a model's input"),
+        "columns",
+        Column(
+            "polarity",
+            choices=POLARITIES,
+            required=False,
+            help_text="polarity of pictures, if stated",
+        ),
     )
 
 
-class TargetOutput(serializers.Serializer[Any]):
+class TargetOutput(Output[splits.Target]):
     """The expected output of a model."""
 
-    column = serializers.CharField(allow_blank=True)
-    labels = serializers.ListField(
-        child=serializers.CharField(), help_text="class names in the order of their numbers"
-    )
-    positive = serializers.CharField(
-        required=False, help_text="class that a single score speaks for, if stated"
-    )
-    columns = serializers.ListField(
-        child=serializers.CharField(),
-        required=False,
-        help_text="columns of 0 and 1, one for each label, with several labels for each row",
+    columns = Columns(
+        Column("column", allow_blank=True),
+        Column("labels", help_text="class names in the order of their numbers"),
+        Column(
+            "positive",
+            required=False,
+            help_text="class that a single score speaks for, if stated",
+        ),
+        Column(
+            "columns",
+            required=False,
+            help_text="columns of 0 and 1, one for each label, with several labels for each row",
+        ),
     )
 
 
-class SplitOutput(serializers.Serializer[Any]):
+class SplitOutput(Output[splits.Split]):
     """A part of a data set, and how its rows are read; see docs/datasets.md."""
 
-    name = serializers.CharField()
-    task = serializers.ChoiceField(splits.TASKS)
-    reader = serializers.ChoiceField(splits.READERS)
-    files = serializers.ListField(child=serializers.CharField())
-    inputs = SplitInputOutput(many=True)
-    target = TargetOutput()
+    columns = Columns(
+        "name",
+        "task",
+        "reader",
+        "files",
+        Column("inputs", field=SplitInputOutput, many=True),
+        Column("target", field=TargetOutput),
+    )
 
 
 class DatasetFileOutput(Output[DatasetFile]):
@@ -128,54 +144,40 @@ class SplitsField(serializers.JSONField):
 class DatasetVersionInput(Input):
     """A new version of a data set."""
 
-    namespace = serializers.CharField(
-        max_length=96,
-        allow_blank=True,
-        default="",
-        help_text="namespace in which a missing data set is made together with its first version",
-    )
-    files = serializers.DictField(
-        child=serializers.CharField(max_length=71),
-        help_text="path of each file -> `sha256:<hex>` of its bytes, uploaded before",
-    )
-    splits = SplitsField(default=None)
-    message = serializers.CharField(max_length=500, allow_blank=True, default="")
-    sizes = serializers.DictField(
-        child=serializers.IntegerField(min_value=0, max_value=2**63 - 1),
-        allow_null=True,
-        default=None,
-        help_text="path of each file -> its size in bytes: quotas are checked before files are "
-        "uploaded",
+    columns = Columns(
+        Column(
+            "namespace",
+            kind=str,
+            max_length=96,
+            allow_blank=True,
+            default="",
+            help_text="namespace in which a missing data set is made together with its first "
+            "version",
+        ),
+        Column(
+            "files",
+            field=serializers.DictField,
+            child=serializers.CharField(max_length=71),
+            help_text="path of each file -> `sha256:<hex>` of its bytes, uploaded before",
+        ),
+        Column("splits", field=SplitsField, default=None),
+        "message",
+        Column(
+            "sizes",
+            field=serializers.DictField,
+            child=serializers.IntegerField(min_value=0, max_value=2**63 - 1),
+            allow_null=True,
+            default=None,
+            help_text="path of each file -> its size in bytes: quotas are checked before files are "
+            "uploaded",
+        ),
+        of=DatasetVersion,
     )
 
 
 def version_url(version: DatasetVersion) -> str:
     """The address of a version in the API."""
     return api_url("datasets", version.dataset.slug, "versions", str(version.number))
-
-
-class DatasetVersionList(View):
-    """The versions of a data set."""
-
-    parser_classes = [FilesParser]
-
-    @listing("dataset_versions_list", DatasetVersionSummaryOutput, by="number")
-    def get(self) -> QuerySet[DatasetVersion]:
-        """List versions, newest first."""
-        return selectors.versions(selectors.dataset(self.kwargs["slug"]))
-
-    @operation(
-        "dataset_versions_create",
-        DatasetVersionOutput,
-        reads=DatasetVersionInput,
-        tagged=True,
-        location=version_url,
-        responses={200: DatasetVersionOutput, 201: DatasetVersionOutput},
-    )
-    def post(self, **content: Any) -> Stored:
-        """Publish a version from uploaded files. Returns 200 if an equal version exists."""
-        version, is_new = services.publish(self.request.user, slug=self.kwargs["slug"], **content)
-        return Stored(selectors.version(version.dataset, version.number), is_new=is_new)
 
 
 class DatasetPreflightOutput(Output[Preflight]):
@@ -191,43 +193,53 @@ class DatasetPreflightOutput(Output[Preflight]):
     )
 
 
-class DatasetPreflight(View):
-    """A version that is not published."""
+class DatasetVersions(View):
+    """The versions of a data set."""
 
     parser_classes = [FilesParser]
+    dataset = resource(selectors.dataset, "slug", needs_actor=False)
+    version = resource(selectors.version, "dataset", "number", needs_actor=False)
+
+    @listing("dataset_versions_list", DatasetVersionSummaryOutput, by="number")
+    def index(self) -> QuerySet[DatasetVersion]:
+        """List versions, newest first."""
+        return selectors.versions(self.dataset)
 
     @operation(
+        "dataset_versions_create",
+        DatasetVersionOutput,
+        reads=DatasetVersionInput,
+        tagged=True,
+        location=version_url,
+        responses={200: DatasetVersionOutput, 201: DatasetVersionOutput},
+    )
+    def create(self, **content: Any) -> Stored:
+        """Publish a version from uploaded files. Returns 200 if an equal version exists."""
+        version, is_new = services.publish(self.request.user, slug=self.kwargs["slug"], **content)
+        return Stored(selectors.version(version.dataset, version.number), is_new=is_new)
+
+    check = command(
         "datasets_preflight",
+        preflight.check,
+        "Check names, permissions, files, splits and quota of a version. Nothing is stored.\n\n"
+        "A refusal is the first problem; its `errors` are those of all problems.",
         DatasetPreflightOutput,
+        targets=("slug",),
         reads=DatasetVersionInput,
         headers={"Cache-Control": "no-store"},
     )
-    def post(self, **content: Any) -> Preflight:
-        """Check names, permissions, files, splits and quota of a version. Nothing is stored.
-
-        A refusal is the first problem; its `errors` are those of all problems.
-        """
-        return preflight.check(self.request.user, slug=self.kwargs["slug"], **content)
-
-
-class DatasetVersionDetail(View):
-    """One version of a data set."""
-
-    @operation("dataset_versions_read", DatasetVersionOutput, tagged=True)
-    def get(self) -> DatasetVersion:
-        """Read a version with its files and splits."""
-        return selectors.version(selectors.dataset(self.kwargs["slug"]), self.kwargs["number"])
-
-
-class DatasetFileDetail(APIView):
-    """One file of a version of a data set."""
+    read = detail(
+        "dataset_versions_read",
+        DatasetVersionOutput,
+        "Read a version with its files and splits.",
+        targets=("version",),
+        tagged=True,
+    )
 
     @extend_schema(
         operation_id="dataset_files_read", responses={(200, "application/octet-stream"): bytes}
     )
-    def get(self, request: Request, slug: str, number: int, path: str) -> HttpResponseBase:
+    def download(self, request: Request, path: str, **_: Any) -> HttpResponseBase:
         """The content of the file; supports ranges and conditional requests."""
-        blob = selectors.file(selectors.dataset(slug), number, path).blob
+        blob = selectors.file(self.dataset, self.kwargs["number"], path).blob
         return downloads.send(request._request, blob, path, immutable=True)  # noqa: SLF001
-
-    head = get

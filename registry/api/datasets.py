@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -12,8 +11,8 @@ from rest_framework import serializers
 from registry.api import pagination
 from registry.api.addresses import api_url
 from registry.api.inputs import Input, Items, parse
-from registry.api.operations import View, operation
-from registry.api.outputs import Column, Columns, Output
+from registry.api.operations import View, command, detail, operation, resource
+from registry.api.outputs import Column, Columns, Output, Shape
 from registry.api.parameters import PAGED, asks
 from registry.api.serializers import ReasonInput
 from registry.cards import licences
@@ -80,50 +79,57 @@ class DatasetDetailOutput(DatasetOutput):
 class DatasetEdit(Input):
     """The changeable fields of a data set; omitted fields stay unchanged."""
 
-    title = serializers.CharField(max_length=200, required=False)
-    description = serializers.CharField(max_length=20_000, allow_blank=True, required=False)
-    iri = serializers.CharField(max_length=500, allow_blank=True, required=False)
-    license = serializers.CharField(max_length=64, allow_blank=True, required=False)
-    personal_data = serializers.ChoiceField(Dataset.PersonalData.choices, required=False)
-    categories = Items(
-        child=serializers.ChoiceField(sorted(CATEGORIES)),
-        max_length=len(CATEGORIES),
+    columns = Columns(
+        "title",
+        Column("description", max_length=20_000),
+        "iri",
+        "license",
+        "personal_data",
+        Column(
+            "categories",
+            field=Items,
+            child=serializers.ChoiceField(sorted(CATEGORIES)),
+            max_length=len(CATEGORIES),
+        ),
+        Column("legal_basis", choices=sorted(LEGAL_BASES), allow_blank=True),
+        "source",
+        Column("rows", min_value=0, max_value=services.LARGEST),
+        Column("size_bytes", min_value=0, max_value=services.LARGEST),
+        "collected_on",
+        of=Dataset,
         required=False,
     )
-    legal_basis = serializers.ChoiceField(sorted(LEGAL_BASES), allow_blank=True, required=False)
-    source = serializers.CharField(max_length=500, allow_blank=True, required=False)
-    rows = serializers.IntegerField(
-        min_value=0, max_value=services.LARGEST, allow_null=True, required=False
-    )
-    size_bytes = serializers.IntegerField(
-        min_value=0, max_value=services.LARGEST, allow_null=True, required=False
-    )
-    collected_on = serializers.DateField(allow_null=True, required=False)
 
 
 class DatasetInput(DatasetEdit):
     """A new data set."""
 
-    namespace = serializers.CharField()
-    slug = serializers.CharField(max_length=96)
+    columns = Columns("namespace", Column("slug", max_length=96))
 
 
-class DatasetsQuery(serializers.Serializer[Any]):
+class DatasetsQuery(Shape[Any]):
     """What a list of data sets is asked for."""
 
-    q = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
-    cursor = serializers.SlugField(required=False, allow_blank=True, default="")
+    columns = Columns(
+        Column("q", max_length=200),
+        Column("cursor", field=serializers.SlugField),
+        allow_blank=True,
+        default="",
+    )
 
 
-class DatasetList(View):
+class Datasets(View):
     """Every data set that is described here."""
+
+    targets = ("dataset",)
+    dataset = resource(selectors.dataset, "slug", needs_actor=False)
 
     @extend_schema(
         operation_id="datasets_list",
         responses=pagination.paged(DatasetOutput),
     )
     @asks(DatasetsQuery, *PAGED)
-    def get(self, request: Request) -> Response:
+    def index(self, request: Request) -> Response:
         """List data sets by name; filter with `q`."""
         query = parse(DatasetsQuery, request.query_params.dict())
         limit = pagination.limit_of(request)
@@ -134,55 +140,45 @@ class DatasetList(View):
     @operation(
         "datasets_create",
         DatasetDetailOutput,
+        targets=(),
         reads=DatasetInput,
         status=201,
         tagged=True,
         location=lambda row: api_url("datasets", row.slug),
     )
-    def post(self, namespace: str, **fields: Any) -> Dataset:
+    def create(self, namespace: str, **fields: Any) -> Dataset:
         """Describe a data set."""
         space = people_selectors.namespace(namespace)
         return services.create(self.request.user, namespace=space, **fields)
 
-
-class DatasetView(View):
-    """At or below the address of a data set."""
-
-    target = "dataset"
-
-    @cached_property
-    def dataset(self) -> Dataset:
-        """The data set of the address; raises NotFound."""
-        return selectors.dataset(self.kwargs["slug"])
-
-
-class DatasetDetail(DatasetView):
-    """One data set."""
-
-    @operation("datasets_read", DatasetDetailOutput, tagged=True)
-    def get(self) -> Dataset:
-        """Read a data set, with the models that name it and that you can see."""
-        return self.dataset
-
-    @operation("datasets_edit", DatasetDetailOutput, reads=DatasetEdit, tagged=True, guarded=True)
-    def patch(self, **changes: Any) -> Dataset:
-        """Change a data set; needs If-Match."""
-        return services.edit(self.request.user, dataset=self.dataset, **changes)
-
-
-class DatasetWithdraw(DatasetView):
-    """Takes a data set out of lists and graphs."""
-
-    @operation("datasets_withdraw", DatasetDetailOutput, reads=ReasonInput, tagged=True)
-    def post(self, reason: str) -> Dataset:
-        """Withdraw a data set; its page remains and shows the reason."""
-        return services.withdraw(self.request.user, dataset=self.dataset, reason=reason)
-
-
-class DatasetRestore(DatasetView):
-    """Brings a withdrawn data set back."""
-
-    @operation("datasets_restore", DatasetDetailOutput, tagged=True, request=Input)
-    def post(self) -> Dataset:
-        """Undo a withdrawal."""
-        return services.restore(self.request.user, dataset=self.dataset)
+    read = detail(
+        "datasets_read",
+        DatasetDetailOutput,
+        "Read a data set, with the models that name it and that you can see.",
+        tagged=True,
+    )
+    edit = command(
+        "datasets_edit",
+        services.edit,
+        "Change a data set; needs If-Match.",
+        DatasetDetailOutput,
+        reads=DatasetEdit,
+        tagged=True,
+        guarded=True,
+    )
+    withdraw = command(
+        "datasets_withdraw",
+        services.withdraw,
+        "Withdraw a data set; its page remains and shows the reason.",
+        DatasetDetailOutput,
+        reads=ReasonInput,
+        tagged=True,
+    )
+    restore = command(
+        "datasets_restore",
+        services.restore,
+        "Undo a withdrawal.",
+        DatasetDetailOutput,
+        tagged=True,
+        request=Input,
+    )

@@ -10,13 +10,12 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import problems
 from registry.api import downloads, etags
 from registry.api import serializers as shapes
 from registry.api.inputs import FilesParser
-from registry.api.operations import Stored, VersionView, operation
+from registry.api.operations import Stored, VersionView, command, operation
 from registry.cards import cards
 from registry.catalogue import summaries
 from registry.core import usage
@@ -27,76 +26,11 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 
-class FileList(VersionView):
-    """The files of a draft, many at once."""
-
-    parser_classes = [FilesParser]
-
-    @operation("files_put_all", shapes.FilesOutput, reads=shapes.FilesInput)
-    def post(self, files: list[dict[str, str]]) -> dict[str, Any]:
-        """Set many files of a draft at once: all or none. Small files can be sent inline."""
-        actor, version = self.request.user, self.version
-        named = {row["path"]: row["blob"] for row in files}
-        if len(named) != len(files):
-            raise problems.InvalidRequest.at("/files", "Name each path only once.")
-        for at, row in enumerate(files):
-            if "content" in row:
-                file_services.store_content(
-                    actor,
-                    version=version,
-                    path=row["path"],
-                    content=_decoded(row["content"], f"/files/{at}/content"),
-                    digest=row["blob"],
-                )
-        return {"missing": file_services.put_all(actor, version=version, digests_of=named)}
-
-
 def _decoded(text: str, pointer: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except ValueError as error:
         raise problems.InvalidRequest.at(pointer, "The content is not valid base64.") from error
-
-
-class FileDetail(VersionView):
-    """One file of a version."""
-
-    @extend_schema(operation_id="files_read", responses={(200, "application/octet-stream"): bytes})
-    def get(
-        self, request: Request, namespace: str, name: str, number: int, path: str
-    ) -> HttpResponseBase:
-        """The content of the file; supports ranges and conditional requests."""
-        public = summaries.public_file(namespace, name, number, path)
-        if public is None:
-            version = selectors.version(request.user, namespace, name, number)
-            selectors.require_files(request.user, version.model)
-            public = selectors.file(version, path).blob, version.model_id
-            model = version.model
-            is_public = model.is_public and not (version.is_draft or model.is_gated)
-        else:
-            is_public = True
-        blob, model_id = public
-        answer = downloads.send(request._request, blob, path, immutable=is_public)  # noqa: SLF001
-        if path.endswith(".onnx") and downloads.begins_download(request._request, answer):  # noqa: SLF001
-            usage.notes.add_download(model_id)
-        return answer
-
-    head = get
-
-    @operation("files_put", shapes.FileOutput, reads=shapes.FileInput, status=201)
-    def put(self, blob: str) -> Stored:
-        """Set a file of a draft to an uploaded blob."""
-        path = self.kwargs["path"]
-        file, is_new = file_services.put(
-            self.request.user, version=self.version, path=path, digest=blob
-        )
-        file.version = self.version
-        return Stored(file, is_new=is_new)
-
-    @operation("files_delete")
-    def delete(self) -> None:
-        """Remove a file from a draft."""
-        file_services.remove(self.request.user, version=self.version, path=self.kwargs["path"])
 
 
 class MarkdownParser(BaseParser):
@@ -113,17 +47,84 @@ class MarkdownParser(BaseParser):
         return content
 
 
-class CardDetail(APIView):
+class Files(VersionView):
+    """The files of a version."""
+
+    parser_classes = [FilesParser]
+
+    @operation("files_put_all", shapes.FilesOutput, reads=shapes.FilesInput)
+    def put_all(self, files: list[dict[str, str]]) -> dict[str, Any]:
+        """Set many files of a draft at once: all or none. Small files can be sent inline."""
+        actor, version = self.request.user, self.version
+        named = {row["path"]: row["blob"] for row in files}
+        if len(named) != len(files):
+            raise problems.InvalidRequest.at("/files", "Name each path only once.")
+        for at, row in enumerate(files):
+            if "content" in row:
+                file_services.store_content(
+                    actor,
+                    version=version,
+                    path=row["path"],
+                    content=_decoded(row["content"], f"/files/{at}/content"),
+                    digest=row["blob"],
+                )
+        return {"missing": file_services.put_all(actor, version=version, digests_of=named)}
+
+    @extend_schema(operation_id="files_read", responses={(200, "application/octet-stream"): bytes})
+    def read(
+        self, request: Request, namespace: str, name: str, number: int, path: str
+    ) -> HttpResponseBase:
+        """The content of the file; supports ranges and conditional requests."""
+        public = summaries.public_file(namespace, name, number, path)
+        if public is None:
+            version = self.version
+            selectors.require_files(request.user, version.model)
+            public = selectors.file(version, path).blob, version.model_id
+            model = version.model
+            is_public = model.is_public and not (version.is_draft or model.is_gated)
+        else:
+            is_public = True
+        blob, model_id = public
+        answer = downloads.send(request._request, blob, path, immutable=is_public)  # noqa: SLF001
+        if path.endswith(".onnx") and downloads.begins_download(request._request, answer):  # noqa: SLF001
+            usage.notes.add_download(model_id)
+        return answer
+
+    @operation("files_put", shapes.FileOutput, reads=shapes.FileInput, status=201)
+    def store(self, blob: str) -> Stored:
+        """Set a file of a draft to an uploaded blob."""
+        path = self.kwargs["path"]
+        file, is_new = file_services.put(
+            self.request.user, version=self.version, path=path, digest=blob
+        )
+        file.version = self.version
+        return Stored(file, is_new=is_new)
+
+    destroy = command(
+        "files_delete",
+        file_services.remove,
+        "Remove a file from a draft.",
+        targets=("version", "path"),
+    )
+
+    @extend_schema(operation_id="blobs_read", responses={(200, "application/octet-stream"): bytes})
+    def read_blob(self, request: Request, sha256: str) -> HttpResponseBase:
+        """Download the file. Supports ranges and conditional requests."""
+        blob = selectors.readable_blob(request.user, sha256)
+        return downloads.send(request._request, blob, sha256, immutable=False)  # noqa: SLF001
+
+
+class Card(VersionView):
     """The card of a version: README.md with YAML front matter."""
 
     parser_classes = [MarkdownParser]
 
     @extend_schema(operation_id="card_read", responses={(200, "text/markdown"): OpenApiTypes.STR})
-    def get(self, request: Request, namespace: str, name: str, number: int) -> HttpResponse:
+    def read(self, _: Request, **address: Any) -> HttpResponse:
         """Read the card as Markdown."""
-        version = selectors.version(request.user, namespace, name, number)
-        response = HttpResponse(version.readme, content_type="text/markdown; charset=utf-8")
-        response["ETag"] = etags.of(version.readme)
+        text = self.version.readme
+        response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
+        response["ETag"] = etags.of(text)
         return response
 
     @extend_schema(
@@ -131,25 +132,13 @@ class CardDetail(APIView):
         request={"text/markdown": OpenApiTypes.STR},
         responses=shapes.VersionOutput,
     )
-    def put(self, request: Request, namespace: str, name: str, number: int) -> Response:
+    def store(self, request: Request, **_: Any) -> Response:
         """Write the card of a draft. Replacing a card needs If-Match."""
-        version = selectors.version(request.user, namespace, name, number)
+        version = self.version
         if version.readme:
             etags.require(request, etags.of(version.readme))
         content = cast("bytes", request.data or b"")
         version = file_services.write_card(request.user, version=version, text=content)
-        response = Response(shapes.VersionOutput(version).data)
+        response = Response(self.data(shapes.VersionOutput, version))
         response["ETag"] = etags.of(version.readme)
         return response
-
-
-class BlobDetail(APIView):
-    """Bytes by their digest, for users who may read a version or data set that holds them."""
-
-    @extend_schema(operation_id="blobs_read", responses={(200, "application/octet-stream"): bytes})
-    def get(self, request: Request, sha256: str) -> HttpResponseBase:
-        """Download the file. Supports ranges and conditional requests."""
-        blob = selectors.readable_blob(request.user, sha256)
-        return downloads.send(request._request, blob, sha256, immutable=False)  # noqa: SLF001
-
-    head = get

@@ -14,6 +14,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import parsers, serializers
 
 from hub.protocol import problems
+from registry.api.outputs import Column, Shape, input_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,8 +92,19 @@ class Items(serializers.ListField):
         return super().to_internal_value(data)
 
 
-class Input(serializers.Serializer[Any]):
+# Options of a column for a text that may be empty or left out.
+OPTIONAL_TEXT: dict[str, Any] = {"kind": str, "allow_blank": True, "default": ""}
+
+
+class Input(Shape[Any]):
     """A request body; unknown fields are refused, so that a typing error is not ignored."""
+
+    # Types, lengths, choices and defaults are those of what `columns.of` has by the names.
+    @classmethod
+    def derived(cls, column: Column) -> serializers.Field[Any, Any, Any, Any]:
+        if column.field is not None or column.kind is not None or cls.columns.of is None:
+            return super().derived(column)
+        return input_field(cls.columns.of, column.source, **column.options)
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):

@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers as fields
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import filters
 from registry.api import etags, model_lists, pagination, queries, questions
 from registry.api import serializers as shapes
 from registry.api.addresses import api_url
 from registry.api.inputs import parse
+from registry.api.operations import ModelView, command, operation
 from registry.api.parameters import PAGED, asks
 from registry.catalogue import accuracies, search, speeds, summaries, wording
 from registry.catalogue import facets as facet_counts
 from registry.catalogue.query import Query
 from registry.people import selectors as people_selectors
-from registry.versions import selectors
 from registry.versions.services import registered_models
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
+    from rest_framework.response import Response
 
     from registry.core.permissions import Actor
     from registry.models import RegisteredModel
@@ -80,8 +79,16 @@ def _read(request: Request) -> tuple[Query, list[str], wording.Reading | None]:
     return replace(query, sort=data.get("sort") or query.default_sort), data["facets"], reading
 
 
-class ModelList(APIView):
+def _address(model: RegisteredModel) -> str:
+    return api_url("models", model.ref)
+
+
+class Models(ModelView):
     """Every model the caller may see."""
+
+    def data(self, output: Any, row: RegisteredModel) -> Any:
+        """What an answer says of a model, from its document."""
+        return fresh_model_data(self.request.user, row)
 
     @extend_schema(
         operation_id="models_list",
@@ -108,7 +115,7 @@ class ModelList(APIView):
         ),
     )
     @asks(queries.ModelsQuery, *PAGED)
-    def get(self, request: Request) -> Response:
+    def index(self, request: Request) -> Response:
         """Search models: `q` ranks by name, groups narrow, `sort` orders, `cursor` goes on.
 
         With `sort=fastest`, `max_p50`, `device`, `runtime` or `provider` each model has its
@@ -141,47 +148,48 @@ class ModelList(APIView):
             **_facets(request.user, query, groups),
         )
 
-    @extend_schema(
-        operation_id="models_create", request=shapes.ModelInput, responses={201: shapes.ModelOutput}
+    @operation(
+        "models_create",
+        shapes.ModelOutput,
+        targets=(),
+        reads=shapes.ModelInput,
+        status=201,
+        tagged=True,
+        location=_address,
     )
-    def post(self, request: Request) -> Response:
+    def create(self, namespace: str, **fields: Any) -> RegisteredModel:
         """Create a model without versions."""
-        body = parse(shapes.ModelInput, request.data)
-        namespace = people_selectors.namespace(body.pop("namespace"))
-        model = registered_models.create(request.user, namespace=namespace, **body)
-        data = fresh_model_data(request.user, model)
-        response = etags.respond(request, data, status=201)
-        response["Location"] = api_url("models", model.ref)
-        return response
-
-
-class ModelDetail(APIView):
-    """One model."""
+        space = people_selectors.namespace(namespace)
+        return registered_models.create(self.request.user, namespace=space, **fields)
 
     @extend_schema(operation_id="models_read", responses=shapes.ModelOutput)
-    def get(self, request: Request, namespace: str, name: str) -> Response:
+    def read(self, request: Request, namespace: str, name: str) -> Response:
         """Read a model with its refs and your role."""
         data = model_data(request.user, f"{namespace}/{name}")
         if data is None:  # written in another case, not listed yet, or not there
-            model = selectors.model(request.user, namespace, name)
-            data = fresh_model_data(request.user, model)
+            data = fresh_model_data(request.user, self.model)
         return etags.respond(request, data)
 
-    @extend_schema(
-        operation_id="models_edit", request=shapes.ModelEdit, responses=shapes.ModelOutput
+    edit = command(
+        "models_edit",
+        registered_models.edit,
+        "Change the description of a model; needs If-Match.",
+        shapes.ModelOutput,
+        reads=shapes.ModelEdit,
+        tagged=True,
+        guarded=True,
     )
-    def patch(self, request: Request, namespace: str, name: str) -> Response:
-        """Change the description of a model; needs If-Match."""
-        model = selectors.model(request.user, namespace, name)
-        etags.require(request, etags.of(fresh_model_data(request.user, model)))
-        model = registered_models.edit(
-            request.user, model=model, **parse(shapes.ModelEdit, request.data)
-        )
-        return etags.respond(request, fresh_model_data(request.user, model))
+    destroy = command(
+        "models_delete",
+        registered_models.delete,
+        "Delete a model; a name that was once published is never reused.",
+    )
 
-    @extend_schema(operation_id="models_delete", responses={204: None})
-    def delete(self, request: Request, namespace: str, name: str) -> Response:
-        """Delete a model; a name that was once published is never reused."""
-        model = selectors.model(request.user, namespace, name)
-        registered_models.delete(request.user, model=model)
-        return Response(status=204)
+    @operation(
+        "models_move", shapes.ModelOutput, reads=shapes.MoveInput, tagged=True, location=_address
+    )
+    def move(self, name: str, namespace: str = "") -> RegisteredModel:
+        """Rename or move a model; the old name redirects."""
+        space = people_selectors.namespace(namespace or self.model.namespace.slug)
+        actor = self.request.user
+        return registered_models.move(actor, model=self.model, namespace=space, name=name)

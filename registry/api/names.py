@@ -12,7 +12,6 @@ from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import asks
 from registry.cards import names
 from registry.models import Mention
-from registry.models.mentions import NAME_CHARACTERS
 from registry.versions.services import names as services
 
 PRIVATE = {"Cache-Control": "private, no-store"}
@@ -39,36 +38,37 @@ class NamesOutput(serializers.Serializer[Any]):
 class NameQuery(Input):
     """Which name."""
 
-    kind = serializers.ChoiceField(Mention.Kind.choices)
-    name = serializers.CharField(max_length=NAME_CHARACTERS)
+    columns = Columns("kind", "name", of=Mention)
 
 
 class NameInput(NameQuery):
     """The meaning of a name."""
 
-    target = serializers.CharField(
-        max_length=200, help_text="slug of a data set, or namespace/name of a model"
+    columns = Columns(
+        Column(
+            "target", max_length=200, help_text="slug of a data set, or namespace/name of a model"
+        )
     )
 
 
-class NameList(ModelView):
+class Names(ModelView):
     """The names in the cards of a model, for its maintainers."""
 
     @asks()
     @operation("names_list", NamesOutput, headers=PRIVATE)
-    def get(self) -> dict[str, Any]:
+    def index(self) -> dict[str, Any]:
         """List the data sets and base models that the cards name, and the entries they may mean."""
         return {"items": names.of_model(self.request.user, self.model)}
 
     @operation("names_confirm", NamesOutput, reads=NameInput, headers=PRIVATE)
-    def put(self, kind: str, **name: str) -> dict[str, Any]:
+    def confirm(self, kind: str, **name: str) -> dict[str, Any]:
         """Confirm the entry that a name refers to."""
         actor = self.request.user
         services.confirm(actor, model=self.model, kind=Mention.Kind(kind), **name)
         return {"items": names.of_model(actor, self.model)}
 
     @operation("names_withdraw", parameters=[NameQuery])
-    def delete(self) -> None:
+    def withdraw(self) -> None:
         """Remove the confirmation of a name."""
         query = parse(NameQuery, self.request.query_params.dict())
         kind = Mention.Kind(query["kind"])

@@ -37,11 +37,11 @@ def asks(*parameters: OpenApiParameter | type[serializers.Serializer[Any]]) -> C
 
     def declare(handler: _View) -> _View:
         names: set[str] = set()
-        for one in parameters:
-            if not isinstance(one, OpenApiParameter):
-                names |= one().fields.keys()
-            elif one.location == OpenApiParameter.QUERY:
-                names.add(one.name)
+        for parameter in parameters:
+            if not isinstance(parameter, OpenApiParameter):
+                names |= parameter().fields.keys()
+            elif parameter.location == OpenApiParameter.QUERY:
+                names.add(parameter.name)
         setattr(handler, _NAMES, frozenset(names))
         documented: _View = extend_schema(parameters=list(parameters))(handler)
         return documented
@@ -73,7 +73,8 @@ def expect(request: HttpRequest, view: Callable[..., Any]) -> None:
     elif cls.schema is None:  # the Hub protocol checks for itself, and answers in its own form
         return
     else:
-        accepted = getattr(getattr(cls, "get", None), _NAMES, None)
+        handler = getattr(view, "actions", {}).get("get", "get")
+        accepted = getattr(getattr(cls, handler, None), _NAMES, None)
     if accepted is not None:
         check(request.GET, accepted)
 
@@ -130,7 +131,7 @@ def _near(name: str, candidates: Iterable[str]) -> list[str]:
     """The known names that look most like this one, best first."""
     plain = name.lower()
     holding = [
-        one for one in sorted(candidates) if len(plain) > 2 and (plain in one or one in plain)
+        name for name in sorted(candidates) if len(plain) > 2 and (plain in name or name in plain)
     ]
     close = get_close_matches(plain, sorted(candidates), n=3, cutoff=0.6)
     return list(dict.fromkeys([*close, *holding]))[:3]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import extend_schema
@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from registry.api.inputs import Input
-from registry.api.operations import View, listing, operation
+from registry.api.operations import View, command, detail, operation, resource, rows
 from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.core.permissions import require_admin, require_user
 from registry.models import Membership, Namespace, User
@@ -19,22 +19,21 @@ from registry.people.services import namespaces, users
 from registry.storage.services import quotas
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
     from rest_framework.request import Request
 
+    from registry.core.permissions import Actor
 
-class MembershipOutput(serializers.Serializer[Any]):
+
+class MembershipOutput(Output[Membership]):
     """A namespace with your role."""
 
-    slug = serializers.CharField()
-    role = serializers.ChoiceField(Membership.Role.choices)
+    columns = Columns(Column("slug", "namespace.slug"), "role")
 
 
 class NamespaceInput(Input):
     """A new organisation."""
 
-    slug = serializers.CharField()
-    display_name = serializers.CharField(max_length=200, allow_blank=True, default="")
+    columns = Columns(Column("slug", kind=str), "display_name", of=Namespace)
 
 
 class NamespaceOutput(Output[Namespace]):
@@ -46,12 +45,16 @@ class NamespaceOutput(Output[Namespace]):
 class NamespaceDetailOutput(NamespaceOutput):
     """A namespace as its members see it; sizes in bytes."""
 
-    used_bytes = serializers.IntegerField(source="room.used")
-    reserved_bytes = serializers.IntegerField(
-        source="room.reserved",
-        help_text="bytes used by open uploads and by uploaded files that are not in a version",
+    columns = Columns(
+        Column("used_bytes", "room.used", kind=int),
+        Column(
+            "reserved_bytes",
+            "room.reserved",
+            kind=int,
+            help_text="bytes used by open uploads and by uploaded files that are not in a version",
+        ),
+        Column("most_bytes", "room.quota", kind=int),
     )
-    most_bytes = serializers.IntegerField(source="room.quota")
 
     def to_representation(self, instance: Any) -> Any:
         instance.room = quotas.of_namespace(instance)
@@ -61,16 +64,18 @@ class NamespaceDetailOutput(NamespaceOutput):
 class NamespaceChange(Input):
     """The changeable fields; only administrators set the quota, null restores the default."""
 
-    display_name = serializers.CharField(max_length=200, allow_blank=True, required=False)
-    quota_bytes = serializers.IntegerField(
-        required=False, allow_null=True, min_value=0, max_value=2**62
+    columns = Columns(
+        "display_name",
+        Column("quota_bytes", min_value=0, max_value=2**62),
+        of=Namespace,
+        required=False,
     )
 
 
 class RoleInput(Input):
     """A role in a namespace."""
 
-    role = serializers.ChoiceField(Membership.Role.choices)
+    columns = Columns("role", of=Membership)
 
 
 class MemberOutput(Output[Membership]):
@@ -82,14 +87,16 @@ class MemberOutput(Output[Membership]):
 class UserInput(Input):
     """A new account."""
 
-    username = serializers.CharField()
-    email = serializers.EmailField(max_length=254, allow_blank=True, default="")
+    columns = Columns(
+        "username",
+        Column("email", field=serializers.EmailField, max_length=254, allow_blank=True, default=""),
+    )
 
 
 class UserChange(Input):
     """The state of an account."""
 
-    is_active = serializers.BooleanField()
+    columns = Columns(Column("is_active", kind=bool))
 
 
 class UserOutput(Output[User]):
@@ -105,126 +112,106 @@ class UserOutput(Output[User]):
     )
 
 
-class NewPasswordOutput(serializers.Serializer[Any]):
+class NewPasswordOutput(Output[User]):
     """A new password; only this response contains it."""
 
-    username = serializers.CharField()
-    password = serializers.CharField()
+    columns = Columns(Column("username", kind=str), Column("password", kind=str))
 
 
-class NamespaceList(View):
-    """The caller's namespaces."""
+def memberships(actor: Actor) -> list[Membership]:
+    """The namespaces of an actor with the role there, as ``MembershipOutput`` shows them."""
+    return [
+        Membership(namespace=namespace, role=role)
+        for namespace, role in people_selectors.namespaces_of(actor)
+    ]
+
+
+class Namespaces(View):
+    """The caller's namespaces, and their members."""
+
+    targets = ("namespace",)
+    namespace = resource(people_selectors.own_namespace, "slug")
+    user = resource(people_selectors.user, "username", needs_actor=False)
 
     @extend_schema(operation_id="namespaces_list", responses=MembershipOutput(many=True))
-    def get(self, request: Request) -> Response:
+    def index(self, request: Request) -> Response:
         """List your namespaces with your role in each."""
-        mine = people_selectors.namespaces_of(require_user(request.user, any_namespace=True))
-        rows = [{"slug": namespace.slug, "role": role} for namespace, role in mine]
-        return Response(MembershipOutput(rows, many=True).data)
+        user = require_user(request.user, any_namespace=True)
+        return Response(answers_of(MembershipOutput, memberships(user)))
 
-    @operation("namespaces_create", NamespaceOutput, reads=NamespaceInput, status=201)
-    def post(self, **fields: Any) -> Namespace:
-        """Create an organisation that you own."""
-        return namespaces.create(self.request.user, **fields)
-
-
-class NamespaceView(View):
-    """At or below the address of a namespace, for its members."""
-
-    target = "namespace"
-
-    @cached_property
-    def namespace(self) -> Namespace:
-        """The namespace of the address; raises NotFound."""
-        return people_selectors.own_namespace(self.request.user, self.kwargs["slug"])
-
-
-class NamespaceDetail(NamespaceView):
-    """One namespace, for its members."""
-
-    @operation("namespaces_read", NamespaceDetailOutput)
-    def get(self) -> Namespace:
-        """Read the name and quota of a namespace; 404 for non-members."""
-        return self.namespace
-
-    @operation("namespaces_edit", NamespaceDetailOutput, reads=NamespaceChange)
-    def patch(self, **changes: Any) -> Namespace:
-        """Rename a namespace (owners) or change its quota (administrators)."""
-        return namespaces.edit(self.request.user, namespace=self.namespace, **changes)
-
-
-class MemberList(NamespaceView):
-    """A member of a namespace."""
+    create = command(
+        "namespaces_create",
+        namespaces.create,
+        "Create an organisation that you own.",
+        NamespaceOutput,
+        targets=(),
+        reads=NamespaceInput,
+        status=201,
+    )
+    read = detail(
+        "namespaces_read",
+        NamespaceDetailOutput,
+        "Read the name and quota of a namespace; 404 for non-members.",
+    )
+    edit = command(
+        "namespaces_edit",
+        namespaces.edit,
+        "Rename a namespace (owners) or change its quota (administrators).",
+        NamespaceDetailOutput,
+        reads=NamespaceChange,
+    )
 
     @extend_schema(operation_id="members_list", responses=MemberOutput(many=True))
-    def get(self, _: Request, **address: Any) -> Response:
+    def members(self, _: Request, **address: Any) -> Response:
         """List members by name; for members."""
         return Response(answers_of(MemberOutput, people_selectors.members(self.namespace)))
 
-
-class MemberDetail(NamespaceView):
-    """One member."""
-
-    def resource(self) -> tuple[Namespace, User]:
-        """The namespace and the user of the address."""
-        return self.namespace, people_selectors.user(self.kwargs["username"])
-
-    @operation("members_set", MemberOutput, reads=RoleInput)
-    def put(self, role: str) -> dict[str, Any]:
+    @operation("members_set", MemberOutput, targets=("namespace", "user"), reads=RoleInput)
+    def set_member(self, role: str) -> dict[str, Any]:
         """Set the role of a member; for owners."""
-        namespace, user = self.resource()
-        namespaces.set_member(self.request.user, namespace=namespace, user=user, role=role)
-        return {"user": user, "role": role}
+        namespaces.set_member(
+            self.request.user, namespace=self.namespace, user=self.user, role=role
+        )
+        return {"user": self.user, "role": role}
 
-    @operation("members_remove")
-    def delete(self) -> None:
-        """Remove a member; for owners. The last owner cannot be removed."""
-        namespace, user = self.resource()
-        namespaces.set_member(self.request.user, namespace=namespace, user=user, role=None)
+    remove_member = command(
+        "members_remove",
+        partial(namespaces.set_member, role=None),
+        "Remove a member; for owners. The last owner cannot be removed.",
+        targets=("namespace", "user"),
+    )
 
 
-class UserList(View):
-    """Accounts."""
+class Users(View):
+    """Accounts, for administrators."""
 
-    @listing("users_list", UserOutput, by="pk")
-    def get(self) -> QuerySet[User]:
-        """List accounts, newest first; for administrators."""
-        return people_selectors.users(self.request.user)
+    administrator = resource(require_admin)
+    user = resource(people_selectors.user, "username", needs_actor=False)
+
+    index = rows(
+        "users_list",
+        people_selectors.users,
+        "List accounts, newest first; for administrators.",
+        UserOutput,
+        by="pk",
+    )
 
     @operation("users_create", NewPasswordOutput, reads=UserInput, status=201)
-    def post(self, **fields: Any) -> dict[str, str]:
+    def create(self, **fields: Any) -> dict[str, str]:
         """Create an account and its namespace. Only this response contains the first password."""
         user, password = users.invite(self.request.user, **fields)
         return {"username": user.username, "password": password}
 
-
-class UserView(View):
-    """At or below the address of an account, for administrators."""
-
-    def resource(self) -> None:
-        """Raise NotAllowed for anybody else."""
-        require_admin(self.request.user)
-
-
-class UserDetail(UserView):
-    """One account."""
-
-    @operation("users_edit", UserOutput, reads=UserChange)
-    def patch(self, is_active: bool) -> User:  # noqa: FBT001 - a field of the body
+    @operation("users_edit", UserOutput, targets=("administrator",), reads=UserChange)
+    def edit(self, is_active: bool) -> User:  # noqa: FBT001 - a field of the body
         """Close or reopen an account. Published models remain."""
-        user = people_selectors.user(self.kwargs["username"])
-        return users.set_active(self.request.user, user=user, active=is_active)
+        return users.set_active(self.request.user, user=self.user, active=is_active)
 
-
-class UserPassword(UserView):
-    """The password of an account."""
-
-    @operation("users_password", NewPasswordOutput)
-    def post(self) -> dict[str, str]:
+    @operation("users_password", NewPasswordOutput, targets=("administrator",))
+    def reset_password(self) -> dict[str, str]:
         """Reset a password. Only this response contains the new one.
 
         All sessions of the account end and its tokens are revoked.
         """
-        user = people_selectors.user(self.kwargs["username"])
-        password = users.renew_password(self.request.user, user=user)
-        return {"username": user.username, "password": password}
+        password = users.renew_password(self.request.user, user=self.user)
+        return {"username": self.user.username, "password": password}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rest_framework import serializers
-
 from registry.api.inputs import FilesParser, Input, Items
 from registry.api.operations import View, operation
 from registry.api.outputs import Column, Columns, Output
+from registry.models import Version
 from registry.people import selectors as people_selectors
 from registry.storage.bundles import Preflight
 from registry.versions.services import preflight
@@ -17,20 +16,21 @@ from registry.versions.services import preflight
 class AnnouncedFileInput(Input):
     """A file that is about to be sent."""
 
-    path = serializers.CharField(max_length=512)
-    blob = serializers.CharField()
-    size = serializers.IntegerField(min_value=0, max_value=2**63 - 1)
+    columns = Columns(
+        Column("path", max_length=512),
+        "blob",
+        Column("size", kind=int, min_value=0, max_value=2**63 - 1),
+    )
 
 
 class PreflightInput(Input):
     """The content of a push: its files without the card, the card's text, and a label."""
 
-    files = Items(child=AnnouncedFileInput(), max_length=5000)
-    card = serializers.CharField(
-        required=False, allow_null=True, default=None, allow_blank=True, trim_whitespace=False
-    )
-    label = serializers.CharField(  # type: ignore[assignment]  # also a word of serializers
-        max_length=64, allow_blank=True, default=""
+    columns = Columns(
+        Column("files", field=Items, child=AnnouncedFileInput(), max_length=5000),
+        Column("card", kind=str | None, default=None, allow_blank=True, trim_whitespace=False),
+        "label",
+        of=Version,
     )
 
 
@@ -48,7 +48,7 @@ class PreflightOutput(Output[Preflight]):
     )
 
 
-class PreflightDetail(View):
+class Preflights(View):
     """A push that is not made."""
 
     parser_classes = [FilesParser]
@@ -59,7 +59,7 @@ class PreflightDetail(View):
         reads=PreflightInput,
         headers={"Cache-Control": "no-store"},
     )
-    def post(self, files: list[dict[str, Any]], card: str | None, label: str) -> Any:
+    def check(self, files: list[dict[str, Any]], card: str | None, label: str) -> Any:
         """Check the names, permissions, card and quota of a push. Nothing is stored."""
         return preflight.check(
             self.request.user,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from drf_spectacular.utils import extend_schema
-from rest_framework.views import APIView
 
 from hub.protocol import refs
 from registry.api import etags, queries
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
     from rest_framework.response import Response
 
 
-class RefDetail(ModelView):
-    """A tag or an alias of a model."""
+class Refs(ModelView):
+    """Tags and aliases of a model, and what a reference stands for."""
 
     @operation("refs_put", shapes.RefOutput, reads=shapes.RefInput)
-    def put(self, kind: str, version: int) -> Stored:
+    def store(self, kind: str, version: int) -> Stored:
         """Create a tag or alias, or move an alias."""
         row, is_new = ref_services.put(
             self.request.user, model=self.model, name=self.kwargs["ref"], kind=kind, number=version
@@ -33,20 +32,16 @@ class RefDetail(ModelView):
         return Stored(row, is_new=is_new)
 
     @operation("refs_delete")
-    def delete(self) -> None:
+    def destroy(self) -> None:
         """Delete a tag or alias."""
         ref_services.delete(self.request.user, model=self.model, name=self.kwargs["ref"])
-
-
-class Resolve(APIView):
-    """A reference as files and digests."""
 
     @extend_schema(
         operation_id="resolve",
         responses=shapes.ResolutionOutput,
     )
     @asks(queries.ResolveQuery)
-    def get(self, request: Request) -> Response:
+    def resolve(self, request: Request) -> Response:
         """Resolve a reference to a version and variant."""
         query = parse(queries.ResolveQuery, request.query_params)
         ref = refs.parse(query["ref"])
@@ -62,30 +57,11 @@ class Resolve(APIView):
         variant = selectors.variant(
             version, query["variant"] or ref.variant, query["opset"], query["precision"]
         )
-        files_ = selectors.files_for(variant)
-        for file in files_:
-            file.version = version
-        warning = (
-            f"{version.ref} was yanked: {version.reason}" if version.state == "yanked" else None
-        )
-        data = shapes.ResolutionOutput(
-            {
-                "ref": version.ref,
-                "namespace": model.namespace.slug,
-                "model": model.name,
-                "number": version.number,
-                "label": version.label,
-                "commit_id": version.commit_id,
-                "manifest_sha256": version.manifest_sha256,
-                "state": version.state,
-                "variant": variant,
-                "files": files_,
-                "warning": warning,
-            }
-        ).data
+        variant.version, version.model = version, model
+        data = self.data(shapes.ResolutionOutput, variant)
         tag = current.tag_of(model, version, variant) if is_bare else None
-        response = etags.respond(request, dict(data), tag=tag)
-        if warning:
+        response = etags.respond(request, data, tag=tag)
+        if warning := data["warning"]:
             response["Warning"] = f'299 - "{warning[:200]}"'.encode("latin-1", "replace").decode(
                 "latin-1"
             )

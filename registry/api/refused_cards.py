@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from registry.api.cards import CardFindingOutput
 from registry.api.names import PRIVATE
-from registry.api.operations import ModelView, operation
+from registry.api.operations import ModelView, detail, operation, resource
 from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import asks
 from registry.cards import refused_cards
@@ -47,25 +47,26 @@ class RefusedCardsOutput(serializers.Serializer[Any]):
     items = RefusedCardOutput(many=True)
 
 
-class RefusedCardList(ModelView):
+class RefusedCards(ModelView):
     """The refused cards of a model: the caller's own; maintainers see all."""
+
+    card = resource(refused_cards.one, "model", "card_id")
 
     @asks()
     @operation("refused_cards_list", RefusedCardsOutput, headers=PRIVATE)
-    def get(self) -> dict[str, Any]:
+    def index(self) -> dict[str, Any]:
         """List refused cards, newest first."""
         return {"items": refused_cards.of_model(self.request.user, self.model)}
 
-
-class RefusedCardDetail(ModelView):
-    """One refused card."""
-
-    @operation("refused_cards_read", RefusedCardDetailOutput, headers=PRIVATE)
-    def get(self) -> RefusedCard:
-        """Read a refused card with its findings."""
-        return refused_cards.one(self.request.user, self.model, self.kwargs["card_id"])
+    read = detail(
+        "refused_cards_read",
+        RefusedCardDetailOutput,
+        "Read a refused card with its findings.",
+        targets=("card",),
+        headers=PRIVATE,
+    )
 
     @operation("refused_cards_delete")
-    def delete(self) -> None:
+    def destroy(self) -> None:
         """Delete a refused card."""
-        refused_cards.one(self.request.user, self.model, self.kwargs["card_id"]).delete()
+        self.card.delete()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from django.db.models import Prefetch
 from drf_spectacular.utils import extend_schema_field
@@ -11,7 +12,7 @@ from rest_framework import serializers
 from registry.api import origins
 from registry.api.addresses import file_url, page_url
 from registry.api.inputs import Input, Items
-from registry.api.outputs import Column, Columns, Digest, Output, answers_of
+from registry.api.outputs import Column, Columns, Digest, Output, Shape, answers_of
 from registry.cards import licences
 from registry.models import (
     Check,
@@ -23,6 +24,8 @@ from registry.models import (
     Variant,
     Version,
 )
+from registry.versions import selectors
+from registry.versions.services import versions
 
 if TYPE_CHECKING:
     from registry.catalogue.summaries import Detail, Summary
@@ -36,22 +39,34 @@ PARAMETERS = (
 )
 
 
-class LatestOutput(serializers.Serializer[Any]):
+_KEYWORDS: dict[str, Any] = {
+    "field": Items,
+    "child": serializers.CharField(max_length=64),
+    "max_length": 50,
+}
+
+
+class LatestOutput(Shape[Any]):
     """Summary of the newest published version."""
 
-    number = serializers.IntegerField()
-    label = serializers.CharField()
-    published_at = serializers.CharField()
-    opset = serializers.IntegerField(allow_null=True)
-    ir_version = serializers.IntegerField(allow_null=True)
-    precision = serializers.CharField()
-    parameters = serializers.IntegerField(allow_null=True, help_text=PARAMETERS)
-    macs = serializers.IntegerField(allow_null=True, default=None, help_text=MACS)
-    memory_bytes = serializers.IntegerField(allow_null=True, default=None, help_text=MEMORY)
-    size = serializers.IntegerField(help_text="total size of the uploaded files in bytes")
-    entry = serializers.CharField(allow_null=True)
-    training_carbon_kg = serializers.FloatField(
-        allow_null=True, default=None, help_text="kilograms of CO2e, as declared by the card"
+    columns = Columns(
+        Column("number", kind=int),
+        Column("label", kind=str),
+        Column("published_at", kind=str),
+        Column("opset", kind=int | None),
+        Column("ir_version", kind=int | None),
+        Column("precision", kind=str),
+        Column("parameters", kind=int | None, help_text=PARAMETERS),
+        Column("macs", kind=int | None, default=None, help_text=MACS),
+        Column("memory_bytes", kind=int | None, default=None, help_text=MEMORY),
+        Column("size", kind=int, help_text="total size of the uploaded files in bytes"),
+        Column("entry", kind=str | None),
+        Column(
+            "training_carbon_kg",
+            kind=float | None,
+            default=None,
+            help_text="kilograms of CO2e, as declared by the card",
+        ),
     )
 
 
@@ -151,31 +166,41 @@ def model_detail(detail: Detail) -> dict[str, Any]:
 class ModelInput(Input):
     """A new model."""
 
-    namespace = serializers.CharField()
-    name = serializers.CharField()
-    visibility = serializers.ChoiceField(
-        RegisteredModel.Visibility.choices, default=RegisteredModel.Visibility.PUBLIC
+    columns = Columns(
+        Column("namespace", kind=str),
+        Column("name", max_length=None),
+        "visibility",
+        "summary",
+        "license",
+        "task",
+        Column("keywords", **_KEYWORDS, default=list),
+        of=RegisteredModel,
     )
-    summary = serializers.CharField(max_length=300, allow_blank=True, default="")
-    license = serializers.CharField(max_length=64, allow_blank=True, default="")
-    task = serializers.CharField(max_length=64, allow_blank=True, default="")
-    keywords = Items(child=serializers.CharField(max_length=64), max_length=50, default=list)
 
 
 class ModelEdit(Input):
     """The changeable fields of a model; omitted fields stay unchanged."""
 
-    visibility = serializers.ChoiceField(RegisteredModel.Visibility.choices, required=False)
-    gate = serializers.ChoiceField(
-        RegisteredModel.Gate.choices,
+    columns = Columns(
+        "visibility",
+        Column(
+            "gate",
+            help_text="who can download the files: everyone, everyone who requests access, or "
+            "approved users",
+        ),
+        "summary",
+        "license",
+        "task",
+        Column("keywords", **_KEYWORDS),
+        of=RegisteredModel,
         required=False,
-        help_text="who can download the files: everyone, everyone who requests access, or "
-        "approved users",
     )
-    summary = serializers.CharField(max_length=300, allow_blank=True, required=False)
-    license = serializers.CharField(max_length=64, allow_blank=True, required=False)
-    task = serializers.CharField(max_length=64, allow_blank=True, required=False)
-    keywords = Items(child=serializers.CharField(max_length=64), max_length=50, required=False)
+
+
+class MoveInput(Input):
+    """The new name of a model; without a namespace, the model stays in its own."""
+
+    columns = Columns(Column("namespace", required=False), "name")
 
 
 class FileOutput(Output[File]):
@@ -202,13 +227,16 @@ class FileInput(Input):
 class DraftFileInput(Input):
     """A path and its blob, with the content of a small file."""
 
-    path = serializers.CharField(max_length=512)
-    blob = serializers.CharField()
-    content = serializers.CharField(
-        required=False,
-        trim_whitespace=False,
-        allow_blank=True,
-        help_text="in base64 (RFC 4648 section 4)",
+    columns = Columns(
+        Column("path", max_length=512),
+        "blob",
+        Column(
+            "content",
+            required=False,
+            trim_whitespace=False,
+            allow_blank=True,
+            help_text="in base64 (RFC 4648 section 4)",
+        ),
     )
 
 
@@ -311,12 +339,12 @@ class VersionSummaryOutput(Output[Version]):
         return page_url(version.model.ref, "v", str(version.number))
 
 
-class JobSummaryOutput(serializers.Serializer[Any]):
+class JobSummaryOutput(Shape[Any]):
     """A job of a version, in short."""
 
-    uuid = serializers.UUIDField()
-    kind = serializers.CharField()
-    state = serializers.CharField()
+    columns = Columns(
+        Column("uuid", kind=UUID), Column("kind", kind=str), Column("state", kind=str)
+    )
 
 
 class VersionOutput(VersionSummaryOutput):
@@ -356,7 +384,7 @@ class VersionOutput(VersionSummaryOutput):
 
     @extend_schema_field(serializers.DictField(child=serializers.DictField()))
     def get_inputs(self, version: Version) -> dict[str, Any]:
-        return {one.name: one.document() for one in version.typed_card.inputs}
+        return {item.name: item.document() for item in version.typed_card.inputs}
 
     @extend_schema_field(FileOutput(many=True))
     def get_files(self, version: Version) -> Any:
@@ -369,14 +397,13 @@ class VersionOutput(VersionSummaryOutput):
 class VersionInput(Input):
     """A new draft."""
 
-    message = serializers.CharField(max_length=500, allow_blank=True, default="")
-    label = serializers.CharField(max_length=64, allow_blank=True, default="")
+    columns = Columns("message", "label", of=Version)
 
 
 class SubmitInput(Input):
     """Whether to publish as soon as the checks pass."""
 
-    publish = serializers.BooleanField(default=True)
+    columns = Columns("publish", of=versions.submit)
 
 
 class ReasonInput(Input):
@@ -388,8 +415,10 @@ class ReasonInput(Input):
 class RefInput(Input):
     """The target of a tag or alias."""
 
-    kind = serializers.ChoiceField([Ref.Kind.TAG.value, Ref.Kind.ALIAS.value])
-    version = serializers.IntegerField(min_value=1)
+    columns = Columns(
+        Column("kind", choices=[Ref.Kind.TAG.value, Ref.Kind.ALIAS.value]),
+        Column("version", kind=int, min_value=1),
+    )
 
 
 class ResolvedVariantOutput(Output[Variant]):
@@ -400,24 +429,34 @@ class ResolvedVariantOutput(Output[Variant]):
     proof = ProofOutput(source="*", read_only=True, allow_null=True)
 
 
-class ResolutionOutput(serializers.Serializer[Any]):
+class ResolutionOutput(Output[Variant]):
     """A reference as files and digests."""
 
-    ref = serializers.CharField()
-    namespace = serializers.CharField()
-    model = serializers.CharField()
-    number = serializers.IntegerField()
-    label = serializers.CharField()
-    commit_id = serializers.CharField()
-    manifest_sha256 = Digest()
-    state = serializers.CharField()
-    variant = ResolvedVariantOutput()
-    files = FileOutput(many=True)
-    warning = serializers.CharField(allow_null=True)
+    columns = Columns(
+        Column("ref", "version.ref"),
+        Column("namespace", "version.model.namespace.slug"),
+        Column("model", "version.model.name"),
+        Column("number", "version.number"),
+        Column("label", "version.label"),
+        Column("commit_id", "version.commit_id", kind=str),
+        Column("manifest_sha256", "version.manifest_sha256", field=Digest),
+        Column("state", "version.state", kind=str),
+        Column("variant", "*", field=ResolvedVariantOutput),
+        Column("files", "loaded_files", field=FileOutput, many=True),
+        Column("warning", kind=str | None),
+    )
+
+    def to_representation(self, instance: Any) -> Any:
+        version = instance.version
+        instance.loaded_files = selectors.files_for(instance)
+        for file in instance.loaded_files:
+            file.version = version
+        is_yanked = version.state == Version.State.YANKED
+        instance.warning = f"{version.ref} was yanked: {version.reason}" if is_yanked else None
+        return super().to_representation(instance)
 
 
-class FacetOutput(serializers.Serializer[Any]):
+class FacetOutput(Shape[Any]):
     """A value of a facet group and its number of models; null counts models without a value."""
 
-    value = serializers.CharField(allow_null=True)
-    count = serializers.IntegerField()
+    columns = Columns(Column("value", kind=str | None), Column("count", kind=int))

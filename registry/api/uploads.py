@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.utils.http import http_date
-from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hub.protocol import problems
 from registry.api.addresses import api_url
 from registry.api.inputs import IDEMPOTENCY_KEY, idempotency_key
+from registry.api.operations import View, operation, resource
 from registry.api.outputs import Column, Columns, Digest, Output
 from registry.models import Upload
 from registry.storage.services import uploads
 from registry.versions import selectors
 
 if TYPE_CHECKING:
-    from uuid import UUID
+    from functools import cached_property
 
     from rest_framework.request import Request
 
@@ -39,7 +37,7 @@ class UploadOutput(Output[Upload]):
         "uuid",
         "offset",
         "length",
-        Column("state", field=serializers.CharField),
+        Column("state", kind=str),
         Column("blob", "blob_id", field=Digest, allow_null=True),
     )
 
@@ -53,10 +51,17 @@ class RawParser(BaseParser):
         return stream
 
 
-class TusView(APIView):
-    """What every answer of the protocol carries."""
+class TusView(View):
+    """What every answer of the protocol carries, and the operations on one upload.
+
+    ``sender`` sends the upload that the address leads to.
+    """
 
     parser_classes = [RawParser]
+    # To say where to go on, it finishes what a crash left at its end.
+    recovers_on_read = True
+    sender: Any
+    upload: cached_property[Upload]
 
     def finalize_response(
         self, request: Request, response: Any, *args: Any, **kwargs: Any
@@ -72,8 +77,42 @@ class TusView(APIView):
         if request.method in ("POST", "PATCH", "HEAD", "DELETE") and version != TUS:
             raise problems.PreconditionFailed(f"Send Tus-Resumable: {TUS}.")
 
+    def progress(self) -> Upload:
+        return uploads.refresh(self.upload)
 
-def _headers(upload: Upload) -> dict[str, str]:
+    def offset(self, request: Request, **_: Any) -> Response:
+        """Where to go on."""
+        return Response(headers=headers_of(self.progress()))
+
+    def append(self) -> Response:
+        """Append bytes at Upload-Offset."""
+        request = self.request
+        if request.content_type != BODY:
+            raise problems.UnsupportedMediaType(f"Send Content-Type: {BODY}.")
+        upload = uploads.append(
+            self.sender,
+            upload=self.upload,
+            offset=number(request, "Upload-Offset"),
+            stream=request._request,  # noqa: SLF001 - the body itself, unread
+        )
+        return Response(status=204, headers=headers_of(upload))
+
+    def abandon(self) -> None:
+        """Delete an upload and its bytes."""
+        uploads.abandon(self.sender, upload=self.upload)
+
+
+def on_one(prefix: str, progress: str) -> tuple[Any, ...]:
+    """The operations on one upload with their names: read, append and delete."""
+    targets = ("upload",)
+    read = operation(f"{prefix}_read", UploadOutput, targets=targets, description=progress)
+    append = operation(f"{prefix}_append", targets=targets, request={BODY: bytes})
+    delete = operation(f"{prefix}_delete", targets=targets)
+    return read(TusView.progress), append(TusView.append), delete(TusView.abandon)
+
+
+def headers_of(upload: Upload) -> dict[str, str]:
+    """What the protocol says of an upload."""
     headers = {
         "Upload-Offset": str(upload.offset),
         "Upload-Length": str(upload.length),
@@ -84,29 +123,39 @@ def _headers(upload: Upload) -> dict[str, str]:
     return headers
 
 
-def _number(request: Request, header: str) -> int:
+def number(request: Request, header: str) -> int:
+    """A number of bytes that a header gives; raises InvalidRequest."""
     text = request.headers.get(header, "")
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
         raise problems.InvalidRequest(f"Send {header} as an integer number of bytes.")
     return int(text)
 
 
-def _metadata(request: Request) -> dict[str, str]:
-    metadata = {}
+def metadata(request: Request) -> dict[str, str]:
+    """What Upload-Metadata declares; raises InvalidRequest."""
+    values = {}
     for pair in filter(None, request.headers.get("Upload-Metadata", "").split(",")):
         key, _, value = pair.strip().partition(" ")
         try:
-            metadata[key] = base64.b64decode(value, validate=True).decode()
+            values[key] = base64.b64decode(value, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError) as error:
             raise problems.InvalidRequest(f"Upload-Metadata: {key} is not base64 text.") from error
-    return metadata
+    return values
 
 
-class UploadList(TusView):
-    """Where uploads begin."""
+class Uploads(TusView):
+    """The caller's uploads."""
 
-    @extend_schema(operation_id="uploads_options", responses={204: None})
-    def options(self, request: Any, *args: Any, **kwargs: Any) -> Response:
+    upload = resource(selectors.upload, "uuid")
+    read, append, destroy = on_one(
+        "uploads", "Read the progress of an upload, and its blob when complete."
+    )
+
+    @property
+    def sender(self) -> Any:
+        return self.request.user
+
+    def describe(self, _: Request) -> Response:
         """What this server can do."""
         headers = {
             "Tus-Version": TUS,
@@ -115,59 +164,16 @@ class UploadList(TusView):
         }
         return Response(status=204, headers=headers)
 
-    @extend_schema(
-        operation_id="uploads_create",
-        request=None,
-        parameters=[IDEMPOTENCY_KEY],
-        responses={201: None},
-    )
-    def post(self, request: Request) -> Response:
+    @operation("uploads_create", status=201, parameters=[IDEMPOTENCY_KEY])
+    def create(self) -> Response:
         """Create an upload. Upload-Metadata can declare `sha256` and the file name."""
-        metadata = _metadata(request)
+        values = metadata(self.request)
         upload = uploads.create(
-            request.user,
-            length=_number(request, "Upload-Length"),
-            filename=metadata.get("filename", ""),
-            claimed=metadata.get("sha256", ""),
-            key=idempotency_key(request),
+            self.request.user,
+            length=number(self.request, "Upload-Length"),
+            filename=values.get("filename", ""),
+            claimed=values.get("sha256", ""),
+            key=idempotency_key(self.request),
         )
         location = api_url("uploads", str(upload.uuid))
-        return Response(status=201, headers=_headers(upload) | {"Location": location})
-
-
-class UploadDetail(TusView):
-    """One upload."""
-
-    # To say where to go on, it finishes what a crash left at its end.
-    recovers_on_read = True
-
-    @extend_schema(operation_id="uploads_read", responses=UploadOutput)
-    def get(self, request: Request, uuid: UUID) -> Response:
-        """Read the progress of an upload, and its blob when complete."""
-        upload = uploads.refresh(selectors.upload(request.user, uuid))
-        return Response(UploadOutput(upload).data)
-
-    @extend_schema(operation_id="uploads_offset", responses={200: None})
-    def head(self, request: Request, uuid: UUID) -> Response:
-        """Where to go on."""
-        upload = uploads.refresh(selectors.upload(request.user, uuid))
-        return Response(headers=_headers(upload))
-
-    @extend_schema(operation_id="uploads_append", request={BODY: bytes}, responses={204: None})
-    def patch(self, request: Request, uuid: UUID) -> Response:
-        """Append bytes at Upload-Offset."""
-        if request.content_type != BODY:
-            raise problems.UnsupportedMediaType(f"Send Content-Type: {BODY}.")
-        upload = uploads.append(
-            request.user,
-            upload=selectors.upload(request.user, uuid),
-            offset=_number(request, "Upload-Offset"),
-            stream=request._request,  # noqa: SLF001 - the body itself, unread
-        )
-        return Response(status=204, headers=_headers(upload))
-
-    @extend_schema(operation_id="uploads_delete", responses={204: None})
-    def delete(self, request: Request, uuid: UUID) -> Response:
-        """Delete an upload and its bytes."""
-        uploads.abandon(request.user, upload=selectors.upload(request.user, uuid))
-        return Response(status=204)
+        return Response(status=201, headers=headers_of(upload) | {"Location": location})

@@ -71,13 +71,13 @@ def contribute(reader: Reader) -> None:
 
 def keep(document: SearchDocument, main: Variant | None) -> None:
     """Make the stored figures of a document those of its main variant."""
-    figures = {one for reader in _readers for one in (reader(main) if main else ())}
+    figures = {figure for reader in _readers for figure in (reader(main) if main else ())}
     stored = set(map(Accuracy._make, document.accuracies.values_list(*Accuracy._fields)))
     if stored == figures:
         return
     document.accuracies.all().delete()
     DocumentAccuracy.objects.bulk_create(
-        [DocumentAccuracy(document=document, **one._asdict()) for one in sorted(figures)]
+        [DocumentAccuracy(document=document, **figure._asdict()) for figure in sorted(figures)]
     )
 
 
@@ -110,7 +110,7 @@ def _require_data(limit: Limit, pointer: str) -> None:
     if any(limit.metric in accuracy.METRICS[split.task] for split in named):
         return
     if named:
-        metrics = dict.fromkeys(name for one in named for name in accuracy.METRICS[one.task])
+        metrics = dict.fromkeys(name for split in named for name in accuracy.METRICS[split.task])
         words = f"Evaluations on {limit.data} have no {limit.metric}. Known: {', '.join(metrics)}."
     elif splits:
         names = ", ".join(dict.fromkeys(split.name for split in splits))

@@ -216,7 +216,7 @@ def _body(model: RegisteredModel, version: Version | None, declared: _Declared) 
     if version:
         parts.append(version.readme)
         parts += [
-            " ".join(one.title for one in row.typed_facts.operators)
+            " ".join(operator.title for operator in row.typed_facts.operators)
             for row in version.variants.all()
         ]
     return "\n".join(part for part in parts if part)[:BODY_CHARACTERS]

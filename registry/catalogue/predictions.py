@@ -40,16 +40,16 @@ def add(setup: Setup, title: str, predictions: Sequence[Prediction], models_meas
     PredictedSpeed.objects.bulk_create(
         [
             PredictedSpeed(
-                document_id=one.document,
-                variant=one.variant,
+                document_id=prediction.document,
+                variant=prediction.variant,
                 device_title=title,
-                p50_ms=one.p50_ms,
-                low_ms=one.low_ms,
-                high_ms=one.high_ms,
+                p50_ms=prediction.p50_ms,
+                low_ms=prediction.low_ms,
+                high_ms=prediction.high_ms,
                 models_measured=models_measured,
                 **setup._asdict(),
             )
-            for one in predictions
+            for prediction in predictions
         ],
         batch_size=500,
         ignore_conflicts=True,  # another process had the same idea

@@ -85,28 +85,28 @@ def personal_statuses(version: Version) -> set[str]:
     card = version.typed_card
     datasets = _trained_on(card)
     entries = resolution.datasets_of(
-        version.model, (name for one in datasets for name in one.names)
+        version.model, (name for dataset in datasets for name in dataset.names)
     )
     statuses = set()
-    for one in datasets:
-        matches = (entries.get(mentions.key(name)) for name in one.names)
+    for dataset in datasets:
+        matches = (entries.get(mentions.key(name)) for name in dataset.names)
         entry = next((entry for entry in matches if entry), None)
         if entry is not None:
             statuses.add(str(entry.personal_data))
         general = card.personal_data or "unknown"
-        if entry is None or one.is_described or general != "unknown":
-            statuses.add(one.personal_data or general)
+        if entry is None or dataset.is_described or general != "unknown":
+            statuses.add(dataset.personal_data or general)
     return statuses or ({card.personal_data} if card.personal_data else set())
 
 
 def _trained_on(card: Card) -> list[CardDataset]:
     """Each data set of a card's training; ``training_data`` is more detailed."""
-    detailed = {mentions.key(name) for one in card.training_data for name in one.names}
+    detailed = {mentions.key(name) for dataset in card.training_data for name in dataset.names}
     return [
         *card.training_data,
         *(
-            one
-            for one in card.datasets
-            if not detailed & {mentions.key(name) for name in one.names}
+            dataset
+            for dataset in card.datasets
+            if not detailed & {mentions.key(name) for name in dataset.names}
         ),
     ]

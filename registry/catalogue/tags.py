@@ -18,7 +18,7 @@ def of_card(card: Card) -> list[str]:
     words = [
         *(f"library:{name}" for name in filter(None, [card.library])),
         *(f"language:{code}" for code in card.languages),
-        *(f"dataset:{one.name}" for one in card.datasets if one.name),
+        *(f"dataset:{dataset.name}" for dataset in card.datasets if dataset.name),
         *(f"base_model:{name}" for name in card.base_models),
     ]
     return list(dict.fromkeys(word[:LONGEST] for word in words))

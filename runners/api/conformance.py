@@ -85,11 +85,10 @@ class ConformanceDetailOutput(ConformanceOutput):
 class ConformanceInput(Input):
     """Which conformance checks to run again (default: all)."""
 
-    variant = serializers.CharField(required=False, default="", allow_blank=True)
-    runtime = serializers.CharField(required=False, default="", allow_blank=True)
+    columns = Columns("variant", "runtime", of=verification.again)
 
 
-class ConformanceList(VersionView):
+class Conformance(VersionView):
     """The conformance of a version."""
 
     @listing(
@@ -99,7 +98,7 @@ class ConformanceList(VersionView):
         OpenApiParameter("variant", str),
         OpenApiParameter("runtime", str),
     )
-    def get(self) -> list[ConformanceResult]:
+    def index(self) -> list[ConformanceResult]:
         """List conformance results: the newest of each check on each runtime."""
         query = self.request.query_params
         with_history = query.get("history", "") in ("1", "true")
@@ -115,16 +114,12 @@ class ConformanceList(VersionView):
         return rows
 
     @operation("conformance_run", paged(JobOutput), reads=ConformanceInput, status=202)
-    def post(self, **checks: str) -> dict[str, Any]:
+    def run(self, **checks: str) -> dict[str, Any]:
         """Run the conformance checks again. Returns the jobs."""
         return whole(verification.again(self.request.user, version=self.version, **checks))
 
-
-class ConformanceDetail(VersionView):
-    """One result."""
-
     @operation("conformance_read", ConformanceDetailOutput)
-    def get(self) -> ConformanceResult:
+    def read(self) -> ConformanceResult:
         """Read a conformance result with its figures."""
         result = proof_selectors.result(self.version, self.kwargs["pk"])
         result.variant.version = self.version

@@ -5,59 +5,64 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework import serializers
 
 from hub.protocol import problems
+from hub.protocol.costs import Costs, Node
 from registry.api.operations import VersionView, operation
+from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import asks
 from registry.versions import selectors
 from runners.graphs import networks
 
 if TYPE_CHECKING:
-    from hub.protocol.costs import Costs, Function
+    from hub.protocol.costs import Function
 
 
-class NodeCostOutput(serializers.Serializer[Any]):
+class NodeCostOutput(Output[Node]):
     """One node in order of execution."""
 
-    operator = serializers.CharField()
-    name = serializers.CharField()
-    macs = serializers.IntegerField(allow_null=True, help_text="null where unknown")
-    bytes = serializers.IntegerField(allow_null=True, help_text="read and written")
-    parameters = serializers.IntegerField(help_text="elements of weights first used by it")
+    columns = Columns(
+        "operator",
+        "name",
+        Column("macs", kind=int | None, help_text="null where unknown"),
+        Column("bytes", kind=int | None, help_text="read and written"),
+        Column("parameters", help_text="elements of weights first used by it"),
+    )
 
 
-class CostsOutput(serializers.Serializer[Any]):
+class CostsOutput(Output[Costs]):
     """Costs of one run, computed from the graph."""
 
-    variant = serializers.CharField()
-    sizes = serializers.DictField(
-        child=serializers.IntegerField(), help_text="sizes of the free dimensions"
+    columns = Columns(
+        Column("variant", kind=str),
+        Column("sizes", kind=dict[str, int], help_text="sizes of the free dimensions"),
+        Column("fixed", help_text="free dimensions that keep one size, where there are many"),
+        Column("macs", kind=int, help_text="multiply-accumulate operations"),
+        Column("bytes", kind=int, help_text="bytes that nodes read and write"),
+        Column("weights_bytes", kind=int),
+        Column(
+            "activations_bytes",
+            kind=int | None,
+            help_text="at the peak, in order of execution; null where unknown",
+        ),
+        Column(
+            "memory_bytes",
+            kind=int | None,
+            help_text="weights and activations, without what a runtime adds",
+        ),
+        Column(
+            "exact_for",
+            kind=str,
+            help_text="`all sizes`, `multiples of N`, or `no size` where the functions are "
+            "approximate",
+        ),
+        Column("macs_function", kind=str, help_text="macs as a function of the free dimensions"),
+        Column("unknown", help_text="nodes that macs lacks, by operator"),
+        Column("nodes", field=NodeCostOutput, many=True),
     )
-    fixed = serializers.DictField(
-        child=serializers.IntegerField(),
-        help_text="free dimensions that keep one size, where there are many",
-    )
-    macs = serializers.IntegerField(help_text="multiply-accumulate operations")
-    bytes = serializers.IntegerField(help_text="bytes that nodes read and write")
-    weights_bytes = serializers.IntegerField()
-    activations_bytes = serializers.IntegerField(
-        allow_null=True, help_text="at the peak, in order of execution; null where unknown"
-    )
-    memory_bytes = serializers.IntegerField(
-        allow_null=True, help_text="weights and activations, without what a runtime adds"
-    )
-    exact_for = serializers.CharField(
-        help_text="`all sizes`, `multiples of N`, or `no size` where the functions are approximate"
-    )
-    macs_function = serializers.CharField(help_text="macs as a function of the free dimensions")
-    unknown = serializers.DictField(
-        child=serializers.IntegerField(), help_text="nodes that macs lacks, by operator"
-    )
-    nodes = NodeCostOutput(many=True)
 
 
-class CostsDetail(VersionView):
+class GraphCosts(VersionView):
     """The costs of a variant's graph."""
 
     @asks(
@@ -70,7 +75,7 @@ class CostsDetail(VersionView):
         ),
     )
     @operation("costs_read", CostsOutput)
-    def get(self) -> dict[str, Any]:
+    def read(self) -> dict[str, Any]:
         """Read the multiply-accumulate operations, bytes and memory of a run for given sizes."""
         version, query = self.version, self.request.GET
         variant = selectors.variant(version, query.get("variant") or None, None, None)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework import serializers
 
-from registry.api.operations import View, listing, operation
-from registry.api.outputs import Column, Columns, Output
+from registry.api.operations import View, listing, operation, resource
+from registry.api.outputs import Column, Columns, Output, Shape
 from registry.api.parameters import asks
 from runners.models import Runtime, SuiteResult
 from runners.proofs import selectors, verification
@@ -44,66 +42,50 @@ class CaseOutput(Output[SuiteResult]):
     columns = Columns("case", "operator", "opset", "outcome", "reason")
 
 
-class TallyOutput(serializers.Serializer[Any]):
+class TallyOutput(Shape[Any]):
     """The outcomes of the cases of an operator or an opset."""
 
-    operator = serializers.CharField(required=False)
-    opset = serializers.IntegerField(required=False, allow_null=True)
-    totals = serializers.DictField(child=serializers.IntegerField())
+    columns = Columns(
+        Column("operator", kind=str, required=False),
+        Column("opset", kind=int | None, required=False),
+        Column("totals", kind=dict[str, int]),
+    )
 
 
-class ChangeOutput(serializers.Serializer[Any]):
+class ChangeOutput(Shape[Any]):
     """A test case whose outcome differs in the other run."""
 
-    operator = serializers.CharField()
-    case = serializers.CharField()
-    before = serializers.CharField()
-    after = serializers.CharField()
+    columns = Columns("operator", "case", "before", "after")
 
 
 class ScoreDetailOutput(ScoreOutput):
     """A run by operator and opset, with the differences from another run."""
 
-    operators = TallyOutput(many=True)
-    opsets = TallyOutput(many=True)
-    changes = ChangeOutput(many=True)
-
-
-class RuntimeList(View):
-    """The runtimes of this hub."""
-
-    @listing("runtimes_list", RuntimeOutput)
-    def get(self) -> list[Runtime]:
-        """List runtimes, each with its newest version."""
-        return verification.current()
+    columns = Columns(
+        Column("operators", field=TallyOutput, many=True),
+        Column("opsets", field=TallyOutput, many=True),
+        Column("changes", field=ChangeOutput, many=True),
+    )
 
 
 class Scoreboard(View):
-    """The operator suite on every runtime."""
+    """The operator suite, and the runtimes of this hub."""
+
+    score = resource(selectors.score, "runtime", "version", needs_actor=False)
+
+    @listing("runtimes_list", RuntimeOutput)
+    def runtimes(self) -> list[Runtime]:
+        """List runtimes, each with its newest version."""
+        return verification.current()
 
     @listing("scoreboard", ScoreOutput)
-    def get(self) -> list[selectors.Score]:
+    def index(self) -> list[selectors.Score]:
         """List the runs of the ONNX operator test suite."""
         return selectors.scores()
 
-
-class ScoreView(View):
-    """At or below the address of a run of the suite."""
-
-    target = "score"
-
-    @cached_property
-    def score(self) -> selectors.Score:
-        """The run of the address; raises NotFound."""
-        return selectors.score(self.kwargs["runtime"], self.kwargs["version"])
-
-
-class ScoreDetail(ScoreView):
-    """One run of the suite."""
-
     @asks(OpenApiParameter("with", str, description="version to compare with"))
-    @operation("scoreboard_read", ScoreDetailOutput)
-    def get(self) -> dict[str, Any]:
+    @operation("scoreboard_read", ScoreDetailOutput, targets=("score",))
+    def read(self) -> dict[str, Any]:
         """Read a run by operator and opset; `with` compares it with another version's."""
         score, other = self.score, self.request.query_params.get("with", "")
         changes = []
@@ -126,18 +108,15 @@ class ScoreDetail(ScoreView):
             "changes": [dict(zip(names, change, strict=True)) for change in changes],
         }
 
-
-class CaseList(ScoreView):
-    """The cases of a run."""
-
     @listing(
         "scoreboard_cases",
         CaseOutput,
         OpenApiParameter("operator", str),
         OpenApiParameter("outcome", enum=SuiteResult.Outcome.values),
         by="pk",
+        targets=("score",),
     )
-    def get(self) -> QuerySet[SuiteResult]:
+    def cases(self) -> QuerySet[SuiteResult]:
         """List test cases by operator; filter with `operator` and `outcome`."""
         query = self.request.query_params
         return selectors.suite_cases(

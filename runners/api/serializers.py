@@ -54,12 +54,14 @@ def job_url(job: Job) -> str:
     return api_url("jobs", str(job.pk))
 
 
-class SourceOutput(serializers.Serializer[Job]):
+class SourceOutput(Output[Job]):
     """The job whose result is shared, because both jobs have the same content."""
 
-    uuid = serializers.UUIDField()
-    model = serializers.CharField(source="version.model.ref")
-    number = serializers.IntegerField(source="version.number")
+    columns = Columns(
+        "uuid",
+        Column("model", "version.model.ref", kind=str),
+        Column("number", "version.number", kind=int),
+    )
 
 
 class JobOutput(Output[Job]):
@@ -77,7 +79,7 @@ class JobOutput(Output[Job]):
         ),
         Column(
             "exclusive",
-            field=serializers.CharField,
+            kind=str,
             help_text="none, or the resource the job needs exclusively: host or gpu",
         ),
         Column("priority", help_text="0 has the highest priority"),
@@ -135,7 +137,7 @@ class AttemptOutput(Output[Attempt]):
         "ended_at",
         Column(
             "outcome",
-            field=serializers.CharField,
+            kind=str,
             help_text="running, succeeded, failed, errored, crashed, timed-out, lost or cancelled",
         ),
         "detail",

@@ -17,18 +17,20 @@ VERSION = "models/<str:namespace>/<str:name>/versions/<number:number>"
 SCORE = "scoreboard/<str:runtime>/<str:version>"
 
 urlpatterns = [
-    path(f"{VERSION}/variants", variants.VariantList.as_view()),
-    path(f"{VERSION}/variants/<str:variant>", variants.VariantDetail.as_view()),
-    path(f"{VERSION}/costs", costs.CostsDetail.as_view()),
-    path(f"{VERSION}/conformance", conformance.ConformanceList.as_view()),
-    path(f"{VERSION}/conformance/<number:pk>", conformance.ConformanceDetail.as_view()),
-    path("runtimes", scoreboard.RuntimeList.as_view()),
-    path("scoreboard", scoreboard.Scoreboard.as_view()),
-    path(SCORE, scoreboard.ScoreDetail.as_view()),
-    path(f"{SCORE}/cases", scoreboard.CaseList.as_view()),
-    path("jobs", views.JobList.as_view()),
-    path("jobs/<uuid:uuid>", views.JobDetail.as_view()),
-    path("jobs/<uuid:uuid>/cancel", views.JobCancel.as_view()),
-    path("jobs/<uuid:uuid>/lift", views.JobLift.as_view()),
-    path("workers", views.WorkerList.as_view()),
+    path(f"{VERSION}/variants", variants.Variants.as_view({"get": "index", "post": "create"})),
+    path(f"{VERSION}/variants/<str:variant>", variants.Variants.as_view({"get": "read"})),
+    path(f"{VERSION}/costs", costs.GraphCosts.as_view({"get": "read"})),
+    path(
+        f"{VERSION}/conformance", conformance.Conformance.as_view({"get": "index", "post": "run"})
+    ),
+    path(f"{VERSION}/conformance/<number:pk>", conformance.Conformance.as_view({"get": "read"})),
+    path("runtimes", scoreboard.Scoreboard.as_view({"get": "runtimes"})),
+    path("scoreboard", scoreboard.Scoreboard.as_view({"get": "index"})),
+    path(SCORE, scoreboard.Scoreboard.as_view({"get": "read"})),
+    path(f"{SCORE}/cases", scoreboard.Scoreboard.as_view({"get": "cases"})),
+    path("jobs", views.Jobs.as_view({"get": "index"})),
+    path("jobs/<uuid:uuid>", views.Jobs.as_view({"get": "read"})),
+    path("jobs/<uuid:uuid>/cancel", views.Jobs.as_view({"post": "cancel"})),
+    path("jobs/<uuid:uuid>/lift", views.Jobs.as_view({"post": "lift"})),
+    path("workers", views.Jobs.as_view({"get": "workers"})),
 ]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from hub.protocol.variants import KINDS, Option, with_option
 from registry.api.inputs import Input
-from registry.api.operations import VersionView, listing, operation
-from registry.api.outputs import Column, Columns, Digest
+from registry.api.operations import VersionView, command, listing, operation
+from registry.api.outputs import Column, Columns, Digest, Output
 from registry.api.serializers import VariantOutput
 from registry.versions import selectors
 from runners.api.serializers import JobOutput, job_url
@@ -19,16 +20,22 @@ from runners.proofs import derivations
 
 if TYPE_CHECKING:
     from registry.models import Variant
-    from runners.models import Job
 
 
-class BenchmarkStandingOutput(serializers.Serializer[Any]):
+class BenchmarkStandingOutput(Output[unmeasured.Standing]):
     """The state of a variant's benchmark."""
 
-    state = serializers.ChoiceField(unmeasured.STATES)
-    reason = serializers.CharField(help_text="why it is not measured; otherwise empty")
-    job = serializers.UUIDField(
-        source="job.pk", default=None, allow_null=True, help_text="the newest benchmark job"
+    columns = Columns(
+        Column("state", choices=unmeasured.STATES),
+        Column("reason", kind=str, help_text="why it is not measured; otherwise empty"),
+        Column(
+            "job",
+            "job.pk",
+            kind=UUID,
+            default=None,
+            allow_null=True,
+            help_text="the newest benchmark job",
+        ),
     )
 
 
@@ -66,43 +73,41 @@ class VariantDetailOutput(VariantListOutput):
 class VariantInput(Input):
     """A variant to create: an upgrade to another opset, or a recipe for another precision."""
 
-    kind = serializers.ChoiceField(list(KINDS))
-    variant = serializers.CharField(
-        required=False, default="", allow_blank=True, help_text="default: the first variant"
-    )
-    opset = serializers.IntegerField(
-        required=False,
-        default=None,
-        allow_null=True,
-        help_text="target opset of an upgrade, newer or older (default: the highest that runs)",
-    )
-    calibration = serializers.CharField(
-        required=False,
-        default="",
-        allow_blank=True,
-        help_text=f"for {with_option(Option.CALIBRATION)}: digest of an uploaded .npz file with "
-        "one array per input",
+    columns = Columns(
+        Column("kind", choices=list(KINDS)),
+        Column("variant", help_text="default: the first variant"),
+        Column(
+            "opset",
+            help_text="target opset of an upgrade, newer or older (default: the highest that runs)",
+        ),
+        Column(
+            "calibration",
+            help_text=f"for {with_option(Option.CALIBRATION)}: digest of an uploaded .npz file "
+            "with one array per input",
+        ),
+        of=derivations.request,
     )
 
 
-class VariantList(VersionView):
+class Variants(VersionView):
     """The variants of a version."""
 
     @listing("variants_list", VariantListOutput)
-    def get(self) -> list[Variant]:
+    def index(self) -> list[Variant]:
         """List variants: the uploaded ones, then those derived from them."""
         return list(selectors.variants(self.version))
 
-    @operation("variants_create", JobOutput, reads=VariantInput, status=202, location=job_url)
-    def post(self, **fields: Any) -> Job:
-        """Create a variant. Returns the job."""
-        return derivations.request(self.request.user, version=self.version, **fields)
-
-
-class VariantDetail(VersionView):
-    """One variant."""
+    create = command(
+        "variants_create",
+        derivations.request,
+        "Create a variant. Returns the job.",
+        JobOutput,
+        reads=VariantInput,
+        status=202,
+        location=job_url,
+    )
 
     @operation("variants_read", VariantDetailOutput)
-    def get(self) -> Variant:
+    def read(self) -> Variant:
         """Read a variant, and how it was created."""
         return selectors.variant(self.version, self.kwargs["variant"], None, None)

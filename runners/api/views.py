@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 
 from hub.protocol import problems
 from registry.api import pagination
-from registry.api.operations import View, listing, operation
+from registry.api.operations import View, command, detail, listing, operation, resource
 from registry.api.parameters import PAGED, asks
 from runners.api.serializers import JobDetailOutput, JobOutput, WorkerOutput
 from runners.models import Job
@@ -22,15 +21,18 @@ if TYPE_CHECKING:
     from runners.models import Worker
 
 
-class JobList(View):
-    """Jobs of the versions that the caller may see."""
+class Jobs(View):
+    """Jobs of the versions that the caller may see, and the workers."""
+
+    targets = ("job",)
+    job = resource(selectors.job, "uuid")
 
     @extend_schema(
         operation_id="jobs_list",
         responses=pagination.paged(JobOutput),
     )
     @asks(OpenApiParameter("state", enum=Job.State.values), OpenApiParameter("pool", str), *PAGED)
-    def get(self, request: Request) -> Response:
+    def index(self, request: Request) -> Response:
         """List jobs, newest first; filter with `state` and `pool`."""
         rows = selectors.jobs(request.user)
         state = request.query_params.get("state", "")
@@ -43,41 +45,21 @@ class JobList(View):
         page, cursor = pagination.by_time(request, rows, "queued_at", pagination.limit_of(request))
         return pagination.respond(request, JobOutput, page, cursor)
 
-
-class JobView(View):
-    """At or below the address of a job that the caller sees."""
-
-    target = "job"
-
-    @cached_property
-    def job(self) -> Job:
-        """The job of the address; raises NotFound."""
-        return selectors.job(self.request.user, self.kwargs["uuid"])
-
-
-class JobDetail(JobView):
-    """One job."""
-
-    @operation("jobs_read", JobDetailOutput, tagged=True)
-    def get(self) -> Job:
-        """Read a job. With If-None-Match, an unchanged job returns 304."""
-        return self.job
-
-
-class JobCancel(JobView):
-    """Ends a job early."""
-
-    @operation("jobs_cancel", JobOutput)
-    def post(self) -> Job:
-        """Cancel a job. A queued job stops at once, a running one within seconds."""
-        return services.cancel(self.request.user, job=self.job)
-
-
-class JobLift(JobView):
-    """Lets work on a file begin again that used to end its children."""
+    read = detail(
+        "jobs_read",
+        JobDetailOutput,
+        "Read a job. With If-None-Match, an unchanged job returns 304.",
+        tagged=True,
+    )
+    cancel = command(
+        "jobs_cancel",
+        services.cancel,
+        "Cancel a job. A queued job stops at once, a running one within seconds.",
+        JobOutput,
+    )
 
     @operation("jobs_lift", JobDetailOutput)
-    def post(self) -> Job:
+    def lift(self) -> Job:
         """Release the file of this job from quarantine; for administrators.
 
         Jobs can then run on it again.
@@ -85,11 +67,7 @@ class JobLift(JobView):
         services.lift(self.request.user, job=self.job)
         return self.job
 
-
-class WorkerList(View):
-    """The workers of this hub."""
-
-    @listing("workers_list", WorkerOutput)
-    def get(self) -> list[Worker]:
+    @listing("workers_list", WorkerOutput, targets=())
+    def workers(self) -> list[Worker]:
         """List active workers with their queues, runtimes and execution providers."""
         return selectors.live_workers()

@@ -27,7 +27,8 @@ def addresses(text):
 
 def declared(view):
     """The parameters that an address may have, where they are declared."""
-    handler = getattr(getattr(view, "cls", None), "get", view)
+    action = getattr(view, "actions", {}).get("get", "get")
+    handler = getattr(getattr(view, "cls", None), action, view)
     return sorted(getattr(handler, "accepted_parameters", ()))
 
 

@@ -205,7 +205,7 @@ def test_only_uploads_recover_when_they_are_read():
         for _, view in routes(get_resolver())
         if getattr(getattr(view, "cls", None), "recovers_on_read", False)
     }
-    assert recovering == {"UploadDetail"}
+    assert recovering == {"Uploads"}
 
 
 def test_a_page_after_a_change_of_password_signs_out_without_a_write(ada):

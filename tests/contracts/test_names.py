@@ -21,7 +21,7 @@ METAPHORS = frozenset({
     "owed", "ring", "rung", "rungs", "teller", "unsteady", "untold",
 })  # fmt: skip
 # Packages that still have loop variables called `one`.
-LOOPING = ("hub/client/rest/", "hub/protocol/", "registry/api/", "registry/catalogue/")
+LOOPING = ("hub/client/rest/", "hub/protocol/")
 # Fields whose names are those of stored, cached or published data, or of a form.
 FIELDS = {
     "frontend/pages/cards/editor.py": {"seen"},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -11,7 +10,7 @@ from rest_framework import serializers
 from hub.protocol import digests
 from hub.protocol.mirrors import Origin, VersionRecord
 from registry.api.inputs import FilesParser, Input
-from registry.api.operations import View, listing, operation
+from registry.api.operations import View, command, detail, operation, resource, rows
 from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.mirrors import credentials, selectors
 from registry.mirrors.services import imports, mirrors
@@ -19,62 +18,82 @@ from registry.models import Mirror, MirroredModel, MirroredVersion, RegisteredMo
 from registry.models.mirrors import LONGEST_SECONDS, SHORTEST_SECONDS
 from registry.people import selectors as people_selectors
 
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
 _VISIBILITY = "visibility of new models; empty: as at the source"
 _TOKEN = "token of the source with read permission; stored encrypted and never shown"  # noqa: S105 - words
-_INTERVAL = "seconds between synchronisations"
+_INTERVAL: dict[str, Any] = {
+    "min_value": SHORTEST_SECONDS,
+    "max_value": LONGEST_SECONDS,
+    "help_text": "seconds between synchronisations",
+}
 
 
 class MirrorInput(Input):
     """A new mirror."""
 
-    source = serializers.CharField(  # type: ignore[assignment]
-        max_length=500,
-        help_text="https://host/namespace/model, https://host/namespace, or https://host with a "
-        "search",
-    )
-    into = serializers.CharField(help_text="namespace here that the models are stored in")
-    search = serializers.CharField(
-        max_length=200, allow_blank=True, default="", help_text="mirror the results of a search"
-    )
-    protocol = serializers.ChoiceField(
-        Mirror.Protocol.choices,
-        required=False,
-        help_text="what the source speaks; huggingface for huggingface.co, otherwise hub",
-    )
-    token = serializers.CharField(
-        max_length=credentials.LONGEST_TOKEN, allow_blank=True, default="", help_text=_TOKEN
-    )
-    visibility = serializers.ChoiceField(
-        RegisteredModel.Visibility.choices, required=False, help_text=_VISIBILITY
-    )
-    interval_seconds = serializers.IntegerField(
-        min_value=SHORTEST_SECONDS, max_value=LONGEST_SECONDS, default=3600, help_text=_INTERVAL
-    )
-    pull_through = serializers.BooleanField(
-        default=False, help_text="fetch a model of the namespace when it is first requested"
+    columns = Columns(
+        Column(
+            "source",
+            kind=str,
+            max_length=500,
+            help_text="https://host/namespace/model, https://host/namespace, or https://host with "
+            "a search",
+        ),
+        Column("into", kind=str, help_text="namespace here that the models are stored in"),
+        Column(
+            "search",
+            kind=str,
+            max_length=200,
+            allow_blank=True,
+            default="",
+            help_text="mirror the results of a search",
+        ),
+        Column(
+            "protocol",
+            required=False,
+            help_text="what the source speaks; huggingface for huggingface.co, otherwise hub",
+        ),
+        Column(
+            "token",
+            kind=str,
+            max_length=credentials.LONGEST_TOKEN,
+            allow_blank=True,
+            default="",
+            help_text=_TOKEN,
+        ),
+        Column(
+            "visibility",
+            choices=RegisteredModel.Visibility.choices,
+            required=False,
+            help_text=_VISIBILITY,
+        ),
+        Column("interval_seconds", **_INTERVAL),
+        Column(
+            "pull_through", help_text="fetch a model of the namespace when it is first requested"
+        ),
+        of=Mirror,
     )
 
 
 class MirrorEdit(Input):
     """The changeable fields of a mirror; omitted fields stay unchanged."""
 
-    is_paused = serializers.BooleanField(required=False)
-    token = serializers.CharField(
-        max_length=credentials.LONGEST_TOKEN, allow_blank=True, required=False, help_text=_TOKEN
-    )
-    visibility = serializers.ChoiceField(
-        [*RegisteredModel.Visibility.choices, ("", "as at the source")],
+    columns = Columns(
+        "is_paused",
+        Column(
+            "token",
+            kind=str,
+            max_length=credentials.LONGEST_TOKEN,
+            allow_blank=True,
+            help_text=_TOKEN,
+        ),
+        Column(
+            "visibility",
+            choices=[*RegisteredModel.Visibility.choices, ("", "as at the source")],
+            help_text=_VISIBILITY,
+        ),
+        Column("interval_seconds", **_INTERVAL),
+        of=Mirror,
         required=False,
-        help_text=_VISIBILITY,
-    )
-    interval_seconds = serializers.IntegerField(
-        min_value=SHORTEST_SECONDS,
-        max_value=LONGEST_SECONDS,
-        required=False,
-        help_text=_INTERVAL,
     )
 
 
@@ -88,7 +107,7 @@ class MirrorOutput(Output[Mirror]):
         "protocol",
         "scope",
         "pull_through",
-        Column("visibility", field=serializers.CharField, help_text=_VISIBILITY),
+        Column("visibility", kind=str, help_text=_VISIBILITY),
         "interval_seconds",
         "is_paused",
         "has_token",
@@ -136,89 +155,89 @@ class MirrorDetailOutput(MirrorOutput):
 class ImportInput(Input):
     """One version of an exported folder, as `hub mirror export` writes it."""
 
-    into = serializers.CharField()
-    name = serializers.CharField()
-    visibility = serializers.ChoiceField(
-        RegisteredModel.Visibility.choices, default=RegisteredModel.Visibility.PRIVATE
+    columns = Columns(
+        Column("into", kind=str),
+        Column("name", kind=str),
+        Column(
+            "visibility",
+            choices=RegisteredModel.Visibility.choices,
+            default=RegisteredModel.Visibility.PRIVATE,
+        ),
+        Column("url", help_text="address of the hub it was exported from"),
+        Column("ref", help_text="name of the model there"),
+        Column(
+            "version",
+            field=serializers.JSONField,
+            help_text="the record of the version, from the manifest",
+        ),
+        of=MirroredVersion,
     )
-    url = serializers.CharField(max_length=300, help_text="address of the hub it was exported from")
-    ref = serializers.CharField(max_length=200, help_text="name of the model there")
-    version = serializers.JSONField(help_text="the record of the version, from the manifest")
 
 
-class ImportOutput(serializers.Serializer[Any]):
+class ImportOutput(Output[imports.Imported]):
     """The state of an imported version."""
 
-    ref = serializers.CharField()
-    state = serializers.ChoiceField(MirroredVersion.State.choices, allow_null=True)
-    missing = serializers.ListField(
-        child=serializers.CharField(),
-        help_text="digests to upload first; the version is not stored until they are",
+    columns = Columns(
+        "ref",
+        Column("state", choices=MirroredVersion.State.choices, allow_null=True),
+        Column(
+            "missing",
+            kind=list[str],
+            help_text="digests to upload first; the version is not stored until they are",
+        ),
+        Column("problem", kind=str),
     )
-    problem = serializers.CharField()
 
 
-class MirrorList(View):
+class Mirrors(View):
     """The mirrors of your namespaces."""
 
-    @listing("mirrors_list", MirrorOutput, by="id")
-    def get(self) -> QuerySet[Mirror]:
-        """List mirrors, newest first; for owners of their namespaces."""
-        return selectors.mirrors(self.request.user)
+    targets = ("mirror",)
+    mirror = resource(selectors.mirror, "mirror_id")
 
-    @operation("mirrors_create", MirrorDetailOutput, reads=MirrorInput, status=201)
-    def post(self, into: str, **fields: Any) -> Mirror:
+    index = rows(
+        "mirrors_list",
+        selectors.mirrors,
+        "List mirrors, newest first; for owners of their namespaces.",
+        MirrorOutput,
+        by="id",
+        targets=(),
+    )
+
+    @operation("mirrors_create", MirrorDetailOutput, targets=(), reads=MirrorInput, status=201)
+    def create(self, into: str, **fields: Any) -> Mirror:
         """Add a mirror; the first synchronisation starts at once."""
         namespace = people_selectors.namespace(into)
         return mirrors.add(self.request.user, namespace=namespace, **fields)
 
-
-class MirrorView(View):
-    """At or below the address of a mirror."""
-
-    target = "mirror"
-
-    @cached_property
-    def mirror(self) -> Mirror:
-        """The mirror of the address; raises NotFound."""
-        return selectors.mirror(self.request.user, self.kwargs["mirror_id"])
-
-
-class MirrorDetail(MirrorView):
-    """One mirror."""
-
-    @operation("mirrors_read", MirrorDetailOutput)
-    def get(self) -> Mirror:
-        """Read a mirror with its models and problems."""
-        return self.mirror
-
-    @operation("mirrors_edit", MirrorDetailOutput, reads=MirrorEdit)
-    def patch(self, **changes: Any) -> Mirror:
-        """Change, pause or resume a mirror."""
-        return mirrors.edit(self.request.user, mirror=self.mirror, **changes)
-
-    @operation("mirrors_remove")
-    def delete(self) -> None:
-        """Stop mirroring; mirrored models and versions stay."""
-        mirrors.remove(self.request.user, mirror=self.mirror)
+    read = detail("mirrors_read", MirrorDetailOutput, "Read a mirror with its models and problems.")
+    edit = command(
+        "mirrors_edit",
+        mirrors.edit,
+        "Change, pause or resume a mirror.",
+        MirrorDetailOutput,
+        reads=MirrorEdit,
+    )
+    remove = command(
+        "mirrors_remove",
+        mirrors.remove,
+        "Stop mirroring; mirrored models and versions stay.",
+    )
+    sync = command(
+        "mirrors_sync",
+        mirrors.sync,
+        "Start a synchronisation now.",
+        MirrorDetailOutput,
+    )
 
 
-class MirrorSync(MirrorView):
-    """The next synchronisation of a mirror."""
-
-    @operation("mirrors_sync", MirrorDetailOutput)
-    def post(self) -> Mirror:
-        """Start a synchronisation now."""
-        return mirrors.sync(self.request.user, mirror=self.mirror)
-
-
-class ImportList(View):
+class Imports(View):
     """Versions of exported folders."""
 
     parser_classes = [FilesParser]
 
     @operation("mirrors_import", ImportOutput, reads=ImportInput)
-    def post(self, into: str, version: Any, url: str, ref: str, **model: str) -> dict[str, Any]:
+    def create(self, into: str, version: Any, url: str, ref: str, **model: str) -> dict[str, Any]:
         """Import a version of another hub under its original number, after uploading its blobs.
 
         The response lists missing digests; upload those and repeat the request.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -11,14 +10,12 @@ from rest_framework import serializers
 from hub.protocol import problems, refs
 from registry.api.addresses import api_url
 from registry.api.inputs import Input, Items
-from registry.api.operations import View, listing, operation
-from registry.api.outputs import Column, Columns, Output
+from registry.api.operations import View, command, detail, listing, operation, resource
+from registry.api.outputs import Column, Columns, Output, Shape
 from registry.community.collections import selectors, services
 from registry.models import Collection, CollectionEntry
 from registry.models.collections import (
     LONGEST_DESCRIPTION,
-    LONGEST_NOTE,
-    LONGEST_TITLE,
     MOST_ENTRIES,
 )
 from registry.people import selectors as people_selectors
@@ -83,41 +80,37 @@ class CollectionDetailOutput(CollectionOutput):
 class CollectionEdit(Input):
     """The changeable fields of a collection; omitted fields stay unchanged."""
 
-    title = serializers.CharField(max_length=LONGEST_TITLE, required=False)
-    description = serializers.CharField(
-        max_length=LONGEST_DESCRIPTION, allow_blank=True, required=False, help_text="plain text"
-    )
-    visibility = serializers.ChoiceField(
-        Collection.Visibility.choices,
+    columns = Columns(
+        "title",
+        Column("description", max_length=LONGEST_DESCRIPTION, help_text="plain text"),
+        Column("visibility", help_text="who can see the collection"),
+        of=Collection,
         required=False,
-        help_text="who can see the collection",
     )
 
 
 class CollectionInput(CollectionEdit):
     """A new collection."""
 
-    namespace = serializers.CharField()
-    slug = serializers.CharField(max_length=96)
+    columns = Columns("namespace", Column("slug", max_length=96))
 
 
 class CollectionNoteInput(Input):
     """The note of a model in a collection."""
 
-    note = serializers.CharField(
-        max_length=LONGEST_NOTE, allow_blank=True, help_text="why the model is in the collection"
+    columns = Columns(
+        Column("note", required=True, help_text="why the model is in the collection"),
+        of=CollectionEntry,
     )
 
 
 class CollectionEntryInput(Input):
     """A model to add to a collection."""
 
-    model = serializers.CharField(max_length=200, help_text=_MODEL)
-    note = serializers.CharField(
-        max_length=LONGEST_NOTE,
-        allow_blank=True,
-        required=False,
-        help_text="why the model is in the collection",
+    columns = Columns(
+        Column("model", kind=str, max_length=200, help_text=_MODEL),
+        Column("note", required=False, help_text="why the model is in the collection"),
+        of=CollectionEntry,
     )
 
 
@@ -132,14 +125,13 @@ class CollectionOrderInput(Input):
     )
 
 
-class CollectionsQuery(serializers.Serializer[Any]):
+class CollectionsQuery(Shape[Any]):
     """What a list of collections is asked for."""
 
-    namespace = serializers.CharField(
-        required=False, max_length=96, help_text="only collections of this namespace"
-    )
-    model = serializers.CharField(
-        required=False, max_length=200, help_text="only collections that contain this model"
+    columns = Columns(
+        Column("namespace", max_length=96, help_text="only collections of this namespace"),
+        Column("model", max_length=200, help_text="only collections that contain this model"),
+        required=False,
     )
 
 
@@ -163,11 +155,15 @@ def _named_model(actor: Actor, namespace: str, name: str) -> RegisteredModel:
         return model_selectors.model(actor, *moved.new.split("/"))
 
 
-class CollectionList(View):
-    """Every collection that the caller may see."""
+class Collections(View):
+    """The collections that a caller may see, and their models."""
 
-    @listing("collections_list", CollectionOutput, CollectionsQuery, by="id")
-    def get(self, namespace: str = "", model: str = "") -> QuerySet[Collection]:
+    targets = ("collection",)
+    collection = resource(selectors.collection, "namespace", "slug")
+    model = resource(_named_model, "model_namespace", "model_name")
+
+    @listing("collections_list", CollectionOutput, CollectionsQuery, by="id", targets=())
+    def index(self, namespace: str = "", model: str = "") -> QuerySet[Collection]:
         """List collections, newest first; narrow with `namespace` and `model`."""
         actor = self.request.user
         holder = _model(actor, model) if model else None
@@ -176,100 +172,71 @@ class CollectionList(View):
     @operation(
         "collections_create",
         CollectionDetailOutput,
+        targets=(),
         reads=CollectionInput,
         status=201,
         tagged=True,
         location=lambda row: api_url("collections", row.ref),
     )
-    def post(self, namespace: str, **fields: Any) -> Collection:
+    def create(self, namespace: str, **fields: Any) -> Collection:
         """Create an empty collection. Without a title, its name is the title."""
         space = people_selectors.namespace(namespace)
         return services.create(self.request.user, namespace=space, **fields)
 
-
-class CollectionView(View):
-    """At or below the address of a collection that the caller sees."""
-
-    target = "collection"
-
-    @cached_property
-    def collection(self) -> Collection:
-        """The collection of the address; raises NotFound."""
-        return selectors.collection(
-            self.request.user, self.kwargs["namespace"], self.kwargs["slug"]
-        )
-
-
-class CollectionDetail(CollectionView):
-    """One collection."""
-
-    @operation("collections_read", CollectionDetailOutput, tagged=True)
-    def get(self) -> Collection:
-        """Read a collection with the models in it that you can see."""
-        return self.collection
-
-    @operation(
-        "collections_edit", CollectionDetailOutput, reads=CollectionEdit, tagged=True, guarded=True
+    read = detail(
+        "collections_read",
+        CollectionDetailOutput,
+        "Read a collection with the models in it that you can see.",
+        tagged=True,
     )
-    def patch(self, **changes: Any) -> Collection:
-        """Change title, description or visibility of a collection; needs If-Match."""
-        return services.edit(self.request.user, collection=self.collection, **changes)
-
-    @operation("collections_delete")
-    def delete(self) -> None:
-        """Delete a collection; its models stay. For maintainers."""
-        services.delete(self.request.user, collection=self.collection)
-
-
-class CollectionModelList(CollectionView):
-    """The models of a collection."""
+    edit = command(
+        "collections_edit",
+        services.edit,
+        "Change title, description or visibility of a collection; needs If-Match.",
+        CollectionDetailOutput,
+        reads=CollectionEdit,
+        tagged=True,
+        guarded=True,
+    )
+    destroy = command(
+        "collections_delete",
+        services.delete,
+        "Delete a collection; its models stay. For maintainers.",
+    )
 
     @operation("collections_add", CollectionEntryOutput, reads=CollectionEntryInput, status=201)
-    def post(self, model: str, **fields: Any) -> CollectionEntry:
+    def add(self, model: str, **fields: Any) -> CollectionEntry:
         """Add a model at the end of a collection."""
         actor = self.request.user
         return services.add(actor, collection=self.collection, model=_model(actor, model), **fields)
 
-
-class CollectionModelDetail(CollectionView):
-    """A model in a collection."""
-
-    def resource(self) -> tuple[Collection, RegisteredModel]:
-        """The collection, and the model of the address."""
-        names = (self.kwargs["model_namespace"], self.kwargs["model_name"])
-        return self.collection, _named_model(self.request.user, *names)
-
-    @operation("collections_annotate", CollectionEntryOutput, reads=CollectionNoteInput)
-    def patch(self, note: str) -> CollectionEntry:
-        """Change the note of a model in a collection."""
-        collection, model = self.resource()
-        return services.annotate(self.request.user, collection=collection, model=model, note=note)
-
-    @operation("collections_remove")
-    def delete(self) -> None:
-        """Remove a model from a collection; the model itself stays."""
-        collection, model = self.resource()
-        services.remove(self.request.user, collection=collection, model=model)
-
-
-class CollectionOrder(CollectionView):
-    """The order of a collection."""
+    annotate = command(
+        "collections_annotate",
+        services.annotate,
+        "Change the note of a model in a collection.",
+        CollectionEntryOutput,
+        targets=("collection", "model"),
+        reads=CollectionNoteInput,
+    )
+    remove = command(
+        "collections_remove",
+        services.remove,
+        "Remove a model from a collection; the model itself stays.",
+        targets=("collection", "model"),
+    )
 
     @operation(
         "collections_reorder", CollectionDetailOutput, reads=CollectionOrderInput, tagged=True
     )
-    def put(self, models: list[str]) -> Collection:
+    def reorder(self, models: list[str]) -> Collection:
         """Put models first in a collection; those that are not named follow in their order."""
         actor = self.request.user
         first = [_model(actor, name, f"/models/{place}") for place, name in enumerate(models)]
         services.reorder(actor, collection=self.collection, first=first)
         return self.collection
 
-
-class CollectionUnavailable(CollectionView):
-    """The models of a collection that the caller cannot see."""
-
-    @operation("collections_remove_unavailable")
-    def delete(self) -> None:
-        """Remove the models that you cannot see from a collection that you can change."""
-        services.remove_unavailable(self.request.user, collection=self.collection)
+    remove_unavailable = command(
+        "collections_remove_unavailable",
+        services.remove_unavailable,
+        "Remove the models that you cannot see from a collection that you can change.",
+    )

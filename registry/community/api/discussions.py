@@ -14,15 +14,20 @@ from rest_framework import serializers
 from hub.protocol import problems
 from registry.api.addresses import api_url
 from registry.api.inputs import Input
-from registry.api.operations import ModelView, listing, operation
-from registry.api.outputs import Column, Columns, Output, answers_of
+from registry.api.operations import (
+    ModelView,
+    command,
+    detail,
+    listing,
+    operation,
+    resource,
+    rows,
+)
+from registry.api.outputs import Column, Columns, Output, Shape, answers_of
 from registry.community.discussions import selectors, services
 from registry.models import Comment, Discussion
 from registry.models.discussions import (
     LONGEST_COMMENT,
-    LONGEST_NODE,
-    LONGEST_REASON,
-    LONGEST_TITLE,
 )
 from registry.versions import selectors as version_selectors
 
@@ -122,66 +127,83 @@ class DiscussionDetailOutput(DiscussionOutput):
 class DiscussionInput(Input):
     """A new discussion."""
 
-    title = serializers.CharField(max_length=LONGEST_TITLE)
-    body = serializers.CharField(
-        max_length=LONGEST_COMMENT, trim_whitespace=False, help_text="first comment, in Markdown"
-    )
-    version = serializers.IntegerField(
-        min_value=1, required=False, allow_null=True, help_text="the version it is about"
-    )
-    evidence = serializers.RegexField(
-        _EVIDENCE,
-        required=False,
-        allow_blank=True,
-        help_text="the result of that version it is about: kind/id, such as conformance/7",
-    )
-    node = serializers.CharField(
-        max_length=LONGEST_NODE,
-        required=False,
-        allow_blank=True,
-        help_text="name of the node of that version it is about",
+    columns = Columns(
+        "title",
+        Column(
+            "body",
+            kind=str,
+            max_length=LONGEST_COMMENT,
+            trim_whitespace=False,
+            help_text="first comment, in Markdown",
+        ),
+        Column(
+            "version",
+            kind=int,
+            min_value=1,
+            required=False,
+            allow_null=True,
+            help_text="the version it is about",
+        ),
+        Column(
+            "evidence",
+            field=serializers.RegexField,
+            regex=_EVIDENCE,
+            required=False,
+            allow_blank=True,
+            help_text="the result of that version it is about: kind/id, such as conformance/7",
+        ),
+        Column("node", required=False, help_text="name of the node of that version it is about"),
+        of=Discussion,
     )
 
 
 class DiscussionEdit(Input):
     """The changeable fields of a discussion; omitted fields stay unchanged."""
 
-    title = serializers.CharField(max_length=LONGEST_TITLE, required=False)
-    status = serializers.ChoiceField(
-        Discussion.Status.choices, required=False, help_text="open or closed"
+    columns = Columns(
+        "title", Column("status", help_text="open or closed"), of=Discussion, required=False
     )
 
 
 class CommentInput(Input):
     """The text of a comment."""
 
-    body = serializers.CharField(
-        max_length=LONGEST_COMMENT, trim_whitespace=False, help_text="comment, in Markdown"
+    columns = Columns(
+        Column(
+            "body",
+            max_length=LONGEST_COMMENT,
+            trim_whitespace=False,
+            help_text="comment, in Markdown",
+        )
     )
 
 
 class CommentHideInput(Input):
     """Why a comment is hidden."""
 
-    reason = serializers.CharField(
-        max_length=LONGEST_REASON,
-        required=False,
-        allow_blank=True,
-        help_text="the reason, which is shown to users",
+    columns = Columns(
+        Column(
+            "reason",
+            "hidden_reason",
+            required=False,
+            help_text="the reason, which is shown to users",
+        ),
+        of=Comment,
     )
 
 
-class DiscussionsQuery(serializers.Serializer[Any]):
+class DiscussionsQuery(Shape[Any]):
     """What a list of discussions is asked for."""
 
-    status = serializers.ChoiceField(
-        Discussion.Status.choices, required=False, help_text="only open or only closed ones"
-    )
-    version = serializers.IntegerField(
-        min_value=1, required=False, help_text="only discussions about this version"
-    )
-    author = serializers.CharField(
-        required=False, max_length=150, help_text="only discussions that this user opened"
+    columns = Columns(
+        Column(
+            "status",
+            choices=Discussion.Status.choices,
+            help_text="only open or only closed ones",
+        ),
+        Column("version", kind=int, min_value=1, help_text="only discussions about this version"),
+        Column("author", max_length=150, help_text="only discussions that this user opened"),
+        required=False,
     )
 
 
@@ -195,22 +217,27 @@ def parse_evidence(text: str) -> tuple[str, int]:
     return match[1], int(match[2])
 
 
-class DiscussionsView(ModelView):
-    """At or below the address of the discussions of a model."""
+class Discussions(ModelView):
+    """The discussions of a model, and their comments."""
+
+    discussion = resource(selectors.discussion, "model", "discussion")
 
     @cached_property
-    def may_moderate(self) -> bool:
-        """Whether the caller may read hidden comments."""
-        return selectors.may_moderate(self.request.user, self.model)
+    def comment(self) -> Comment:
+        """The comment of the address; raises NotFound."""
+        return selectors.comment(self.discussion, self.kwargs["comment"])
 
+    # Whether the caller may read hidden comments.
+    may_moderate = resource(selectors.may_moderate, "model")
 
-class DiscussionList(DiscussionsView):
-    """The discussions of a model."""
-
-    @listing("discussions_list", DiscussionOutput, DiscussionsQuery, by="number")
-    def get(self, **query: Any) -> QuerySet[Discussion]:
-        """List the discussions of a model, newest first; narrow with `status` and `version`."""
-        return selectors.discussions(self.request.user, self.model, **query)
+    index = rows(
+        "discussions_list",
+        selectors.discussions,
+        "List the discussions of a model, newest first; narrow with `status` and `version`.",
+        DiscussionOutput,
+        DiscussionsQuery,
+        by="number",
+    )
 
     @operation(
         "discussions_open",
@@ -219,7 +246,7 @@ class DiscussionList(DiscussionsView):
         status=201,
         location=lambda row: api_url("models", f"{row.model.ref}/discussions/{row.number}"),
     )
-    def post(self, version: int | None = None, evidence: str = "", **fields: Any) -> Discussion:
+    def create(self, version: int | None = None, evidence: str = "", **fields: Any) -> Discussion:
         """Open a discussion with its first comment, perhaps about a version, result or node."""
         actor, place = self.request.user, (self.kwargs["namespace"], self.kwargs["name"])
         discussion = services.open_discussion(
@@ -231,33 +258,18 @@ class DiscussionList(DiscussionsView):
         )
         return selectors.discussion(actor, self.model, discussion.number)
 
+    read = detail(
+        "discussions_read",
+        DiscussionDetailOutput,
+        "Read a discussion with its first 50 comments.",
+        targets=("discussion",),
+        tagged=True,
+    )
 
-class DiscussionView(DiscussionsView):
-    """At or below the address of a discussion that the caller sees."""
-
-    target = "discussion"
-
-    @cached_property
-    def discussion(self) -> Discussion:
-        """The discussion of the address; raises NotFound."""
-        return selectors.discussion(self.request.user, self.model, self.kwargs["discussion"])
-
-    @property
-    def comment(self) -> Comment:
-        """The comment of the address; raises NotFound."""
-        return selectors.comment(self.discussion, self.kwargs["comment"])
-
-
-class DiscussionDetail(DiscussionView):
-    """One discussion."""
-
-    @operation("discussions_read", DiscussionDetailOutput, tagged=True)
-    def get(self) -> Discussion:
-        """Read a discussion with its first 50 comments."""
-        return self.discussion
-
-    @operation("discussions_edit", DiscussionDetailOutput, reads=DiscussionEdit)
-    def patch(self, **changes: str) -> Discussion:
+    @operation(
+        "discussions_edit", DiscussionDetailOutput, targets=("discussion",), reads=DiscussionEdit
+    )
+    def edit(self, **changes: str) -> Discussion:
         """Change the title of your discussion, or close or reopen it as its author or a writer."""
         actor, row = self.request.user, self.discussion
         with transaction.atomic():  # both changes, or none
@@ -267,43 +279,42 @@ class DiscussionDetail(DiscussionView):
                 services.set_status(actor, discussion=row, status=changes["status"])
         return selectors.discussion(actor, row.model, row.number)
 
-
-class CommentList(DiscussionView):
-    """The comments of a discussion."""
-
-    @listing("discussions_comments", CommentOutput, by="number", rising=True)
-    def get(self) -> QuerySet[Comment]:
+    @listing(
+        "discussions_comments", CommentOutput, by="number", rising=True, targets=("discussion",)
+    )
+    def comments(self) -> QuerySet[Comment]:
         """List the comments of a discussion, oldest first."""
         return selectors.comments(self.discussion)
 
-    @operation("discussions_comment", CommentOutput, reads=CommentInput, status=201)
-    def post(self, body: str) -> Comment:
-        """Comment in a discussion, open or closed."""
-        return services.comment(self.request.user, discussion=self.discussion, body=body)
-
-
-class CommentDetail(DiscussionView):
-    """One comment."""
-
-    @operation("discussions_edit_comment", CommentOutput, reads=CommentInput)
-    def patch(self, body: str) -> Comment:
-        """Change your comment."""
-        return services.edit_comment(self.request.user, comment=self.comment, body=body)
-
-
-class CommentHide(DiscussionView):
-    """Hiding a comment."""
-
-    @operation("discussions_hide_comment", CommentOutput, reads=CommentHideInput)
-    def post(self, **reason: str) -> Comment:
-        """Hide the text of a comment from everyone who cannot write the model. For writers."""
-        return services.hide(self.request.user, comment=self.comment, **reason)
-
-
-class CommentUnhide(DiscussionView):
-    """Showing a hidden comment again."""
-
-    @operation("discussions_unhide_comment", CommentOutput)
-    def post(self) -> Comment:
-        """Show the text of a hidden comment again. For writers."""
-        return services.unhide(self.request.user, comment=self.comment)
+    add_comment = command(
+        "discussions_comment",
+        services.comment,
+        "Comment in a discussion, open or closed.",
+        CommentOutput,
+        targets=("discussion",),
+        reads=CommentInput,
+        status=201,
+    )
+    edit_comment = command(
+        "discussions_edit_comment",
+        services.edit_comment,
+        "Change your comment.",
+        CommentOutput,
+        targets=("comment",),
+        reads=CommentInput,
+    )
+    hide_comment = command(
+        "discussions_hide_comment",
+        services.hide,
+        "Hide the text of a comment from everyone who cannot write the model. For writers.",
+        CommentOutput,
+        targets=("comment",),
+        reads=CommentHideInput,
+    )
+    unhide_comment = command(
+        "discussions_unhide_comment",
+        services.unhide,
+        "Show the text of a hidden comment again. For writers.",
+        CommentOutput,
+        targets=("comment",),
+    )

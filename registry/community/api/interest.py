@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from registry.api.operations import ModelView, View, listing, operation
+from registry.api.operations import ModelView, command, detail, operation, resource, rows
 from registry.api.outputs import Column, Columns, Output
-from registry.community import interest
+from registry.community import interest as services
 from registry.models import Watch
 
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
-
-class LikesOutput(Output[interest.Interest]):
+class LikesOutput(Output[services.Interest]):
     """The likes of a model."""
 
     columns = Columns(
@@ -28,44 +23,36 @@ class WatchOutput(Output[Watch]):
     columns = Columns(Column("model", "model.ref"), "created_at")
 
 
-class LikeDetail(ModelView):
-    """The likes of a model; one for each user."""
+class Interest(ModelView):
+    """The likes of a model, one for each user, and the models that you watch."""
 
-    @operation("likes_read", LikesOutput)
-    def get(self) -> interest.Interest:
-        """Read the number of likes of a model."""
-        return interest.of_model(self.request.user, self.model)
+    interest = resource(services.of_model, "model")
+
+    likes = detail(
+        "likes_read",
+        LikesOutput,
+        "Read the number of likes of a model.",
+        targets=("interest",),
+    )
 
     @operation("likes_put", LikesOutput)
-    def put(self) -> interest.Interest:
+    def like(self) -> services.Interest:
         """Like a model. Liking it again changes nothing."""
-        interest.like(self.request.user, model=self.model)
-        return interest.of_model(self.request.user, self.model)
+        services.like(self.request.user, model=self.model)
+        return self.interest
 
-    @operation("likes_delete")
-    def delete(self) -> None:
-        """Remove your like of a model."""
-        interest.unlike(self.request.user, model=self.model)
-
-
-class WatchDetail(ModelView):
-    """Your watch of a model."""
-
-    @operation("watches_put")
-    def put(self) -> None:
-        """Watch a model. Its new versions and evidence appear on your page of watched models."""
-        interest.watch(self.request.user, model=self.model)
-
-    @operation("watches_delete")
-    def delete(self) -> None:
-        """Stop watching a model."""
-        interest.unwatch(self.request.user, model=self.model)
-
-
-class WatchList(View):
-    """The models that you watch."""
-
-    @listing("watches_list", WatchOutput, by="id")
-    def get(self) -> QuerySet[Watch]:
-        """List the models that you watch, the latest first."""
-        return interest.watches(self.request.user)
+    unlike = command("likes_delete", services.unlike, "Remove your like of a model.")
+    watch = command(
+        "watches_put",
+        services.watch,
+        "Watch a model. Its new versions and evidence appear on your page of watched models.",
+    )
+    unwatch = command("watches_delete", services.unwatch, "Stop watching a model.")
+    watches = rows(
+        "watches_list",
+        services.watches,
+        "List the models that you watch, the latest first.",
+        WatchOutput,
+        by="id",
+        targets=(),
+    )

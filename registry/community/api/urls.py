@@ -13,22 +13,37 @@ COMMENT = f"{DISCUSSION}/comments/<number:comment>"
 COLLECTION = "collections/<str:namespace>/<str:slug>"
 
 urlpatterns = [
-    path(f"{MODEL}/like", interest.LikeDetail.as_view()),
-    path(f"{MODEL}/watch", interest.WatchDetail.as_view()),
-    path("watching", interest.WatchList.as_view()),
-    path(f"{MODEL}/discussions", discussions.DiscussionList.as_view()),
-    path(DISCUSSION, discussions.DiscussionDetail.as_view()),
-    path(f"{DISCUSSION}/comments", discussions.CommentList.as_view()),
-    path(COMMENT, discussions.CommentDetail.as_view()),
-    path(f"{COMMENT}/hide", discussions.CommentHide.as_view()),
-    path(f"{COMMENT}/unhide", discussions.CommentUnhide.as_view()),
-    path("collections", collections.CollectionList.as_view()),
-    path(COLLECTION, collections.CollectionDetail.as_view()),
-    path(f"{COLLECTION}/models", collections.CollectionModelList.as_view()),
+    path(
+        f"{MODEL}/like",
+        interest.Interest.as_view({"get": "likes", "put": "like", "delete": "unlike"}),
+    ),
+    path(f"{MODEL}/watch", interest.Interest.as_view({"put": "watch", "delete": "unwatch"})),
+    path("watching", interest.Interest.as_view({"get": "watches"})),
+    path(
+        f"{MODEL}/discussions",
+        discussions.Discussions.as_view({"get": "index", "post": "create"}),
+    ),
+    path(DISCUSSION, discussions.Discussions.as_view({"get": "read", "patch": "edit"})),
+    path(
+        f"{DISCUSSION}/comments",
+        discussions.Discussions.as_view({"get": "comments", "post": "add_comment"}),
+    ),
+    path(COMMENT, discussions.Discussions.as_view({"patch": "edit_comment"})),
+    path(f"{COMMENT}/hide", discussions.Discussions.as_view({"post": "hide_comment"})),
+    path(f"{COMMENT}/unhide", discussions.Discussions.as_view({"post": "unhide_comment"})),
+    path("collections", collections.Collections.as_view({"get": "index", "post": "create"})),
+    path(
+        COLLECTION,
+        collections.Collections.as_view({"get": "read", "patch": "edit", "delete": "destroy"}),
+    ),
+    path(f"{COLLECTION}/models", collections.Collections.as_view({"post": "add"})),
     path(
         f"{COLLECTION}/models/<str:model_namespace>/<str:model_name>",
-        collections.CollectionModelDetail.as_view(),
+        collections.Collections.as_view({"patch": "annotate", "delete": "remove"}),
     ),
-    path(f"{COLLECTION}/order", collections.CollectionOrder.as_view()),
-    path(f"{COLLECTION}/unavailable", collections.CollectionUnavailable.as_view()),
+    path(f"{COLLECTION}/order", collections.Collections.as_view({"put": "reorder"})),
+    path(
+        f"{COLLECTION}/unavailable",
+        collections.Collections.as_view({"delete": "remove_unavailable"}),
+    ),
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.response import Response
 
@@ -14,7 +15,7 @@ from hub.protocol import digests, problems
 from registry.api import etags
 from registry.api.authentication import TokenAuthentication
 from registry.api.inputs import Input
-from registry.api.operations import ModelView, View, listing, operation
+from registry.api.operations import ModelView, operation, rows
 from registry.api.outputs import Column, Columns, Digest, Output
 from registry.api.parameters import asks
 from registry.core.permissions import require
@@ -22,36 +23,42 @@ from registry.federated import selectors
 from registry.federated.models import Fleet, FleetDevice
 from registry.federated.models.fleets import NAME
 from registry.federated.services import fleets
+from registry.models import Version
 from registry.people.services.tokens import digest
 from registry.versions import selectors as registry
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
     from rest_framework.request import Request
 
 
 class FleetInput(Input):
-    name = serializers.RegexField(NAME)
-    halt_percent = serializers.IntegerField(
-        min_value=0, max_value=100, required=False, default=0,
-        help_text="share of failed devices that halts a rollout; 0 disables this",
-    )  # fmt: skip
+    columns = Columns(
+        Column("name", field=serializers.RegexField, regex=NAME),
+        Column(
+            "halt_percent",
+            min_value=0,
+            max_value=100,
+            help_text="share of failed devices that halts a rollout; 0 disables this",
+        ),
+        of=fleets.create,
+    )
 
 
 class DesiredInput(Input):
     """A version to roll out to a percentage of the devices."""
 
-    version = serializers.IntegerField(min_value=1)
-    percent = serializers.IntegerField(min_value=0, max_value=100, required=False, default=100)
-    required_by = serializers.DateTimeField(required=False, allow_null=True, default=None)
+    columns = Columns(
+        Column("version", kind=int, min_value=1),
+        Column("percent", min_value=0, max_value=100),
+        Column("required_by", kind=datetime, allow_null=True, default=None),
+        of=fleets.desire,
+    )
 
 
 class ReportInput(Input):
     """The version that a device runs, by manifest digest, and its status."""
 
-    running = serializers.CharField(max_length=80)
-    result = serializers.ChoiceField(FleetDevice.Result.choices)
-    detail = serializers.CharField(max_length=500, allow_blank=True, required=False, default="")
+    columns = Columns(Column("running", max_length=80), "result", "detail", of=FleetDevice)
 
 
 class FleetOutput(Output[Fleet]):
@@ -64,7 +71,7 @@ class FleetOutput(Output[Fleet]):
         Column(
             "desired_state",
             "desired.state",
-            field=serializers.CharField,
+            kind=str,
             default=None,
             allow_null=True,
             help_text="a version that is no longer published, for example yanked, is not sent to "
@@ -87,14 +94,16 @@ class FleetMadeOutput(FleetOutput):
     token = serializers.CharField(help_text="token for the devices; shown only once")
 
 
-class DesiredOutput(serializers.Serializer[Any]):
+class DesiredOutput(Output[Version]):
     """The version that a device should run."""
 
-    version = serializers.IntegerField()
-    manifest_digest = Digest()
-    required_by = serializers.DateTimeField(allow_null=True)
-    step = serializers.IntegerField(
-        help_text="the device is included in rollouts above this percentage"
+    columns = Columns(
+        Column("version", "number"),
+        Column("manifest_digest", "manifest_sha256", field=Digest),
+        Column("required_by", kind=datetime | None),
+        Column(
+            "step", kind=int, help_text="the device is included in rollouts above this percentage"
+        ),
     )
 
 
@@ -116,16 +125,11 @@ class FleetScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
         return {"type": "http", "scheme": "bearer", "bearerFormat": "ff_…"}
 
 
-class FleetsView(View):
-    """Open to devices by the token of their fleet, and to people."""
+class Fleets(ModelView):
+    """The fleets of a model, open to devices by the token of their fleet, and to people."""
 
     authentication_classes = [FleetTokenAuthentication]
-
-
-class FleetView(FleetsView):
-    """At or below the address of a fleet."""
-
-    target = "fleet"
+    targets = ("fleet",)
 
     @cached_property
     def fleet(self) -> Fleet:
@@ -141,78 +145,58 @@ class FleetView(FleetsView):
             raise problems.NotAuthenticated("This token does not belong to this fleet.")
         return row
 
-
-class FleetList(FleetsView, ModelView):
-    """The fleets of a model."""
-
-    @listing("fleets_list", FleetOutput, by="id")
-    def get(self) -> QuerySet[Fleet]:
-        """List fleets, for maintainers."""
-        return selectors.fleets(self.request.user, self.model)
+    index = rows(
+        "fleets_list",
+        selectors.fleets,
+        "List fleets, for maintainers.",
+        FleetOutput,
+        by="id",
+        targets=("model",),
+    )
 
     @operation(
         "fleets_create",
         FleetMadeOutput,
+        targets=("model",),
         reads=FleetInput,
         status=201,
         headers={"Cache-Control": "no-store"},
     )
-    def post(self, **fields: Any) -> Any:
+    def create(self, **fields: Any) -> Any:
         """Create a fleet; the response contains the token for its devices."""
         row: Any
         row, row.token = fleets.create(self.request.user, model=self.model, **fields)
         return row
 
-
-class FleetDetail(FleetView):
-    """One fleet."""
-
     @operation("fleets_read", FleetOutput, tagged=True)
-    def get(self) -> Fleet:
+    def read(self) -> Fleet:
         """Read the progress of a rollout."""
         require(self.request.user, "training.manage", self.fleet.model)
         return self.fleet
 
-
-class FleetDesired(FleetView):
-    """The version that devices should run."""
-
-    @extend_schema(
-        operation_id="fleets_desired",
-        responses={200: DesiredOutput, 204: None},
-    )
     @asks(OpenApiParameter("device", str, required=True))
-    def get(self, request: Request, **_: Any) -> Response:
+    @operation("fleets_desired", responses={200: DesiredOutput, 204: None})
+    def desired(self) -> Response:
         """Read the version that a device should run.
 
         Returns 304 for its current ETag and 204 if there is none.
         """
-        fleet = self.fleet
-        device = _device(request.query_params.get("device", ""))
-        version = fleets.version_for(fleet, device)
-        if version is None:
+        device = _device(self.request.query_params.get("device", ""))
+        row: Any = fleets.version_for(self.fleet, device)
+        if row is None:
             return Response(status=204)
-        desired = {
-            "version": version.number,
-            "manifest_digest": version.manifest_sha256,
-            "required_by": fleet.required_by,
-            "step": fleets.place_of(fleet, device),
-        }
-        return etags.respond(request, self.data(DesiredOutput, desired))
+        row.required_by, row.step = self.fleet.required_by, fleets.place_of(self.fleet, device)
+        return etags.respond(self.request, self.data(DesiredOutput, row))
 
     @operation("fleets_desire", FleetOutput, reads=DesiredInput)
-    def put(self, version: int, **rollout: Any) -> Fleet:
+    def desire(self, version: int, **rollout: Any) -> Fleet:
         """Roll out a version to a percentage of the devices."""
         actor, place = self.request.user, (self.kwargs["namespace"], self.kwargs["name"])
         desired = registry.version(actor, *place, version)
         return fleets.desire(actor, fleet=self.fleet, version=desired, **rollout)
 
-
-class FleetDeviceDetail(FleetView):
-    """What one device says."""
-
     @operation("fleets_report", reads=ReportInput)
-    def put(self, running: str, **report: str) -> None:
+    def report(self, running: str, **report: str) -> None:
         """Report the version that a device runs, and its status."""
         manifest = digests.parse(running)
         device = _device(self.kwargs["device"])

@@ -21,7 +21,7 @@ from registry.federated.models import (
     Training,
 )
 from registry.federated.schedule import Schedule
-from registry.federated.services import rounds, trainings
+from registry.federated.services import participants, rounds, trainings
 
 
 def address(training: Training) -> str:
@@ -32,48 +32,58 @@ def address(training: Training) -> str:
 class TrainingEdit(Input):
     """The changeable fields of a training; rules and schedule only in a draft."""
 
-    title = serializers.CharField(max_length=200, allow_blank=True, required=False)
-    rules = serializers.DictField(
+    columns = Columns(
+        "title",
+        Column(
+            "rules",
+            kind=dict,
+            help_text="how contributions are aggregated; docs/federated.md describes the fields "
+            f"and figures of every rule. The default is {attacks.words(FEDAVG)} {attacks.limits()}",
+        ),
+        Column("schedule", kind=dict, help_text="see docs/federated.md"),
+        Column("hyperparameters", kind=dict, help_text="passed to devices unchanged"),
+        Column(
+            "release_every",
+            min_value=0,
+            max_value=1_000_000,
+            help_text="release after this number of rounds; 0 releases on request",
+        ),
+        Column(
+            "release_best",
+            help_text="score that selects the round to release when the training is finished; "
+            "empty for none",
+        ),
+        "release_publishes",
+        of=Training,
         required=False,
-        help_text="how contributions are aggregated; docs/federated.md describes the fields and "
-        f"figures of every rule. The default is {attacks.words(FEDAVG)} {attacks.limits()}",
     )
-    schedule = serializers.DictField(required=False, help_text="see docs/federated.md")
-    hyperparameters = serializers.DictField(required=False, help_text="passed to devices unchanged")
-    release_every = serializers.IntegerField(
-        min_value=0,
-        max_value=1_000_000,
-        required=False,
-        help_text="release after this number of rounds; 0 releases on request",
-    )
-    release_best = serializers.ChoiceField(
-        Training.Best.choices,
-        allow_blank=True,
-        required=False,
-        help_text="score that selects the round to release when the training is finished; empty "
-        "for none",
-    )
-    release_publishes = serializers.BooleanField(required=False)
 
 
 class TrainingInput(TrainingEdit):
     """A new training, based on a published version."""
 
-    version = serializers.IntegerField(min_value=1)
-    base_data = serializers.ChoiceField(
-        Training.BaseData.choices,
-        required=False,
-        default=Training.BaseData.UNKNOWN,
-        help_text="what an uploaded version was trained on: `untrained` for initial weights, "
-        "`public` for data that belong to no participant. With `unknown`, no ε is stated "
-        "regardless of the noise",
-    )
-    entry = serializers.CharField(max_length=512, required=False, default="")
-    roles = serializers.DictField(
-        required=False, help_text="patterns of tensor names by role; see docs/federated.md"
-    )
-    open = serializers.BooleanField(
-        required=False, default=True, help_text="open the training as soon as its schema is known"
+    columns = Columns(
+        Column("version", kind=int, min_value=1),
+        Column(
+            "base_data",
+            help_text="what an uploaded version was trained on: `untrained` for initial weights, "
+            "`public` for data that belong to no participant. With `unknown`, no ε is stated "
+            "regardless of the noise",
+        ),
+        Column("entry", default=""),
+        Column(
+            "roles",
+            kind=dict,
+            required=False,
+            help_text="patterns of tensor names by role; see docs/federated.md",
+        ),
+        Column(
+            "open",
+            kind=bool,
+            default=True,
+            help_text="open the training as soon as its schema is known",
+        ),
+        of=Training,
     )
 
     def validate_rules(self, value: Any) -> Rules:
@@ -89,61 +99,77 @@ class TrainingInput(TrainingEdit):
 class StepInput(Input):
     """The reason for a step of a training."""
 
-    reason = serializers.CharField(max_length=1000, allow_blank=True, required=False, default="")
+    columns = Columns(Column("reason", max_length=1000, allow_blank=True, default=""))
 
 
 class RoundInput(Input):
     """A new round, for all participants or for the named ones."""
 
-    participants = Items(
-        child=serializers.CharField(),
-        max_length=MOST_VALUES,
-        required=False,
-        allow_null=True,
-        default=None,
+    columns = Columns(
+        Column(
+            "participants",
+            field=Items,
+            child=serializers.CharField(),
+            max_length=MOST_VALUES,
+            allow_null=True,
+            default=None,
+        )
     )
 
 
 class ScoreInput(Input):
     """The score of a round's result on held-out data."""
 
-    score = serializers.FloatField()
+    columns = Columns("score", of=rounds.give_score)
 
 
 class InviteInput(Input):
-    uses = serializers.IntegerField(min_value=1, required=False, default=1)
-    group = serializers.CharField(max_length=64, allow_blank=True, required=False, default="")
-    expires_days = serializers.IntegerField(min_value=1, required=False, default=30)
+    columns = Columns(
+        Column("uses", min_value=1),
+        Column("group", max_length=64),
+        Column("expires_days", min_value=1),
+        of=participants.invite,
+    )
 
 
 class JoinInput(Input):
     """A device that joins a training."""
 
-    invite = serializers.CharField(max_length=200)
-    public_key = serializers.CharField(max_length=100, help_text="Ed25519, base64url")
-    runtime = serializers.CharField(max_length=100, allow_blank=True, required=False, default="")
-    capabilities = serializers.DictField(required=False, default=dict)
+    columns = Columns(
+        Column("invite", kind=str, max_length=200),
+        Column("public_key", max_length=100, help_text="Ed25519, base64url"),
+        Column("runtime", max_length=100),
+        Column("capabilities", kind=dict, default=dict),
+        of=participants.join,
+    )
 
 
 class ParticipantEdit(Input):
     """The changeable fields of a participant."""
 
-    state = serializers.ChoiceField(Participant.State.choices, required=False)
-    certificate = serializers.RegexField(
-        r"^(sha256:[0-9a-f]{64})?$",
-        allow_blank=True,
+    columns = Columns(
+        "state",
+        Column(
+            "certificate",
+            field=serializers.RegexField,
+            regex=r"^(sha256:[0-9a-f]{64})?$",
+            allow_blank=True,
+            help_text="certificate that its requests must present; empty for any",
+        ),
+        of=Participant,
         required=False,
-        help_text="certificate that its requests must present; empty for any",
     )
 
 
 class ContributionInput(Input):
     """A contribution whose bytes were uploaded before, named in its signed manifest."""
 
-    manifest = serializers.DictField()
-    signature = serializers.CharField(max_length=100)
-    blob = serializers.CharField(required=False, help_text="as in the manifest, if given")
-    n = serializers.IntegerField(required=False, help_text="as in the manifest, if given")
+    columns = Columns(
+        Column("manifest", kind=dict),
+        Column("signature", max_length=100),
+        Column("blob", required=False, help_text="as in the manifest, if given"),
+        Column("n", kind=int, required=False, help_text="as in the manifest, if given"),
+    )
 
 
 class InviteOutput(Output[Invite]):
@@ -171,10 +197,12 @@ class ParticipantOutput(Output[Participant]):
         return f"sha256:{row.certificate}" if row.certificate else ""
 
 
-class JoinedOutput(serializers.Serializer[Any]):
-    participant = serializers.CharField(help_text="pseudonym used in manifests")
-    token = serializers.CharField(help_text="shown only once")
-    training = serializers.CharField(help_text="id used in manifests")
+class JoinedOutput(Output[Participant]):
+    columns = Columns(
+        Column("participant", kind=str, help_text="pseudonym used in manifests"),
+        Column("token", kind=str, help_text="shown only once"),
+        Column("training", kind=str, help_text="id used in manifests"),
+    )
 
 
 class ContributionOutput(Output[Contribution]):
@@ -318,7 +346,7 @@ class TrainingOutput(Output[Training]):
         "release_every",
         Column(
             "release_best",
-            field=serializers.CharField,
+            kind=str,
             help_text="highest or lowest score; empty for none",
         ),
         "release_publishes",

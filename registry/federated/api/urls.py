@@ -12,34 +12,49 @@ _TRAINING = f"{_TRAININGS}/<number:number>"
 _ROUND = f"{_TRAINING}/rounds/<number:round_number>"
 
 _FLEETS = "models/<str:namespace>/<str:name>/fleets"
+_FLEET = f"{_FLEETS}/<str:fleet>"
 
 urlpatterns = [
-    path(_FLEETS, fleets.FleetList.as_view()),
-    path(f"{_FLEETS}/<str:fleet>", fleets.FleetDetail.as_view()),
-    path(f"{_FLEETS}/<str:fleet>/desired", fleets.FleetDesired.as_view()),
-    path(f"{_FLEETS}/<str:fleet>/devices/<str:device>", fleets.FleetDeviceDetail.as_view()),
-    path(_TRAININGS, views.TrainingList.as_view()),
-    path(_TRAINING, views.TrainingDetail.as_view()),
+    path(_FLEETS, fleets.Fleets.as_view({"get": "index", "post": "create"})),
+    path(_FLEET, fleets.Fleets.as_view({"get": "read"})),
+    path(f"{_FLEET}/desired", fleets.Fleets.as_view({"get": "desired", "put": "desire"})),
+    path(f"{_FLEET}/devices/<str:device>", fleets.Fleets.as_view({"put": "report"})),
+    path(_TRAININGS, views.Trainings.as_view({"get": "index", "post": "create"})),
+    path(_TRAINING, views.Trainings.as_view({"get": "read", "patch": "edit"})),
     *[
-        path(f"{_TRAINING}/{action}", views.action_view(action).as_view())
-        for action in views.ACTIONS
+        path(f"{_TRAINING}/{step}", views.Trainings.as_view({"post": step}))
+        for step in views.ACTIONS
     ],
-    path(f"{_TRAINING}/schema", views.SchemaDetail.as_view()),
-    path(f"{_TRAINING}/skeleton", devices.SkeletonFile.as_view()),
-    path(f"{_TRAINING}/task", devices.TaskDetail.as_view()),
-    path(f"{_TRAINING}/invites", views.InviteList.as_view()),
-    path(f"{_TRAINING}/invites/<number:key>", views.InviteDetail.as_view()),
-    path(f"{_TRAINING}/participants", views.ParticipantList.as_view()),
-    path(f"{_TRAINING}/participants/<str:pseudonym>", views.ParticipantDetail.as_view()),
-    path(f"{_TRAINING}/uploads", devices.UploadList.as_view()),
-    path(f"{_TRAINING}/uploads/<uuid:uuid>", devices.UploadDetail.as_view()),
-    path(f"{_TRAINING}/rounds", views.RoundList.as_view()),
-    path(_ROUND, views.RoundDetail.as_view()),
-    path(f"{_ROUND}/base", devices.BaseFile.as_view()),
-    path(f"{_ROUND}/result", devices.ResultFile.as_view()),
-    path(f"{_ROUND}/close", views.RoundClose.as_view()),
-    path(f"{_ROUND}/release", views.RoundRelease.as_view()),
-    path(f"{_ROUND}/score", views.RoundScore.as_view()),
-    path(f"{_ROUND}/aggregate", views.AggregateDetail.as_view()),
-    path(f"{_ROUND}/contribution", devices.ContributionDetail.as_view()),
+    path(f"{_TRAINING}/schema", views.Trainings.as_view({"get": "schema_read"})),
+    path(f"{_TRAINING}/skeleton", devices.Downloads.as_view({"get": "skeleton"})),
+    path(f"{_TRAINING}/task", devices.Tasks.as_view({"get": "read"})),
+    path(f"{_TRAINING}/invites", views.Invites.as_view({"get": "index", "post": "create"})),
+    path(f"{_TRAINING}/invites/<number:key>", views.Invites.as_view({"delete": "revoke"})),
+    path(
+        f"{_TRAINING}/participants",
+        views.Participants.as_view({"get": "index", "post": "join"}),
+    ),
+    path(
+        f"{_TRAINING}/participants/<str:pseudonym>",
+        views.Participants.as_view({"patch": "edit"}),
+    ),
+    path(f"{_TRAINING}/uploads", devices.Uploads.as_view({"post": "create"})),
+    path(
+        f"{_TRAINING}/uploads/<uuid:uuid>",
+        devices.Uploads.as_view(
+            {"get": "read", "head": "offset", "patch": "append", "delete": "destroy"}
+        ),
+    ),
+    path(f"{_TRAINING}/rounds", views.Rounds.as_view({"get": "index", "post": "create"})),
+    path(_ROUND, views.Rounds.as_view({"get": "read"})),
+    path(f"{_ROUND}/base", devices.Downloads.as_view({"get": "base"})),
+    path(f"{_ROUND}/result", devices.Downloads.as_view({"get": "result"})),
+    path(f"{_ROUND}/close", views.Rounds.as_view({"post": "close"})),
+    path(f"{_ROUND}/release", views.Rounds.as_view({"post": "release"})),
+    path(f"{_ROUND}/score", views.Rounds.as_view({"put": "give_score"})),
+    path(f"{_ROUND}/aggregate", views.Rounds.as_view({"get": "aggregate"})),
+    path(
+        f"{_ROUND}/contribution",
+        devices.Contributions.as_view({"get": "read", "put": "store", "delete": "withdraw"}),
+    ),
 ]

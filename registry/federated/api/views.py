@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import extend_schema
@@ -11,7 +11,16 @@ from rest_framework.authentication import SessionAuthentication
 from hub.protocol import problems
 from registry.api import etags
 from registry.api.authentication import TokenAuthentication
-from registry.api.operations import View, listing, operation
+from registry.api.operations import (
+    ModelView,
+    View,
+    command,
+    detail,
+    listing,
+    operation,
+    resource,
+    rows,
+)
 from registry.api.outputs import Column, Columns, Output, answers_of
 from registry.api.throttles import UserThrottle
 from registry.core.permissions import can
@@ -23,7 +32,7 @@ from registry.federated.api.authentication import (
     ParticipantThrottle,
     seeker,
 )
-from registry.federated.models import Aggregate, Invite, Participant, Round, Training
+from registry.federated.models import Aggregate, Round, Training
 from registry.federated.services import participants, rounds, trainings
 from registry.versions import selectors as registry
 
@@ -53,87 +62,27 @@ class TrainingView(View):
 
 
 class OneTrainingView(TrainingView):
-    """Whatever lies at or below the address of a training, which is looked up first."""
+    """At or below the address of a training."""
 
-    training: Training
+    targets = ("training",)
 
-    def initial(self, request: Request, *args: Any, **address: Any) -> None:
-        super().initial(request, *args, **address)
-        self.training = self.find(request, **address)
-
-    def find(
-        self, request: Request, *, namespace: str, name: str, number: int, **_: Any
-    ) -> Training:
+    @cached_property
+    def training(self) -> Training:
         """The training of the address; raises NotFound."""
-        return selectors.training(seeker(request), namespace, name, number)
+        place = (self.kwargs[part] for part in ("namespace", "name", "number"))
+        return selectors.training(seeker(self.request), *place)
 
 
 class OneRoundView(OneTrainingView):
-    """Whatever lies at or below the address of a round."""
+    """At or below the address of a round."""
 
-    round: Round
+    targets = ("of",)
+    of = resource(selectors.round_, "training", "round_number", needs_actor=False)
 
-    def initial(self, request: Request, *args: Any, **address: Any) -> None:
-        super().initial(request, *args, **address)
-        self.round = selectors.round_(self.training, address["round_number"])
-
-
-class TrainingList(TrainingView):
-    """The trainings of a model."""
-
-    @listing("trainings_list", shapes.TrainingSummaryOutput, by="number")
-    def get(self) -> QuerySet[Training]:
-        """List a model's trainings, newest first."""
-        actor = self.request.user
-        model = registry.model(actor, self.kwargs["namespace"], self.kwargs["name"])
-        return selectors.trainings(actor, model)
-
-    @operation(
-        "trainings_create",
-        shapes.TrainingOutput,
-        reads=shapes.TrainingInput,
-        status=201,
-        tagged=True,
-        location=shapes.address,
-    )
-    def post(self, version: int, open: bool, **fields: Any) -> Training:  # noqa: A002, FBT001 - fields of the body
-        """Create a training from a published version. A job reads its schema first."""
-        actor, place = self.request.user, (self.kwargs["namespace"], self.kwargs["name"])
-        base = registry.version(actor, *place, version)
-        return trainings.create(actor, version=base, opens_itself=open, **fields)
-
-
-class TrainingDetail(OneTrainingView):
-    """One training."""
-
-    @operation("trainings_read", shapes.TrainingOutput, tagged=True)
-    def get(self) -> Training:
-        """Read a training with its rules, schedule and current round."""
-        return self.training
-
-    @operation("trainings_edit", shapes.TrainingOutput, reads=shapes.TrainingEdit, tagged=True)
-    def patch(self, **changes: Any) -> Training:
-        """Change the fields that can still be changed."""
-        return trainings.edit(self.request.user, training=self.training, **changes)
-
-
-def action_view(action: str) -> type[OneTrainingView]:
-    """The view of one move, with an operation of its own in the OpenAPI document."""
-
-    @operation(
-        f"trainings_{action}",
-        shapes.TrainingOutput,
-        reads=shapes.StepInput,
-        body_optional=True,
-        tagged=True,
-    )
-    def post(self: OneTrainingView, reason: str) -> Training:
-        """Open, pause, finish or cancel a training."""
-        return trainings.set_state(
-            self.request.user, training=self.training, state=ACTIONS[action], reason=reason
-        )
-
-    return type(f"Training{action.title()}", (OneTrainingView,), {"post": post})
+    @cached_property
+    def may_manage(self) -> bool:
+        """Whether the caller may read every figure."""
+        return can(self.request.user, "training.manage", self.training.model)
 
 
 class SchemaOutput(Output[Training]):
@@ -146,22 +95,80 @@ class SchemaOutput(Output[Training]):
     )
 
 
-class SchemaDetail(OneTrainingView):
-    """The schema of a training."""
+class Trainings(OneTrainingView):
+    """The trainings of a model."""
 
-    @operation("trainings_schema", SchemaOutput, tagged=True)
-    def get(self) -> Training:
-        """Read the layout of a training: the name, type, shape and role of each tensor."""
-        return self.training
+    model = ModelView.model
+
+    index = rows(
+        "trainings_list",
+        selectors.trainings,
+        "List a model's trainings, newest first.",
+        shapes.TrainingSummaryOutput,
+        by="number",
+        targets=("model",),
+    )
+
+    @operation(
+        "trainings_create",
+        shapes.TrainingOutput,
+        targets=(),
+        reads=shapes.TrainingInput,
+        status=201,
+        tagged=True,
+        location=shapes.address,
+    )
+    def create(self, version: int, open: bool, **fields: Any) -> Training:  # noqa: A002, FBT001 - fields of the body
+        """Create a training from a published version. A job reads its schema first."""
+        actor, place = self.request.user, (self.kwargs["namespace"], self.kwargs["name"])
+        base = registry.version(actor, *place, version)
+        return trainings.create(actor, version=base, opens_itself=open, **fields)
+
+    read = detail(
+        "trainings_read",
+        shapes.TrainingOutput,
+        "Read a training with its rules, schedule and current round.",
+        tagged=True,
+    )
+    edit = command(
+        "trainings_edit",
+        trainings.edit,
+        "Change the fields that can still be changed.",
+        shapes.TrainingOutput,
+        reads=shapes.TrainingEdit,
+        tagged=True,
+    )
+    schema_read = detail(
+        "trainings_schema",
+        SchemaOutput,
+        "Read the layout of a training: the name, type, shape and role of each tensor.",
+        tagged=True,
+    )
 
 
-class InviteList(OneTrainingView):
+for step, state in ACTIONS.items():
+    move = command(
+        f"trainings_{step}",
+        partial(trainings.set_state, state=state),
+        "Open, pause, finish or cancel a training.",
+        shapes.TrainingOutput,
+        reads=shapes.StepInput,
+        body_optional=True,
+        tagged=True,
+    )
+    setattr(Trainings, step, move)
+
+
+class Invites(OneTrainingView):
     """Invitations to a training."""
 
-    @listing("invites_list", shapes.InviteOutput, by="id")
-    def get(self) -> QuerySet[Invite]:
-        """List invitations; for maintainers. Their codes are not stored."""
-        return selectors.invites(self.request.user, self.training)
+    index = rows(
+        "invites_list",
+        selectors.invites,
+        "List invitations; for maintainers. Their codes are not stored.",
+        shapes.InviteOutput,
+        by="id",
+    )
 
     @operation(
         "invites_create",
@@ -171,148 +178,126 @@ class InviteList(OneTrainingView):
         status=201,
         headers=NO_STORE,
     )
-    def post(self, **limits: Any) -> Any:
+    def create(self, **limits: Any) -> Any:
         """Create an invitation code for devices."""
         row: Any
         row, row.code = participants.invite(self.request.user, training=self.training, **limits)
         return row
 
-
-class InviteDetail(OneTrainingView):
-    """One invitation."""
-
-    @operation("invites_revoke")
-    def delete(self) -> None:
-        """Revoke an invitation."""
-        participants.revoke_invite(
-            self.request.user, training=self.training, key=self.kwargs["key"]
-        )
+    revoke = command(
+        "invites_revoke",
+        participants.revoke_invite,
+        "Revoke an invitation.",
+        targets=("training", "key"),
+    )
 
 
-class ParticipantList(TrainingView):
+class Participants(OneTrainingView):
     """Who takes part."""
 
-    def find(self) -> Training:
-        """The training of the address, if the user may see it; raises NotFound."""
-        place = (self.kwargs[part] for part in ("namespace", "name", "number"))
-        return selectors.training(seeker(self.request), *place)
+    participant = resource(selectors.participant, "training", "pseudonym")
 
-    @listing("participants_list", shapes.ParticipantOutput, by="id")
-    def get(self) -> QuerySet[Participant]:
-        """List participants by pseudonym, for maintainers."""
-        return selectors.participants(self.request.user, self.find())
+    index = rows(
+        "participants_list",
+        selectors.participants,
+        "List participants by pseudonym, for maintainers.",
+        shapes.ParticipantOutput,
+        by="id",
+    )
 
     @operation(
         "participants_join",
         shapes.JoinedOutput,
+        targets=(),
         reads=shapes.JoinInput,
         status=201,
         headers=NO_STORE,
     )
-    def post(self, invite: str, **device: Any) -> dict[str, str]:
+    def join(self, invite: str, **device: Any) -> dict[str, str]:
         """Join with an invitation and a public key; needs no account."""
         place = (self.kwargs[part] for part in ("namespace", "name", "number"))
         training = selectors.admitted(*place)
         if training is None or not participants.admits(training, invite):
             # Without an invitation, only a visible training is found.
-            training = self.find()
+            training = self.training
         certificate = certificates.fingerprint(self.request)
         row, token = participants.join(
             training=training, code=invite, certificate=certificate, **device
         )
         return {"participant": row.pseudonym, "token": token, "training": str(training.uuid)}
 
-
-class ParticipantDetail(OneTrainingView):
-    """One participant."""
-
-    @operation("participants_edit", shapes.ParticipantOutput, reads=shapes.ParticipantEdit)
-    def patch(self, **changes: str) -> Participant:
-        """Suspend, reactivate or revoke a participant; change the certificate."""
-        actor = self.request.user
-        row = selectors.participant(actor, self.training, self.kwargs["pseudonym"])
-        return participants.edit(actor, participant=row, **changes)
+    edit = command(
+        "participants_edit",
+        participants.edit,
+        "Suspend, reactivate or revoke a participant; change the certificate.",
+        shapes.ParticipantOutput,
+        targets=("participant",),
+        reads=shapes.ParticipantEdit,
+    )
 
 
-class RoundList(OneTrainingView):
+class Rounds(OneRoundView):
     """The rounds of a training."""
 
-    @listing("rounds_list", shapes.RoundOutput, by="number")
-    def get(self) -> QuerySet[Round]:
+    @listing("rounds_list", shapes.RoundOutput, by="number", targets=("training",))
+    def index(self) -> QuerySet[Round]:
         """List rounds, newest first."""
         return selectors.rounds(self.training)
 
     @operation(
-        "rounds_open", shapes.RoundOutput, reads=shapes.RoundInput, body_optional=True, status=201
+        "rounds_open",
+        shapes.RoundOutput,
+        targets=("training",),
+        reads=shapes.RoundInput,
+        body_optional=True,
+        status=201,
     )
-    def post(self, participants: list[str] | None) -> Round:
+    def create(self, participants: list[str] | None) -> Round:
         """Open a round, for all participants or for the named ones. Only one round can be open."""
         return rounds.open_by_hand(self.request.user, training=self.training, selected=participants)
 
-
-class RoundDetail(OneRoundView):
-    """One round."""
-
     @extend_schema(operation_id="rounds_read", responses=shapes.RoundOutput)
-    def get(self, request: Request, **_: Any) -> Response:
+    def read(self, request: Request, **_: Any) -> Response:
         """Read a round.
 
         Maintainers also get its contributions and the selected participants, by
         pseudonym.
         """
-        row = self.round
+        row = self.of
         data = self.data(shapes.RoundOutput, row)
         contributions = selectors.contributions(request.user, row)
         if contributions:
             data["given"] = answers_of(shapes.GivenOutput, contributions)
-        if row.selected and can(request.user, "training.manage", self.training.model):
+        if row.selected and self.may_manage:
             data["selected"] = row.selected
         return etags.respond(request, data)
 
-
-class RoundClose(OneRoundView):
-    """Ends a round before its deadline."""
-
-    @operation("rounds_close", shapes.RoundOutput, status=202)
-    def post(self) -> Round:
-        """Close a round; a worker aggregates it when its contributions are checked."""
-        return rounds.close_by_hand(self.request.user, of=self.round)
-
-
-class RoundRelease(OneRoundView):
-    """Makes a version of a round's result."""
+    close = command(
+        "rounds_close",
+        rounds.close_by_hand,
+        "Close a round; a worker aggregates it when its contributions are checked.",
+        shapes.RoundOutput,
+        status=202,
+    )
 
     @operation("rounds_release", shapes.RoundOutput, status=202)
-    def post(self) -> Round:
+    def release(self) -> Round:
         """Publish the result of a round as a version, now or as soon as it is aggregated."""
-        rounds.ask_release(self.request.user, of=self.round)
-        return selectors.round_(self.training, self.round.number)
-
-
-class RoundScore(OneRoundView):
-    """What a round's result reaches on held-out data."""
+        rounds.ask_release(self.request.user, of=self.of)
+        return selectors.round_(self.training, self.of.number)
 
     @operation("rounds_score", shapes.RoundOutput, reads=shapes.ScoreInput, tagged=True)
-    def put(self, score: float) -> Round:
+    def give_score(self, score: float) -> Round:
         """Report the score of a round's result. Scores decide which round is published."""
-        rounds.give_score(self.request.user, of=self.round, score=score)
-        return selectors.round_(self.training, self.round.number)
-
-
-class AggregateDetail(OneRoundView):
-    """What a round's contributions became."""
-
-    @cached_property
-    def may_manage(self) -> bool:
-        """Whether the caller may read every figure."""
-        return can(self.request.user, "training.manage", self.training.model)
+        rounds.give_score(self.request.user, of=self.of, score=score)
+        return selectors.round_(self.training, self.of.number)
 
     @operation("aggregates_read", shapes.AggregateOutput, tagged=True)
-    def get(self) -> Aggregate:
+    def aggregate(self) -> Aggregate:
         """Read the aggregate of a round: rule, counts, figures and result."""
-        aggregate: Aggregate | None = getattr(self.round, "aggregate", None)
+        aggregate: Aggregate | None = getattr(self.of, "aggregate", None)
         if aggregate is None:
             raise problems.NotFound(
-                f"Round {self.round.number} has no aggregate: it is {self.round.state}."
+                f"Round {self.of.number} has no aggregate: it is {self.of.state}."
             )
         return aggregate

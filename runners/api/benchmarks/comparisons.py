@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rest_framework import serializers
-
-from registry.api.inputs import Input
-from registry.api.operations import VersionView, listing, operation
+from registry.api.inputs import OPTIONAL_TEXT, Input
+from registry.api.operations import VersionView, detail, listing, operation, resource
+from registry.api.outputs import Column, Columns
 from registry.api.pagination import paged, whole
 from registry.versions import selectors
 from runners.api.benchmarks.measurements import ComparisonOutput
@@ -22,24 +21,28 @@ if TYPE_CHECKING:
 class ComparisonInput(Input):
     """The baseline of a comparison with the version in the URL."""
 
-    baseline = serializers.IntegerField(help_text="the number of a version of the same model")
-    baseline_variant = serializers.CharField(required=False, default="", allow_blank=True)
-    variant = serializers.CharField(required=False, default="", allow_blank=True)
-    runtime = serializers.CharField(required=False, default="", allow_blank=True)
-    provider = serializers.CharField(required=False, default="", allow_blank=True)
+    columns = Columns(
+        Column("baseline", kind=int, help_text="the number of a version of the same model"),
+        Column("baseline_variant", **OPTIONAL_TEXT),
+        Column("variant", **OPTIONAL_TEXT),
+        Column("runtime", **OPTIONAL_TEXT),
+        Column("provider", **OPTIONAL_TEXT),
+    )
 
 
-class ComparisonList(VersionView):
+class Comparisons(VersionView):
     """Comparisons of a version with earlier ones."""
 
+    comparison = resource(benchmarks.comparison, "version", "pk", needs_actor=False)
+
     @listing("comparisons_list", ComparisonOutput)
-    def get(self) -> list[Comparison]:
+    def index(self) -> list[Comparison]:
         """List comparisons: the newest with each earlier variant on each runtime."""
         return benchmarks.comparisons_of(self.version)
 
     @operation("comparisons_run", paged(JobOutput), reads=ComparisonInput, status=202)
-    def post(
-        self, baseline: int, baseline_variant: str, variant: str, runtime: str, provider: str
+    def run(
+        self, baseline: int, baseline_variant: str, variant: str, **offer: str
     ) -> dict[str, Any]:
         """Compare the speed of this version with another one; for maintainers."""
         actor, place = self.request.user, (self.kwargs["namespace"], self.kwargs["name"])
@@ -48,16 +51,13 @@ class ComparisonList(VersionView):
             actor,
             baseline=selectors.variant(before, baseline_variant or None, None, None),
             candidate=selectors.variant(self.version, variant or None, None, None),
-            runtime=runtime,
-            provider=provider,
+            **offer,
         )
         return whole(jobs)
 
-
-class ComparisonDetail(VersionView):
-    """One comparison."""
-
-    @operation("comparisons_read", ComparisonOutput)
-    def get(self) -> Comparison:
-        """Read a comparison."""
-        return benchmarks.comparison(self.version, self.kwargs["pk"])
+    read = detail(
+        "comparisons_read",
+        ComparisonOutput,
+        "Read a comparison.",
+        targets=("comparison",),
+    )

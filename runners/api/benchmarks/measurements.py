@@ -8,10 +8,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from registry.api.addresses import api_url, page_url
-from registry.api.outputs import Column, Columns, Digest, Output
+from registry.api.outputs import Column, Columns, Digest, Output, Shape
 from registry.api.serializers import PARAMETERS
 from registry.versions import evidence
-from runners.benchmarks import rankings
+from runners.benchmarks import rankings, selectors
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.typed_record import Process
 from runners.models import Challenge, Comparison, EnrolledWorker, Environment, Measurement
@@ -28,15 +28,21 @@ class MeasurementOutput(Output[Measurement]):
         Column("precision", "variant.precision"),
         Column("entry_sha256", field=Digest),
         Column("origin", help_text="measured by this hub, or contributed by a user"),
-        "contributor",
+        Column("contributor", "contributor.username", kind=str, default=""),
         Column(
             "trust",
             help_text="hub: a worker of this hub; enrolled: signed by an enrolled worker; "
             "unverified: from any user, listed separately and never ranked",
         ),
-        "enrolled_worker",
+        Column(
+            "enrolled_worker",
+            "enrolled_worker.name",
+            kind=str,
+            default="",
+            help_text="enrolled worker that signed the record",
+        ),
         Column("status", help_text="only accepted results are ranked"),
-        "reasons",
+        Column("reasons", kind=list[str]),
         Column("comparability_key", help_text="results may be compared only if this is the same"),
         Column("environment", "environment_id", help_text="its digest"),
         "device",
@@ -45,10 +51,8 @@ class MeasurementOutput(Output[Measurement]):
         "runtime_version",
         Column("provider", help_text="the execution provider"),
         Column("partial", help_text="whether other providers ran part of the model"),
-        Column(
-            "scenario", field=serializers.CharField, help_text="a load pattern of MLPerf Inference"
-        ),
-        Column("call_style", field=serializers.CharField),
+        Column("scenario", kind=str, help_text="a load pattern of MLPerf Inference"),
+        Column("call_style", kind=str),
         "batch",
         "threads",
         Column("concurrency", help_text="queries in flight at once, in the server scenario"),
@@ -72,13 +76,13 @@ class MeasurementOutput(Output[Measurement]):
         Column("energy_j", help_text="per inference, over all processes"),
         Column(
             "energy_provenance",
-            field=serializers.CharField,
+            kind=str,
             help_text="measured, estimated, declared or none",
         ),
         Column("carbon_g", help_text="CO2e per inference"),
         Column(
             "carbon_provenance",
-            field=serializers.CharField,
+            kind=str,
             help_text="estimated, declared or none",
         ),
         "at",
@@ -87,14 +91,6 @@ class MeasurementOutput(Output[Measurement]):
         "samples_csv",
         "url",
     )
-
-    contributor = serializers.CharField(source="contributor.username", default="")
-    enrolled_worker = serializers.CharField(
-        source="enrolled_worker.name",
-        default="",
-        help_text="enrolled worker that signed the record",
-    )
-    reasons = serializers.ListField(child=serializers.CharField())
 
     @extend_schema_field(serializers.ChoiceField(Measurement.Trust.choices))
     def get_trust(self, row: Measurement) -> str:
@@ -181,14 +177,16 @@ class KeyOutput(Output[rankings.Key]):
     )
 
 
-class DeviceOutput(serializers.Serializer[Any]):
+class DeviceOutput(Output[selectors.Device]):
     """A class of machines with benchmark results."""
 
-    name = serializers.CharField()
-    title = serializers.CharField()
-    kind = serializers.CharField(help_text="cpu or gpu")
-    measurements = serializers.IntegerField()
-    models = serializers.IntegerField()
+    columns = Columns(
+        "name",
+        "title",
+        Column("kind", help_text="cpu or gpu"),
+        "measurements",
+        "models",
+    )
 
 
 class EnvironmentOutput(Output[Environment]):
@@ -209,11 +207,12 @@ class ProcessOutput(Output[Process]):
     )
 
 
-class SamplesOutput(serializers.Serializer[Any]):
+class SamplesOutput(Shape[Any]):
     """Every sample of a result."""
 
-    benchmark = serializers.IntegerField()
-    processes = ProcessOutput(many=True)
+    columns = Columns(
+        Column("benchmark", kind=int), Column("processes", field=ProcessOutput, many=True)
+    )
 
 
 class ComparisonOutput(Output[Comparison]):

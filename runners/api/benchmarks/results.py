@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.http import FileResponse, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.parsers import BaseParser
 
 from hub.protocol import problems
-from registry.api.inputs import Input, Items
-from registry.api.operations import VersionView, listing, operation
+from registry.api.inputs import OPTIONAL_TEXT, Input, Items
+from registry.api.operations import VersionView, command, detail, listing, operation, resource
+from registry.api.outputs import Column, Columns
 from registry.api.pagination import paged, whole
 from registry.versions import selectors
 from runners.api.benchmarks.measurements import (
@@ -33,11 +33,12 @@ from runners.benchmarks import (
 from runners.benchmarks import (
     selectors as benchmark_selectors,
 )
+from runners.engine.benchmark.options import Options
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
-    from runners.models import Challenge, Measurement
+    from runners.models import Measurement
 
 SIGNATURE = "Hub-Signature"
 FILTERS = ("variant", "precision", "device", "runtime", "provider", "scenario")
@@ -64,61 +65,51 @@ class RecordParser(BaseParser):
 class RunInput(Input):
     """What to benchmark (default: the first variant, on every runtime and provider)."""
 
-    variant = serializers.CharField(required=False, default="", allow_blank=True)
-    runtime = serializers.CharField(required=False, default="", allow_blank=True)
-    provider = serializers.CharField(required=False, default="", allow_blank=True)
-    pool = serializers.CharField(required=False, default="", allow_blank=True)
-    effort = serializers.ChoiceField(("light", "full"), required=False, default="full")
-    scenario = serializers.CharField(required=False)
-    rate_per_s = serializers.FloatField(
-        required=False, help_text="requests per second in the server scenario"
-    )
-    concurrency = serializers.IntegerField(
-        required=False, help_text="requests in flight at once in the server scenario, 1 to 64"
-    )
-    latency_bound_ms = serializers.FloatField(
+    columns = Columns(
+        Column("variant", **OPTIONAL_TEXT),
+        Column("runtime", **OPTIONAL_TEXT),
+        Column("provider", **OPTIONAL_TEXT),
+        Column("pool", **OPTIONAL_TEXT),
+        Column("effort", choices=("light", "full"), default="full"),
+        "scenario",
+        Column("rate_per_s", help_text="requests per second in the server scenario"),
+        Column(
+            "concurrency", help_text="requests in flight at once in the server scenario, 1 to 64"
+        ),
+        Column(
+            "latency_bound_ms",
+            help_text="bound of a latency percentile in the server scenario; without rate_per_s, "
+            "the highest rate within it is searched",
+        ),
+        Column("bound_percentile", help_text="p50, p90, p95, p99 (default) or p99.9"),
+        "call_style",
+        Column(
+            "batch",
+            help_text="default: 1; in the offline scenario the one of the highest throughput",
+        ),
+        Column(
+            "most_batch", help_text="largest batch to try in the offline scenario (default: 64)"
+        ),
+        "threads",
+        Column("shapes", help_text="sizes of dynamic dimensions by name"),
+        Column("input_shapes", help_text="complete shapes of inputs by name"),
+        Column("sweep_batch", field=Items, child=serializers.IntegerField(), max_length=64),
+        Column("sweep_threads", field=Items, child=serializers.IntegerField(), max_length=64),
+        Column(
+            "provider_options",
+            kind=dict[str, str],
+            help_text="options of the execution provider or runtime by name; name the provider too",
+        ),
+        Column("strict_provider", help_text="fail if another provider would run part of the model"),
+        of=Options,
         required=False,
-        help_text="bound of a latency percentile in the server scenario; without rate_per_s, the "
-        "highest rate within it is searched",
-    )
-    bound_percentile = serializers.CharField(
-        required=False, help_text="p50, p90, p95, p99 (default) or p99.9"
-    )
-    call_style = serializers.CharField(required=False)
-    batch = serializers.IntegerField(
-        required=False,
-        help_text="default: 1; in the offline scenario the one of the highest throughput",
-    )
-    most_batch = serializers.IntegerField(
-        required=False, help_text="largest batch to try in the offline scenario (default: 64)"
-    )
-    threads = serializers.IntegerField(required=False)
-    shapes = serializers.DictField(
-        child=serializers.IntegerField(),
-        required=False,
-        help_text="sizes of dynamic dimensions by name",
-    )
-    input_shapes = serializers.DictField(
-        child=serializers.ListField(child=serializers.IntegerField()),
-        required=False,
-        help_text="complete shapes of inputs by name",
-    )
-    sweep_batch = Items(child=serializers.IntegerField(), max_length=64, required=False)
-    sweep_threads = Items(child=serializers.IntegerField(), max_length=64, required=False)
-    provider_options = serializers.DictField(
-        child=serializers.CharField(),
-        required=False,
-        help_text="options of the execution provider or runtime by name; name the provider too",
-    )
-    strict_provider = serializers.BooleanField(
-        required=False, help_text="fail if another provider would run part of the model"
     )
 
 
-class BenchmarkList(VersionView):
+class Benchmarks(VersionView):
     """The benchmark results of a version."""
 
-    parser_classes = [RecordParser]
+    result = resource(benchmark_selectors.one, "version", "pk", needs_actor=False)
 
     @listing(
         "benchmarks_of_version",
@@ -127,7 +118,7 @@ class BenchmarkList(VersionView):
         OpenApiParameter("batch", int),
         OpenApiParameter("history", bool, description="include older results"),
     )
-    def get(self) -> list[Measurement]:
+    def index(self) -> list[Measurement]:
         """List the newest result of each variant and comparability key."""
         query = self.request.query_params
         filters = benchmark_selectors.Filters(
@@ -152,7 +143,7 @@ class BenchmarkList(VersionView):
         ],
         request=OpenApiTypes.OBJECT,
     )
-    def post(self) -> dict[str, Any]:
+    def contribute(self) -> dict[str, Any]:
         """Contribute a benchmark record of your own machine, as `hub bench --contribute` does.
 
         The record contains a challenge from `/benchmarks/challenges`. Without the
@@ -170,35 +161,32 @@ class BenchmarkList(VersionView):
             row.variant.version = self.version
         return whole(rows)
 
-
-class BenchmarkChallenges(VersionView):
-    """Challenges for records that are to be contributed."""
-
-    @operation("benchmarks_challenge", ChallengeOutput, status=201)
-    def post(self) -> Challenge:
-        """Create a challenge for one record of this version.
-
-        It can be used once before it expires.
-        """
-        return challenges.issue(self.request.user, version=self.version)
-
-
-class BenchmarkRuns(VersionView):
-    """Having benchmarks run."""
+    challenge = command(
+        "benchmarks_challenge",
+        challenges.issue,
+        "Create a challenge for one record of this version.\n\n"
+        "It can be used once before it expires.",
+        ChallengeOutput,
+        status=201,
+    )
 
     @operation("benchmarks_run", paged(JobOutput), reads=RunInput, status=202)
-    def post(self, **options: Any) -> dict[str, Any]:
+    def run(self, **options: Any) -> dict[str, Any]:
         """Run benchmarks again; for maintainers. Returns the jobs."""
         return whole(scheduling.ask(self.request.user, version=self.version, **options))
 
+    read = detail(
+        "benchmarks_read",
+        MeasurementDetailOutput,
+        "Read a benchmark result with its record, without the samples.",
+        targets=("result",),
+    )
 
-class BenchmarkView(VersionView):
-    """At or below the address of a result."""
-
-    @cached_property
-    def result(self) -> Measurement:
-        """The result of the address; raises NotFound."""
-        return benchmark_selectors.one(self.version, self.kwargs["pk"])
+    @operation("benchmarks_remove")
+    def remove(self) -> None:
+        """Delete a contributed result; for its contributor and maintainers."""
+        version = self.result.variant.version
+        contributions.remove(self.request.user, version=version, row=self.result)
 
     def whole(self) -> Measurement:
         """The result, for its record or samples: they are files of the version, gated as such."""
@@ -206,56 +194,25 @@ class BenchmarkView(VersionView):
         selectors.require_files(self.request.user, result.variant.version.model)
         return result
 
-
-class BenchmarkDetail(BenchmarkView):
-    """One result."""
-
-    @operation("benchmarks_read", MeasurementDetailOutput)
-    def get(self) -> Measurement:
-        """Read a benchmark result with its record, without the samples."""
-        return self.result
-
-    @operation("benchmarks_remove")
-    def delete(self) -> None:
-        """Delete a contributed result; for its contributor and maintainers."""
-        version = self.result.variant.version
-        contributions.remove(self.request.user, version=version, row=self.result)
-
-
-class BenchmarkRecord(BenchmarkView):
-    """The whole record of a result."""
-
-    @extend_schema(
-        operation_id="benchmarks_record", responses={(200, "application/json"): OpenApiTypes.OBJECT}
-    )
-    def get(self, _: Request, pk: int, **address: Any) -> FileResponse:
+    @operation("benchmarks_record", responses={(200, "application/json"): OpenApiTypes.OBJECT})
+    def record(self) -> FileResponse:
         """Download the original record with every sample. `hub bench verify` checks its figures."""
-        file = samples.open_record(self.whole())
-        return FileResponse(file, content_type="application/json", filename=f"benchmark-{pk}.json")
-
-
-class BenchmarkSamples(BenchmarkView):
-    """The samples of a result, in order."""
+        file, name = samples.open_record(self.whole()), f"benchmark-{self.result.pk}.json"
+        return FileResponse(file, content_type="application/json", filename=name)
 
     @operation("benchmarks_samples", SamplesOutput)
-    def get(self) -> dict[str, Any]:
+    def samples(self) -> dict[str, Any]:
         """Download the samples of each process, in nanoseconds."""
         row = self.whole()
         return {"benchmark": row.pk, "processes": samples.of(row)}
 
-
-class BenchmarkTable(BenchmarkView):
-    """The samples of a result as a table."""
-
-    @extend_schema(
-        operation_id="benchmarks_samples_csv", responses={(200, "text/csv"): OpenApiTypes.STR}
-    )
-    def get(self, _: Request, pk: int, **address: Any) -> StreamingHttpResponse:
+    @operation("benchmarks_samples_csv", responses={(200, "text/csv"): OpenApiTypes.STR})
+    def table(self) -> StreamingHttpResponse:
         """Download the samples as CSV: process, sample, kept_every, rejected, nanoseconds."""
         row = self.whole()
         samples.of(row)
         response = StreamingHttpResponse(samples.csv(row), content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="benchmark-{pk}.csv"'
+        response["Content-Disposition"] = f'attachment; filename="benchmark-{row.pk}.csv"'
         return response
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 
 from registry.api import pagination
-from registry.api.operations import View, listing, operation
+from registry.api.operations import View, detail, listing, resource
 from registry.api.outputs import answers_of
 from registry.api.parameters import PAGED, asks
 from runners.api.benchmarks.measurements import (
@@ -30,7 +30,9 @@ NUMBERS = ("batch", "max_parameters", "max_bytes")
 
 
 class Standings(View):
-    """Results across models."""
+    """Results across models, their devices and environments."""
+
+    environment = resource(selectors.environment, "digest")
 
     @extend_schema(
         operation_id="benchmarks_list",
@@ -43,18 +45,17 @@ class Standings(View):
         OpenApiParameter("contributed", bool, description="include contributed results"),
         *PAGED,
     )
-    def get(self, request: Request) -> Response:
+    def index(self, request: Request) -> Response:
         """Accepted results of each model's newest version, ranked inside their comparability key.
 
         Results are grouped by comparability key. `keys` lists the keys; `key` selects one.
         """
         query = request.query_params
-        texts = {name: query.get(name, "") for name in TEXTS}
+        texts: dict[str, Any] = {name: query.get(name, "") for name in TEXTS}
+        numbers: dict[str, Any] = {name: whole_number(query, name) for name in NUMBERS}
         selection = rankings.Selection(
             **texts,
-            batch=whole_number(query, "batch"),
-            max_parameters=whole_number(query, "max_parameters"),
-            max_bytes=whole_number(query, "max_bytes"),
+            **numbers,
             sort=query.get("sort", "p50"),
             contributed=query.get("contributed", "") in ("1", "true"),
         )
@@ -70,29 +71,19 @@ class Standings(View):
             request, StandingOutput, items, following, keys=keys, capped=ranking.capped
         )
 
-
-class DeviceList(View):
-    """The devices that models were measured on."""
-
     @listing("devices_list", DeviceOutput)
-    def get(self) -> list[Any]:
+    def devices(self) -> list[Any]:
         """List device classes, the most measured first."""
         return selectors.devices(self.request.user)[: pagination.LONGEST]
 
-
-class EnvironmentDetail(View):
-    """One environment."""
-
-    @operation("environments_read", EnvironmentOutput)
-    def get(self) -> Environment:
-        """Read the environment of results that you can see."""
-        return selectors.environment(self.request.user, self.kwargs["digest"])
-
-
-class EnvironmentList(View):
-    """The environments of results."""
-
     @listing("environments_list", EnvironmentOutput)
-    def get(self) -> list[Environment]:
+    def environments(self) -> list[Environment]:
         """List the environments of results that you can see, newest first."""
         return list(selectors.environments(self.request.user)[: pagination.LONGEST])
+
+    read_environment = detail(
+        "environments_read",
+        EnvironmentOutput,
+        "Read the environment of results that you can see.",
+        targets=("environment",),
+    )

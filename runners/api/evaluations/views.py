@@ -24,7 +24,7 @@ class EvaluationOutput(Output[Measured]):
     """A metric of one variant on a split of a data set, measured by this hub."""
 
     columns = Columns(
-        "id",
+        Column("id", "row.pk", kind=int),
         Column("variant", "row.variant.name"),
         Column("entry_sha256", "row.entry_sha256", field=Digest),
         Column("dataset", "row.dataset_version.dataset.slug"),
@@ -53,52 +53,52 @@ class EvaluationOutput(Output[Measured]):
         ),
         Column("runtime", "row.runtime"),
         Column("runtime_version", "row.runtime_version"),
-        "environment",
+        Column(
+            "environment",
+            "row.environment",
+            kind=dict[str, str],
+            help_text="versions of the tools",
+        ),
         Column("at", "row.at"),
         Column("job", "row.job_id"),
     )
 
-    id = serializers.IntegerField(source="row.pk")
-    environment = serializers.DictField(
-        source="row.environment", child=serializers.CharField(), help_text="versions of the tools"
-    )
-
     @extend_schema_field(serializers.DictField())
-    def get_method(self, one: Measured) -> dict[str, Any]:
+    def get_method(self, result: Measured) -> dict[str, Any]:
         return {
-            "version": one.row.method,
+            "version": result.row.method,
             "resamples": rules.RESAMPLES,
             "percentiles": list(rules.PERCENTILES),
-            "seed": one.row.seed,
+            "seed": result.row.seed,
         }
 
 
 class EvaluationInput(Input):
     """An evaluation to run."""
 
-    dataset = serializers.CharField(max_length=96, help_text="name of a data set of this hub")
-    split = serializers.CharField(max_length=200)
-    version = serializers.IntegerField(
-        required=False,
-        default=None,
-        allow_null=True,
-        min_value=1,
-        help_text="version of the data set (default: the newest)",
-    )
-    variant = serializers.CharField(
-        required=False, default="", allow_blank=True, help_text="default: the first variant"
+    columns = Columns(
+        Column("dataset", max_length=96, help_text="name of a data set of this hub"),
+        Column("split", max_length=200),
+        Column(
+            "version",
+            "number",
+            min_value=1,
+            help_text="version of the data set (default: the newest)",
+        ),
+        Column("variant", help_text="default: the first variant"),
+        of=scheduling.request,
     )
 
 
-class EvaluationList(VersionView):
+class Evaluations(VersionView):
     """The evaluations of a version."""
 
     @listing("evaluations_list", EvaluationOutput)
-    def get(self) -> list[Measured]:
+    def index(self) -> list[Measured]:
         """List measured accuracies: the newest of each variant, split and metric."""
         return evaluations.overview(self.version).measured
 
     @operation("evaluations_create", JobOutput, reads=EvaluationInput, status=202, location=job_url)
-    def post(self, version: int | None, **fields: str) -> Job:
+    def create(self, version: int | None, **fields: str) -> Job:
         """Evaluate a variant on a split of a data set; returns the job."""
         return scheduling.request(self.request.user, version=self.version, number=version, **fields)

@@ -95,14 +95,18 @@ def patterns(resolver, prefix=""):
         if hasattr(pattern, "url_patterns"):
             yield from patterns(pattern, here)
         elif not pattern.callback.__module__.startswith("frontend"):  # pages read no tokens
-            yield here, getattr(pattern.callback, "cls", None)
+            yield here, methods_of(pattern.callback)
+
+
+def methods_of(view):
+    """The methods that a view answers: those that its address maps, or those of its class."""
+    actions = getattr(view, "actions", None)
+    known = ("get", "post", "put", "patch", "delete")
+    return [name for name in known if name in (actions or dir(getattr(view, "cls", None)))]
 
 
 def operations(world):
-    for pattern, view in patterns(get_resolver()):
-        methods = [
-            name for name in ("get", "post", "put", "patch", "delete") if hasattr(view, name)
-        ]
+    for pattern, methods in patterns(get_resolver()):
         for name in MODELS:
             own = world | {"name": name}
             if "/uploads/" in pattern:
