@@ -77,7 +77,7 @@ def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0)
     return {
         "head": strips.head,
         "groups": [part(group, rows) for group, rows in verified if rows],
-        "unverified": [part(group, group.unverified) for group in groups if group.unverified],
+        "unsigned": [part(group, group.unverified) for group in groups if group.unverified],
         "left_out": left_out + len(results) - count,
     }
 

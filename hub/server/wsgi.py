@@ -6,7 +6,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-import hub.server.celery  # noqa: F401 - bells go to the broker of this application
+import hub.server.celery  # noqa: F401 - hints go to the broker of this application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
 _django = get_wsgi_application()

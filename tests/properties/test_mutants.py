@@ -18,7 +18,7 @@ from random import Random
 import onnx
 import pytest
 
-from runners.engine.evaluation import rules as evaluation_rules
+from hub.protocol import splits
 from runners.engine.server.tasks import FLOWS
 from runners.sandbox import Limits, Request, Sandbox
 from tests import samples
@@ -131,7 +131,7 @@ class Trial:
         if task == "evaluation":
             rows = self.folder / "rows.csv"
             rows.write_text("x,y\n" + "0.5,1\n" * 8)
-            files[f"{evaluation_rules.FOLDER}/rows.csv"] = str(rows)
+            files[f"{splits.DATA_FOLDER}/rows.csv"] = str(rows)
         return self.sandbox.run(Request(task, "m.onnx", files, SUBJECT, options, LIMITS))
 
 

@@ -22,6 +22,7 @@ from runners.models import Job
 from runners.tryouts import tryouts
 from tests import factories, samples
 from tests.api.versions.test_models import problem
+from tests.methods import methods_of
 
 pytestmark = pytest.mark.django_db
 
@@ -96,13 +97,6 @@ def patterns(resolver, prefix=""):
             yield from patterns(pattern, here)
         elif not pattern.callback.__module__.startswith("frontend"):  # pages read no tokens
             yield here, methods_of(pattern.callback)
-
-
-def methods_of(view):
-    """The methods that a view answers: those that its address maps, or those of its class."""
-    actions = getattr(view, "actions", None)
-    known = ("get", "post", "put", "patch", "delete")
-    return [name for name in known if name in (actions or dir(getattr(view, "cls", None)))]
 
 
 def operations(world):

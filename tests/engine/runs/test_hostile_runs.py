@@ -73,7 +73,7 @@ def test_bombs(survive, task, name):
 def test_an_endless_loop(survive):
     report = survive("convert", hostile.endless_loop())
     assert report.outcome == "failed"
-    assert "ran out of time" in report.findings[0].message
+    assert "exceeded the time limit" in report.findings[0].message
 
 
 def test_honest_work_goes_on(sandbox, stored, survive):

@@ -10,7 +10,7 @@ from hub.server import health
 from registry.api.problems import translate
 from registry.storage import verification
 from registry.storage.files import store
-from registry.versions import selectors
+from registry.versions import moves
 from runners.queue import services
 from tests import factories
 
@@ -47,7 +47,7 @@ def test_what_breaks_inside_says_nothing_of_the_inside(client, monkeypatch):
     def broken(*_args, **_more):
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(selectors, "model", broken)
+    monkeypatch.setattr(moves, "heir", broken)
     client.raise_request_exception = False
     answer = client.get("/api/v1/models/a/b")
     assert answer.status_code == 500

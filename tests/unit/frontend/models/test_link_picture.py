@@ -70,7 +70,7 @@ class TestOfAVersion:
         run = timed.benchmark(version, 0.19, deliver=False)
         version = Version.objects.get(pk=version.pk)
         variant = version_head.main_variant(version)
-        head = version_head.head(version, "overview", [version], [], 1, variant, 1)
+        head = version_head.head(version, "overview", [version], [], 1, variant, {})
         of = version_evidence.read(version, variant, may_have=True)
         picture = version_evidence.picture(version, variant, head, of)
         assert (picture.namespace, picture.name, picture.number) == ("ada", "net", 1)
@@ -81,7 +81,7 @@ class TestOfAVersion:
     def test_microseconds_are_written_with_letters_that_the_font_has(self, version):
         timed.benchmark(version, 0.0147, deliver=False)
         variant = version_head.main_variant(version)
-        head = version_head.head(version, "overview", [version], [], 1, variant, 1)
+        head = version_head.head(version, "overview", [version], [], 1, variant, {})
         of = version_evidence.read(version, variant, may_have=True)
         assert "14.7\u202f\xb5s" in str(of.sentence)
         picture = version_evidence.picture(version, variant, head, of)

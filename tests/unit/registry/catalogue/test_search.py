@@ -12,7 +12,7 @@ from hub.protocol import filters
 from registry.api import serializers as shapes
 from registry.catalogue import conditions, documents, facets, full_text, search, summaries
 from registry.catalogue.query import Query
-from registry.core import usage
+from registry.core import outbox, usage
 from registry.models import DocumentFact, SearchDocument
 from registry.versions import selectors
 from registry.versions.services import registered_models
@@ -38,6 +38,7 @@ def start():
         model = factories.model(ada, f"net{index}", **fields)
         factories.version(ada, model, card=card)
         made.append(model)
+    outbox.deliver()
     for row in SearchDocument.objects.order_by("pk"):
         if row.pk % 3:
             usage.notes.add_download(row.pk, row.pk % 3)

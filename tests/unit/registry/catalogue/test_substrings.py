@@ -9,6 +9,7 @@ from django.db.models import F
 
 from registry.catalogue import search, substrings
 from registry.catalogue.query import Query
+from registry.core import outbox
 from registry.models import SearchDocument
 from tests import factories, shared
 
@@ -25,10 +26,11 @@ def start():
         "plain": "",
         "x": "Zq, it says; a b",
     }
+    for name in summaries:
+        factories.version(ada, factories.model(ada, name))
+    outbox.deliver()
     for name, summary in summaries.items():
-        model = factories.model(ada, name)
-        factories.version(ada, model)
-        row = SearchDocument.objects.get(model=model)
+        row = SearchDocument.objects.get(model__name=name)
         row.latest |= {"summary": summary}
         row.save()
     factories.model(ada, "zq-draft")
