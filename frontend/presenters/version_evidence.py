@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting
 from frontend.parts.link_picture import LinkPicture, is_writable
-from frontend.presenters import evaluations, evidence_sentence, latency_tables
+from frontend.presenters import (
+    declarations,
+    evaluations,
+    evidence_sentence,
+    facts,
+    latency_tables,
+    version_head,
+)
+from registry.catalogue import documents
 from runners.benchmarks import selectors as benchmarks
 from runners.proofs import selectors as proofs
 from runners.queue import selectors as jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from registry.models import Variant, Version
-    from runners.models import ConformanceResult
 
 # Parts of the sentence in a picture: further ones would not be read.
 MOST_PARTS = 2
@@ -26,7 +33,7 @@ MOST_PARTS = 2
 class VersionEvidence:
     """Conformance of all variants; latency and accuracy of the chosen one; all in a sentence."""
 
-    results: Sequence[ConformanceResult]
+    measured: evidence_sentence.Evidence
     latency: dict[str, Any]
     accuracy: dict[str, Any]
     sentence: evidence_sentence.Sentence
@@ -34,23 +41,20 @@ class VersionEvidence:
 
 def read(version: Version, variant: Variant | None, *, may_have: bool) -> VersionEvidence:
     """What is measured of a version, about one variant; ``may_have``: the reader gets the files."""
-    results = proofs.results_of(version)
     latency = latency_tables.overview(benchmarks.of_version(version), variant)
     accuracy = evaluations.of(version, variant)
     evidence = evidence_sentence.Evidence(
-        results=results,
+        results=proofs.results_of(version),
         fastest=latency["best"],
         timed=len(latency["rows"]),
         accuracy=accuracy["lines"],
         live=jobs.live_kinds(version),
     )
     sentence = evidence_sentence.write(version, variant, evidence, may_have=may_have)
-    return VersionEvidence(results, latency, accuracy, sentence)
+    return VersionEvidence(evidence, latency, accuracy, sentence)
 
 
-def picture(
-    version: Version, variant: Variant | None, head: dict[str, Any], of: VersionEvidence
-) -> LinkPicture:
+def picture(version: Version, variant: Variant | None, of: VersionEvidence) -> LinkPicture:
     """What the picture beside a link shows of a version."""
     model = version.model
     parts = [words for words in map(str, of.sentence.parts) if is_writable(words)]
@@ -58,30 +62,33 @@ def picture(
         namespace=model.namespace.slug,
         name=model.name,
         number=version.number,
-        summary=head["summary"],
-        figures=tuple(_figures(variant, head, of)),
+        summary=documents.summary_of(version),
+        figures=tuple(_figures(version, variant, of.measured)),
         evidence="; ".join(parts[:MOST_PARTS]),
         tone=of.sentence.tone,
-        cells=head["facts"].barcode,
+        cells=facts.of(variant).barcode,
     )
 
 
 def _figures(
-    variant: Variant | None, head: dict[str, Any], of: VersionEvidence
+    version: Version, variant: Variant | None, measured: evidence_sentence.Evidence
 ) -> Iterator[tuple[str, str]]:
     """The figures that decide, each with its meaning; what was not measured is left out."""
-    row = of.latency["best"]
+    row = measured.fastest
     if row is not None and row.p50_ms:
         # In milliseconds however short: the font has no letter for micro.
         milliseconds = f"{formatting.rounded(row.p50_ms)}{formatting.NARROW}ms"
         yield milliseconds, f"p50, {row.device_title}"
-    for line in of.accuracy["lines"]:
+    for line in measured.accuracy:
         if variant is not None and line.variant.pk == variant.pk:
             yield line.value, f"{line.title.lower()}, {line.row.dataset_version.dataset.slug}"
             break
-    if head["facts"].parameters:
-        yield formatting.quantity(head["facts"].parameters), "parameters"
-    if head["size"]:
-        yield formatting.size(head["size"]), "all files"
-    if head["licenses"]:
-        yield ", ".join(head["licenses"]), "licence"
+    parameters = facts.of(variant).parameters
+    if parameters:
+        yield formatting.quantity(parameters), "parameters"
+    size = sum(file.blob.size for file in version_head.own_files(version, variant))
+    if size:
+        yield formatting.size(size), "all files"
+    licenses = declarations.licenses_of(version)
+    if licenses:
+        yield ", ".join(licenses), "licence"

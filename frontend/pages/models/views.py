@@ -106,12 +106,10 @@ def overview(request: HttpRequest, namespace: str, name: str, number: int) -> Ht
 @of_whole_version
 def picture(request: HttpRequest, version: Version) -> HttpResponse:
     """The picture that chats and social networks show beside a link to the version."""
-    template_context = context(request, version, "overview")
-    variant = template_context["variant"]
-    evidence = version_evidence.read(version, variant, may_have=template_context["may_have"])
-    content = link_picture.draw(
-        version_evidence.picture(version, variant, template_context["head"], evidence)
-    )
+    variant = version_head.chosen_variant(version, request.GET.get("variant", ""))
+    may_have = selectors.may_have_files(request.user, version.model)
+    evidence = version_evidence.read(version, variant, may_have=may_have)
+    content = link_picture.draw(version_evidence.picture(version, variant, evidence))
     return HttpResponse(content, content_type="image/png")
 
 
@@ -126,7 +124,7 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
     template_context = context(request, version, "overview")
     variant = template_context["variant"]
     evidence = version_evidence.read(version, variant, may_have=template_context["may_have"])
-    matrices = proof_selectors.matrices(version, evidence.results)
+    matrices = proof_selectors.matrices(version, evidence.measured.results)
     matrix = conformance.of_variant(version, variant, matrices)
     checked = verdicts.read(version.checks.all())
     card_check = verdicts.card(version.checks.all(), published=_was_published(version))

@@ -70,9 +70,8 @@ class TestOfAVersion:
         run = timed.benchmark(version, 0.19, deliver=False)
         version = Version.objects.get(pk=version.pk)
         variant = version_head.main_variant(version)
-        head = version_head.head(version, "overview", [version], [], 1, variant, {})
         of = version_evidence.read(version, variant, may_have=True)
-        picture = version_evidence.picture(version, variant, head, of)
+        picture = version_evidence.picture(version, variant, of)
         assert (picture.namespace, picture.name, picture.number) == ("ada", "net", 1)
         assert picture.figures[0] == ("0.19\u202fms", f"p50, {run.device_title}")
         assert picture.evidence.startswith("Runs on ONNX Runtime; equals the ONNX reference")
@@ -81,10 +80,9 @@ class TestOfAVersion:
     def test_microseconds_are_written_with_letters_that_the_font_has(self, version):
         timed.benchmark(version, 0.0147, deliver=False)
         variant = version_head.main_variant(version)
-        head = version_head.head(version, "overview", [version], [], 1, variant, {})
         of = version_evidence.read(version, variant, may_have=True)
         assert "14.7\u202f\xb5s" in str(of.sentence)
-        picture = version_evidence.picture(version, variant, head, of)
+        picture = version_evidence.picture(version, variant, of)
         assert picture.figures[0][0] == "0.0147\u202fms"
         assert "\xb5" not in picture.evidence
 
