@@ -23,7 +23,7 @@ from metadata.models import Comparison, NamedGraph
 from metadata.store import dump, maintenance
 from registry.core import leases, outbox
 from registry.core.health import HealthLine, HealthPart, health_parts
-from registry.core.keeper import KeeperTask, keeper_tasks
+from registry.core.maintenance import MaintenanceTask, maintenance_tasks
 from registry.core.shared_files import replace_text, try_lock
 from registry.storage.files import store
 
@@ -64,7 +64,9 @@ class Outcome:
 
 def register(package: str) -> None:
     """Plug into the process of the graphs, and into health."""
-    keeper_tasks.register(package, KeeperTask("periodic work", lambda: (run_due, lambda: None)))
+    maintenance_tasks.register(
+        package, MaintenanceTask("periodic work", lambda: (run_due, lambda: None))
+    )
     health_parts.register(package, HealthPart("nightly", _describe))
 
 

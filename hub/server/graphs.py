@@ -1,4 +1,4 @@
-"""`hub graphs`: the process that delivers events, and does what plugs in (registry/core/keeper.py).
+"""`hub graphs`: the process that delivers events and runs what plugs into `MaintenanceTask`.
 
 `hub serve` has one. Every machine with web processes needs one. In one folder, the second waits for
 the first to end. Outages, such as those of the database, are waited out.
@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
     django.setup()
     import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
 
-    return Keeper().run(rebuild=args.rebuild)
+    return Maintenance().run(rebuild=args.rebuild)
 
 
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
@@ -52,7 +52,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-class Keeper:
+class Maintenance:
     """One turn after the other until a signal comes; each part fails and recovers by itself."""
 
     def __init__(self) -> None:
@@ -88,9 +88,9 @@ class Keeper:
         return 0
 
     def _rebuild(self) -> None:
-        from registry.core.keeper import keeper_tasks  # noqa: PLC0415 - after Django is set up
+        from registry.core.maintenance import maintenance_tasks  # noqa: PLC0415 - after Django is set up
 
-        rebuilds = [task.rebuild for task in keeper_tasks if task.rebuild is not None]
+        rebuilds = [task.rebuild for task in maintenance_tasks if task.rebuild is not None]
         if not rebuilds:
             raise SystemExit(
                 "hub graphs: this hub has no store of graphs. Run it without --rebuild."
@@ -100,11 +100,11 @@ class Keeper:
 
     def _keep(self) -> None:
         from registry.core import changes  # noqa: PLC0415 - after Django is set up
-        from registry.core.keeper import keeper_tasks  # noqa: PLC0415
+        from registry.core.maintenance import maintenance_tasks  # noqa: PLC0415
 
         turns: dict[str, Callable[[], object]] = {"deliveries": self._deliver}
         with ExitStack() as stack:
-            for task in keeper_tasks:
+            for task in maintenance_tasks:
                 turns[task.name], close = task.start()
                 stack.callback(self._try, task.name, close)
             while not self._stopping:

@@ -10,7 +10,7 @@ class SparqlConfig(AppConfig):
     label = "sparql"
 
     def ready(self) -> None:
-        from metadata.sparql import plugs  # noqa: PLC0415 - models must be loaded first
+        from metadata.sparql import registrations  # noqa: PLC0415 - models must be loaded first
 
         routes.register(self.name, Route("metadata.sparql.urls", closed=("/sparql",)))
-        plugs.register(self.name)
+        registrations.register(self.name)

@@ -10,7 +10,7 @@ class BenchmarksConfig(AppConfig):
     label = "benchmarks"
 
     def ready(self) -> None:
-        from runners.benchmarks import plugs  # noqa: PLC0415 - models must be loaded first
+        from runners.benchmarks import registrations  # noqa: PLC0415 - models must be loaded first
 
         routes.register(self.name, Route("runners.api.benchmarks.urls", prefix="api/v1/"))
-        plugs.register(self.name)
+        registrations.register(self.name)

@@ -10,7 +10,7 @@ class EvaluationsConfig(AppConfig):
     label = "evaluations"
 
     def ready(self) -> None:
-        from runners.evaluations import plugs  # noqa: PLC0415 - models must be loaded first
+        from runners.evaluations import registrations  # noqa: PLC0415 - models must be loaded first
 
         routes.register(self.name, Route("runners.api.evaluations.urls", prefix="api/v1/"))
-        plugs.register(self.name)
+        registrations.register(self.name)

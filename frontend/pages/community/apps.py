@@ -8,6 +8,6 @@ class CommunityPagesConfig(AppConfig):
     label = "community_pages"
 
     def ready(self) -> None:
-        from frontend.pages.community import plugs  # noqa: PLC0415 - models must be loaded first
+        from frontend.pages.community import registrations  # noqa: PLC0415 - models must be loaded first
 
-        plugs.register(self.name)
+        registrations.register(self.name)

@@ -8,6 +8,6 @@ class FederatedPagesConfig(AppConfig):
     label = "federated_pages"
 
     def ready(self) -> None:
-        from frontend.pages.federated import plugs  # noqa: PLC0415 - models must be loaded first
+        from frontend.pages.federated import registrations  # noqa: PLC0415 - models must be loaded first
 
-        plugs.register(self.name)
+        registrations.register(self.name)

@@ -8,6 +8,6 @@ class MirrorPagesConfig(AppConfig):
     label = "mirror_pages"
 
     def ready(self) -> None:
-        from frontend.pages.mirrors import plugs  # noqa: PLC0415 - models must be loaded first
+        from frontend.pages.mirrors import registrations  # noqa: PLC0415 - models must be loaded first
 
-        plugs.register(self.name)
+        registrations.register(self.name)

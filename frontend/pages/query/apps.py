@@ -10,7 +10,7 @@ class QueryPagesConfig(AppConfig):
     label = "query_pages"
 
     def ready(self) -> None:
-        from frontend.pages.query import plugs  # noqa: PLC0415 - models must be loaded first
+        from frontend.pages.query import registrations  # noqa: PLC0415 - models must be loaded first
 
         routes.register(self.name, Route("frontend.pages.query.urls", closed=("/query",)))
-        plugs.register(self.name)
+        registrations.register(self.name)

@@ -10,8 +10,8 @@ class TryoutsConfig(AppConfig):
     label = "tryouts"
 
     def ready(self) -> None:
-        from frontend.pages.tryouts import plugs  # noqa: PLC0415 - models must be loaded first
+        from frontend.pages.tryouts import registrations  # noqa: PLC0415 - models must be loaded first
 
         closed = ("/runtime/", "/models/*/v/*/try")
         routes.register(self.name, Route("frontend.pages.tryouts.urls", closed=closed))
-        plugs.register(self.name)
+        registrations.register(self.name)

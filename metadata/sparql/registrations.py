@@ -14,7 +14,7 @@ from metadata.sparql import service, stores
 from metadata.store.catalogue import VOID, Endpoint, endpoints
 from registry.core.gauges import Gauges, gauges
 from registry.core.health import HealthLine, HealthPart, health_parts
-from registry.core.keeper import KeeperTask, keeper_tasks
+from registry.core.maintenance import MaintenanceTask, maintenance_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ MOST_NAMES = 10
 
 def register(package: str) -> None:
     """Plug into the core."""
-    keeper_tasks.register(package, KeeperTask("the store of graphs", _follow, _rebuild))
+    maintenance_tasks.register(package, MaintenanceTask("the store of graphs", _follow, _rebuild))
     health_parts.register(package, HealthPart("graphs", _describe, _report))
     gauges.register(package, Gauges("graphs", _metrics))
     endpoints.register(package, Endpoint(f"{VOID}sparqlEndpoint", "sparql"))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class KeeperTask:
+class MaintenanceTask:
     """Work of `hub graphs`: its name, and what starts it there.
 
     ``start`` gives what does one turn of it, and what ends it. ``rebuild`` is what
@@ -24,4 +24,4 @@ class KeeperTask:
     rebuild: Callable[[], None] | None = None
 
 
-keeper_tasks = Port(KeeperTask)
+maintenance_tasks = Port(MaintenanceTask)
