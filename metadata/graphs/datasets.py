@@ -37,7 +37,7 @@ _USES = {
     "tested_on": "it6:testedOn fair4ml:testedOn",
 }
 # What a card may say of personal data -> the term and class of DPV; "unknown" is neither.
-_PERSONAL = {
+PERSONAL_DATA = {
     "yes": ("dpv:hasPersonalData", "dpv:PersonalData"),
     "no": ("dpv:hasData", "dpv:NonPersonalData"),
     "anonymised": ("dpv:hasData", "dpv:AnonymisedData"),
@@ -268,7 +268,7 @@ def _use(
     if entry:
         graph.add(version, predicates, link(entry))
         claims = {key for key, value in row.items() if value not in (None, "", [])} - {*_NAMES}
-        if not claims and _status(general) not in _PERSONAL:
+        if not claims and _status(general) not in PERSONAL_DATA:
             return
     node = names.part(*titles)
     graph.add(version, predicates, link(node))
@@ -313,7 +313,7 @@ def _status(personal: Any) -> str:
 
 def _personal(graph: Graph, node: str, status: str, categories: Iterable[str], basis: str) -> None:
     """State whether data are personal, of which categories, and on which legal basis."""
-    predicate, kind = _PERSONAL.get(status, ("", ""))
+    predicate, kind = PERSONAL_DATA.get(status, ("", ""))
     graph.add(node, predicate, graph.term(kind))
     if status != "yes":
         return

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hub.protocol import filters
+from metadata.graphs.datasets import PERSONAL_DATA
 from metadata.rdf import quads
 from metadata.rdf.iris import Places
 from metadata.rdf.terms import PREFIXES
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     from registry.catalogue.query import Query
 
 _USED = re.compile(r"\b([a-z0-9]+):[A-Za-z]")
-# Word of a card -> how graphs tell that data are, or are not, about people.
-_PERSONAL = {
-    "yes": "dpv:hasPersonalData dpv:PersonalData",
-    "no": "dpv:hasData dpv:NonPersonalData",
-    "anonymised": "dpv:hasData dpv:AnonymisedData",
-}
 _EVIDENCE = {
     "carbon": "?version hub:trainingCO2eKg ?emitted .",
     "federated": "FILTER EXISTS { ?version prov:wasGeneratedBy/a hub:FederatedRound }",
@@ -329,7 +324,7 @@ def _operators(places: Places, values: tuple[str, ...]) -> list[str]:
 
 
 def _personal(_: Places, values: tuple[str, ...]) -> list[str]:
-    statements = [_PERSONAL[value] for value in values if value in _PERSONAL]
+    statements = [" ".join(PERSONAL_DATA[value]) for value in values if value in PERSONAL_DATA]
     if not statements:
         return [_NOTHING]
     union = " UNION ".join(f"{{ ?data {statement} }}" for statement in statements)
