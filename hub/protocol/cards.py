@@ -175,7 +175,9 @@ class Card:
             library=stored.text(card.get("library_name")),
             languages=texts(card.get("language")),
             base_models=texts(card.get("base_model")),
-            creators=tuple(one.name for one in _datasets(card.get("creators")) if one.name),
+            creators=tuple(
+                creator.name for creator in _datasets(card.get("creators")) if creator.name
+            ),
             datasets=_datasets(card.get("datasets")),
             training_data=_datasets(card.get("training_data")),
             validated_on=_datasets(card.get("validated_on")),
@@ -194,8 +196,8 @@ class Card:
     @property
     def evaluated_on(self) -> tuple[CardDataset, ...]:
         """The data sets of its results."""
-        datasets = dict.fromkeys(one.dataset for one in self.results)
-        return tuple(one for one in datasets if one != CardDataset())
+        datasets = dict.fromkeys(result.dataset for result in self.results)
+        return tuple(dataset for dataset in datasets if dataset != CardDataset())
 
 
 def results(front: dict[str, Any]) -> Iterator[Result]:

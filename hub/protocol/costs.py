@@ -124,12 +124,12 @@ class Costs:
     def read(cls, value: object) -> Costs | None:
         """Read what the engine wrote; None where it wrote none."""
         row = stored.mapping(value)
-        symbols = tuple(one for one in _list(row.get("symbols")) if isinstance(one, str))
+        symbols = tuple(symbol for symbol in _list(row.get("symbols")) if isinstance(symbol, str))
         free = frozenset(symbols)
         macs, traffic = (Function.read(row.get(key), free) for key in ("macs", "bytes"))
         if macs is None or traffic is None:
             return None
-        peaks = [Function.read(one, free) for one in _list(row.get("peaks"))]
+        peaks = [Function.read(peak, free) for peak in _list(row.get("peaks"))]
         return cls(
             symbols=symbols,
             fixed={
@@ -137,21 +137,21 @@ class Costs:
                 for name, size in stored.mapping(row.get("fixed")).items()
                 if stored.whole(size) is not None
             },
-            holds=next((one for one in _HOLDS if one == row.get("holds")), "nearly"),
+            holds=next((value for value in _HOLDS if value == row.get("holds")), "nearly"),
             lattice=stored.count(row.get("lattice")) or 1,
             macs=macs,
             bytes=traffic,
             bytes_unknown=stored.count(row.get("bytes_unknown")),
             # Without one of them, the memory of a run would be too small.
-            peaks=() if None in peaks else tuple(one for one in peaks if one is not None),
+            peaks=() if None in peaks else tuple(peak for peak in peaks if peak is not None),
             peak_is_whole=row.get("peak_is_whole") is True,
             weights=stored.count(row.get("weights")),
             unknown={
-                stored.text(one.get("op")): stored.count(one.get("count"))
-                for one in stored.rows(row.get("unknown"))
+                stored.text(operator.get("op")): stored.count(operator.get("count"))
+                for operator in stored.rows(row.get("unknown"))
             },
             total=stored.count(row.get("total")),
-            nodes=tuple(_node(one, free) for one in stored.rows(row.get("nodes"))[:MOST_NODES]),
+            nodes=tuple(_node(node, free) for node in stored.rows(row.get("nodes"))[:MOST_NODES]),
         )
 
     @property
@@ -178,7 +178,7 @@ class Costs:
 
     def activations(self, sizes: Mapping[str, int]) -> int | None:
         """Bytes of activations that a run needs at once; None where no moment is known."""
-        return max((one.at(sizes) for one in self.peaks), default=None)
+        return max((peak.at(sizes) for peak in self.peaks), default=None)
 
     def memory(self, sizes: Mapping[str, int]) -> int | None:
         """Bytes of weights and activations; None where the activations are not known."""

@@ -182,20 +182,22 @@ class Facts:
             outputs=read_ports(row.get("outputs")),
             nodes=stored.whole(stored.mapping(row.get("nodes")).get("total")),
             operators=tuple(
-                Operator(stored.text(one.get("domain")), name, stored.count(one.get("count")))
-                for one in stored.rows(row.get("operators"))[:MOST_LISTED]
-                if (name := stored.text(one.get("name")))
+                Operator(
+                    stored.text(operator.get("domain")), name, stored.count(operator.get("count"))
+                )
+                for operator in stored.rows(row.get("operators"))[:MOST_LISTED]
+                if (name := stored.text(operator.get("name")))
             ),
             barcode=read_barcode(row.get("barcode")),
             functions=frozenset(
-                (stored.text(one.get("domain")), stored.text(one.get("name")))
-                for one in stored.rows(row.get("functions"))[:MOST_LISTED]
+                (stored.text(function.get("domain")), stored.text(function.get("name")))
+                for function in stored.rows(row.get("functions"))[:MOST_LISTED]
             ),
             weights=_weights(row.get("initializers")),
             external_files=tuple(
-                ExternalFile(path, *_counts(one, "tensors", "bytes", "first", "end"))
-                for one in stored.rows(row.get("external_files"))
-                if (path := stored.text(one.get("path")))
+                ExternalFile(path, *_counts(file, "tensors", "bytes", "first", "end"))
+                for file in stored.rows(row.get("external_files"))
+                if (path := stored.text(file.get("path")))
             ),
             parameters=stored.whole(row.get("parameters")),
             precision=stored.text(row.get("precision")),
@@ -278,5 +280,5 @@ def _list(value: object) -> list[Any]:
 
 def _numbers(value: object) -> dict[str, int]:
     return {
-        name: number for name, one in _items(value) if (number := stored.whole(one)) is not None
+        name: number for name, item in _items(value) if (number := stored.whole(item)) is not None
     }

@@ -138,4 +138,6 @@ def together(parts: Iterable[Compliance]) -> Compliance:
     """Whether several limits are kept: outside one of them is outside, whatever the others are."""
     by_weight = (Compliance.OUTSIDE, Compliance.UNKNOWN)
     present = set(parts)
-    return next((one for one in by_weight if one in present), Compliance.WITHIN)
+    return next(
+        (compliance for compliance in by_weight if compliance in present), Compliance.WITHIN
+    )

@@ -108,7 +108,7 @@ class VersionRecord:
             FileRecord.read(row) for row in rows if not _object(row, "a file").get("derived")
         )
         manifest = digests.parse(_text(fields, "manifest_sha256", 80))
-        if manifests.digest((one.path, one.sha256, one.size) for one in files) != manifest:
+        if manifests.digest((file.path, file.sha256, file.size) for file in files) != manifest:
             raise problems.DigestMismatch(
                 f"The files listed for version {number} are not those of its manifest digest. "
                 "Contact the operator of the source."
@@ -141,10 +141,10 @@ class VersionRecord:
             "created_by": self.author,
             "manifest_sha256": digests.format(self.manifest_sha256),
             "files": [
-                {"path": one.path, "size": one.size, "sha256": digests.format(one.sha256)}
-                for one in self.files
+                {"path": file.path, "size": file.size, "sha256": digests.format(file.sha256)}
+                for file in self.files
             ],
-            "statements": [asdict(one) for one in self.statements],
+            "statements": [asdict(statement) for statement in self.statements],
         }
 
 
@@ -185,7 +185,7 @@ class ModelRecord:
         return {
             "ref": self.ref,
             "visibility": "public" if self.is_open else "private",
-            "refs": [asdict(one) for one in self.names],
+            "refs": [asdict(name) for name in self.names],
         }
 
 
@@ -202,7 +202,7 @@ def statements(
     for row in evaluations:
         fields = _object(row, "an evaluation")
         value, low, high = (fields.get(name) for name in ("value", "low", "high"))
-        if not all(isinstance(one, int | float) for one in (value, low, high)):
+        if not all(isinstance(number, int | float) for number in (value, low, high)):
             continue
         data = f"{_line(fields.get('dataset'))}@{_line(fields.get('dataset_version'))}"
         subject = f"{_line(fields.get('variant'))}: {_line(fields.get('metric'))} on {data}"

@@ -164,7 +164,7 @@ class Proof:
         if self.judges == (BY_SCHEMA,):
             return SCHEMA
         gaps = self._open()
-        if self.ran is None or not all(one.unchanged for one in gaps):
+        if self.ran is None or not all(gap.unchanged for gap in gaps):
             return PARTIAL
         return SCHEMA if gaps else FULL
 
@@ -172,19 +172,19 @@ class Proof:
     def proves_nothing(self) -> bool:
         """Whether no output carries evidence, neither by runs nor by the operator schemas."""
         return self.judges != (BY_SCHEMA,) and all(
-            one.is_gap and not one.unchanged for one in self.outputs
+            output.is_gap and not output.unchanged for output in self.outputs
         )
 
     @property
     def gaps(self) -> tuple[str, ...]:
         """What the proof leaves open, a sentence each."""
-        return tuple(one.sentence for one in self._open())
+        return tuple(gap.sentence for gap in self._open())
 
     def _open(self) -> list[Output | Branch | HiddenDifference]:
         every: list[Output | Branch | HiddenDifference] = [*self.outputs, *self.branches]
         if self.hidden is not None:
             every.append(self.hidden)
-        return [one for one in every if one.is_gap]
+        return [row for row in every if row.is_gap]
 
     @property
     def brief(self) -> str:
@@ -200,7 +200,9 @@ class Proof:
         if self.judges == (BY_SCHEMA,):
             return self.brief
         parts = [self.brief, self._coverage(), self._difference()]
-        parts.append(f"judged by {_conjunction([_JUDGES.get(one, one) for one in self.judges])}")
+        parts.append(
+            f"judged by {_conjunction([_JUDGES.get(judge, judge) for judge in self.judges])}"
+        )
         gaps = list(self.gaps[:_EXAMPLES])
         if len(self.gaps) > _EXAMPLES:
             gaps.append(f"and {len(self.gaps) - _EXAMPLES} more")
@@ -234,8 +236,8 @@ class Proof:
     def to_json(self) -> dict[str, Any]:
         """Give what `from_json` reads."""
         return asdict(self) | {
-            "outputs": [asdict(one) for one in self.outputs[:_MOST_ROWS]],
-            "branches": [asdict(one) for one in self.branches[:_MOST_ROWS]],
+            "outputs": [asdict(output) for output in self.outputs[:_MOST_ROWS]],
+            "branches": [asdict(branch) for branch in self.branches[:_MOST_ROWS]],
             "judges": list(self.judges),
         }
 

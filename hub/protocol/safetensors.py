@@ -200,7 +200,7 @@ def make_header(
 
     Raises MalformedError for what `parse` would refuse.
     """
-    ordered = sorted(tensors, key=lambda one: (_ORDER.get(one[1], -1), one[0].encode()))
+    ordered = sorted(tensors, key=lambda tensor: (_ORDER.get(tensor[1], -1), tensor[0].encode()))
     document: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
     place = 0
     for name, dtype, shape in ordered:

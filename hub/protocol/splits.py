@@ -98,7 +98,7 @@ class Split:
             "task": self.task,
             "reader": self.reader,
             "files": list(self.files),
-            "inputs": [one.document() for one in self.inputs],
+            "inputs": [column.document() for column in self.inputs],
             "target": self.target.document(),
         }
 
@@ -146,7 +146,7 @@ class _Place:
 
     def texts(self, noun: str, most: int) -> tuple[str, ...]:
         """Texts that differ from each other."""
-        texts = tuple(one.text(noun) for one in self.items(most))
+        texts = tuple(item.text(noun) for item in self.items(most))
         if len(set(texts)) != len(texts):
             self.error(f"Name {noun} only once.")
         return texts
@@ -188,15 +188,15 @@ def _split(row: _Place, paths: frozenset[str]) -> Split:
     reader: Reader = keys["reader"].word(READERS)
     files = keys["files"].texts("a file", MOST_FILES)
     if not files or (reader in _ONE_FILE and len(files) > 1):
-        one = "exactly one file" if reader in _ONE_FILE else "at least one file"
-        keys["files"].error(f"The reader {reader} needs {one}.")
+        needed = "exactly one file" if reader in _ONE_FILE else "at least one file"
+        keys["files"].error(f"The reader {reader} needs {needed}.")
     for path in files:
         if path and path not in paths:
             keys["files"].error(f"{path!r} is not a file of this version.")
-    inputs = tuple(_input(one, reader) for one in keys["inputs"].items(MOST_INPUTS))
+    inputs = tuple(_input(key, reader) for key in keys["inputs"].items(MOST_INPUTS))
     if not inputs:
         keys["inputs"].error("Name at least one input.")
-    elif len({one.name for one in inputs}) != len(inputs):
+    elif len({item.name for item in inputs}) != len(inputs):
         keys["inputs"].error("Name each input only once.")
     elif reader == "images" and len(inputs) > 1:
         keys["inputs"].error("A row of pictures has exactly one input.")

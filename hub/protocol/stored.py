@@ -47,7 +47,7 @@ def finite(value: object) -> float | None:
 
 def wholes(value: object) -> list[int]:
     """The whole numbers of a list, without its other members; none where it is no list."""
-    return [one for one in value if whole(one) is not None] if isinstance(value, list) else []
+    return [item for item in value if whole(item) is not None] if isinstance(value, list) else []
 
 
 def count(value: object) -> int:

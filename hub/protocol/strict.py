@@ -66,7 +66,7 @@ class Reader:
         origin, parts = typing.get_origin(kind), typing.get_args(kind)
         if origin is dict:
             rows = check(value, dict, place).items()
-            return {str(key): self._read(parts[1], one, f"{place}.{key}") for key, one in rows}
+            return {str(key): self._read(parts[1], item, f"{place}.{key}") for key, item in rows}
         values = self.limit(kind, check(value, list, place), place)
         items = enumerate(values)
         return origin(self._read(parts[0], item, f"{place}[{at}]") for at, item in items)

@@ -80,7 +80,7 @@ class Rules:
         """Read rules, defaults filled in; raises `InvalidRequest` naming the field."""
         if not isinstance(data, dict):
             raise problems.InvalidRequest.at("/rules", "The rules must be a JSON object.")
-        names = [one.name for one in fields(cls)]
+        names = [field.name for field in fields(cls)]
         for name in data:
             if name not in names:
                 choices = ", ".join(names)
@@ -154,7 +154,7 @@ def _is_between(value: Any, least: float, most: float) -> bool:
 def _encodings(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not value:
         raise _wrong("encodings", "This must be a list of the encodings that devices may use.")
-    if any(one not in federated.ENCODINGS for one in value):
+    if any(encoding not in federated.ENCODINGS for encoding in value):
         raise _wrong("encodings", f"Valid encodings: {', '.join(federated.ENCODINGS)}.")
     return tuple(name for name in federated.ENCODINGS if name in value)
 

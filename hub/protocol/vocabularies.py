@@ -153,16 +153,20 @@ REPORTED_METRICS: Final = {
 _SEPARATOR: Final = re.compile(r"[\s_-]+")
 _METRIC_OF: Final = {
     _SEPARATOR.sub("-", alias): name
-    for name, one in REPORTED_METRICS.items()
-    for alias in (name, *one.aliases)
+    for name, metric in REPORTED_METRICS.items()
+    for alias in (name, *metric.aliases)
 }
 # Of these more is better.
-SHARES: Final = frozenset(n for n, one in REPORTED_METRICS.items() if one.scale == "share")
+SHARES: Final = frozenset(n for n, metric in REPORTED_METRICS.items() if metric.scale == "share")
 # What the hub's workers take.
 MEASURED_METRICS: Final = {
     name: Metric(title, "number", (), unit, needs_no_dataset=True)
     for name, title, unit in (
-        *((one.name, one.title, one.unit) for one in benchmark_metrics.ALL if one.title),
+        *(
+            (metric.name, metric.title, metric.unit)
+            for metric in benchmark_metrics.ALL
+            if metric.title
+        ),
         ("max-abs-difference", "Largest absolute difference of outputs", "NUM"),
         ("max-rel-difference", "Largest relative difference of outputs", "NUM"),
         (

@@ -21,7 +21,7 @@ METAPHORS = frozenset({
     "owed", "ring", "rung", "rungs", "teller", "unsteady", "untold",
 })  # fmt: skip
 # Packages that still have loop variables called `one`.
-LOOPING = ("hub/client/rest/", "hub/protocol/")
+LOOPING = ("hub/client/rest/",)
 # Fields whose names are those of stored, cached or published data, or of a form.
 FIELDS = {
     "frontend/pages/cards/editor.py": {"seen"},

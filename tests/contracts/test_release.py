@@ -28,6 +28,11 @@ def clone(tmp_path_factory):
     subprocess.run(["git", "clone", "--quiet", ROOT, folder], check=True)
     # What is not committed yet is tried as well.
     shutil.copy(ROOT / "scripts/release.py", folder / "scripts/release.py")
+    # As after the first change that follows a release.
+    changelog = folder / "CHANGELOG.md"
+    text = changelog.read_text("utf-8")
+    if not re.search("^## Unreleased", text, re.MULTILINE):
+        changelog.write_text(text.replace("\n## ", "\n## Unreleased\n\n## ", 1), "utf-8")
     author = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
     commit = ["git", *author, "commit", "--quiet", "--allow-empty", "-am", "All of it"]
     subprocess.run(["git", "add", "--all"], cwd=folder, check=True)

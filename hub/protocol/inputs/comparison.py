@@ -31,20 +31,28 @@ def compare(
 ) -> None:
     """Report declarations that the model's own inputs, or the version's files, contradict."""
     ports = {port.name: port for port in inputs}
-    for one in declared:
-        place = f"{pointer}/{escaped(one.name)}"
-        if one.example is not None and files is not None and one.example not in files:
-            near = notes.guess(one.example, files)
-            cure = f"{one.example} -> {near}." if near else "Add the file, or remove the example."
+    for declaration in declared:
+        place = f"{pointer}/{escaped(declaration.name)}"
+        if (
+            declaration.example is not None
+            and files is not None
+            and declaration.example not in files
+        ):
+            near = notes.guess(declaration.example, files)
+            cure = (
+                f"{declaration.example} -> {near}."
+                if near
+                else "Add the file, or remove the example."
+            )
             # The rest of the card is right without it, as where only the model was sent again.
-            notes.warn(f"{place}/example", f"The version has no file {one.example}.", cure)
-        port = ports.get(one.name)
+            notes.warn(f"{place}/example", f"The version has no file {declaration.example}.", cure)
+        port = ports.get(declaration.name)
         if port is None:
-            _report_unknown(one.name, ports, notes, place)
+            _report_unknown(declaration.name, ports, notes, place)
             continue
-        _check_type(one, port, notes, place)
-        if one.image is not None:
-            _check_sizes(one.image, port, notes, f"{place}/image")
+        _check_type(declaration, port, notes, place)
+        if declaration.image is not None:
+            _check_sizes(declaration.image, port, notes, f"{place}/image")
 
 
 def _report_unknown(name: str, ports: Mapping[str, Port], notes: Notes, place: str) -> None:
@@ -54,33 +62,33 @@ def _report_unknown(name: str, ports: Mapping[str, Port], notes: Notes, place: s
     notes.error(place, f"The model has no input {name[:80]}.", cure)
 
 
-def _check_type(one: DeclaredInput, port: Port, notes: Notes, place: str) -> None:
+def _check_type(declaration: DeclaredInput, port: Port, notes: Notes, place: str) -> None:
     """Report what the type of the model's input rules out."""
     dtype = port.type.tensor_dtype
-    what = f"{one.name} is {dtype}" if dtype else f"{one.name} is not a tensor"
+    what = f"{declaration.name} is {dtype}" if dtype else f"{declaration.name} is not a tensor"
     limits = _INTEGERS.get(dtype)
     is_numeric = limits is not None or dtype.startswith(("float", "bfloat"))
-    values = one.distribution.values if one.distribution else ()
+    values = declaration.distribution.values if declaration.distribution else ()
     are_words = {isinstance(value, str) for value in values}
-    if one.vocabulary is not None and limits is None:
+    if declaration.vocabulary is not None and limits is None:
         cure = "Remove the vocabulary, or give a range."
         notes.error(f"{place}/vocabulary", f"{what}; only integer types hold ids.", cure)
-    if one.image is not None and not is_numeric:
+    if declaration.image is not None and not is_numeric:
         notes.error(f"{place}/image", f"{what} and cannot take an image.", "Remove image.")
-    if one.range is not None and not is_numeric:
+    if declaration.range is not None and not is_numeric:
         notes.error(f"{place}/range", f"{what} and has no range.", "Remove the range.")
     if are_words and (True in are_words) != (dtype == "string"):
         expected = "text" if dtype == "string" else "numbers"
         notes.error(f"{place}/distribution/values", f"{what}.", f"Write {expected}.")
     if limits is None:
         return
-    if one.distribution and one.distribution.kind == "normal":
+    if declaration.distribution and declaration.distribution.kind == "normal":
         message = f"{what}; normal values are not integers."
         notes.error(f"{place}/distribution", message, "Write integers, with a range.")
-    for low, high in one.bounds():
+    for low, high in declaration.bounds():
         if low < limits[0] or high > limits[1]:
             notes.error(
-                f"{place}/range" if one.range else place,
+                f"{place}/range" if declaration.range else place,
                 f"Values from {low:g} to {high:g} do not fit in {dtype}.",
                 f"{dtype} holds {limits[0]} to {limits[1]}.",
             )

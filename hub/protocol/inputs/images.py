@@ -46,7 +46,7 @@ def read_image(field: Field) -> Image | None:
         polarity=field["polarity"].word(POLARITIES, "polarity"),
         resize=_resize(field["resize"]),
     )
-    if any(one <= 0 for one in image.std):
+    if any(value <= 0 for value in image.std):
         field["std"].error("Each standard deviation is above 0.", "Correct std.")
     if field.errors.count > before:
         return None
@@ -67,7 +67,7 @@ def _check_values(image: Image, field: Field) -> None:
     if not all(math.isfinite(end) for ends in image.bounds() for end in ends):
         field.error("The values of the tensor are not finite.", "Correct scale, mean and std.")
     most = 255 * image.scale.factor + image.scale.offset
-    if any(abs(one) > max(1.0, abs(most)) for one in image.mean):
+    if any(abs(value) > max(1.0, abs(most)) for value in image.mean):
         field["mean"].warn(
             f"The mean is outside the scaled values, which end at {most:g}.",
             "mean and std apply after scale; scale: 0-255 leaves pixels as they are.",

@@ -42,9 +42,9 @@ def parse(
     inputs = []
     for name, value in declared.items():
         before = errors.count
-        one = _input(str(name), Field(value, f"{pointer}/{escaped(name)}", errors))
+        declaration = _input(str(name), Field(value, f"{pointer}/{escaped(name)}", errors))
         if errors.count == before:
-            inputs.append(one)
+            inputs.append(declaration)
     return tuple(inputs)
 
 
@@ -60,7 +60,7 @@ def _input(name: str, field: Field) -> DeclaredInput:
     if not field.is_mapping("a declaration such as {range: [0, 1]}", *keys):
         return DeclaredInput(name)
     before = field.errors.count
-    one = DeclaredInput(
+    declaration = DeclaredInput(
         name,
         range=_range(field["range"]),
         distribution=_distribution(field["distribution"]),
@@ -69,42 +69,46 @@ def _input(name: str, field: Field) -> DeclaredInput:
         image=read_image(field["image"]),
     )
     if field.errors.count == before:
-        _check_together(one, field)
-    return one
+        _check_together(declaration, field)
+    return declaration
 
 
-def _check_together(one: DeclaredInput, field: Field) -> None:
+def _check_together(declaration: DeclaredInput, field: Field) -> None:
     """Report parts of one declaration that contradict one another."""
-    kind = one.distribution.kind if one.distribution else None
+    kind = declaration.distribution.kind if declaration.distribution else None
     how = field["distribution"]
-    is_bounded = one.range is not None or one.vocabulary is not None
-    if kind == "uniform" and not one.bounds():
+    is_bounded = declaration.range is not None or declaration.vocabulary is not None
+    if kind == "uniform" and not declaration.bounds():
         how.error("uniform needs a range.", "Add range: [low, high].")
     if kind == "integers" and not is_bounded:
         how.error("integers needs a range.", "Add range: [low, high].")
-    if kind == "token-ids" and one.vocabulary is None:
+    if kind == "token-ids" and declaration.vocabulary is None:
         cure = "Add vocabulary: with the number of ids."
         how.error("token-ids needs the size of the vocabulary.", cure)
-    if one.image is not None and one.vocabulary is not None:
+    if declaration.image is not None and declaration.vocabulary is not None:
         either = "An input is either an image or token ids."
         field["vocabulary"].error(either, "Remove vocabulary or image.")
-    if one.range is not None:
-        _check_range(one, one.range, field["range"])
-    if one.example and one.example.lower().endswith(PICTURES) and one.image is None:
+    if declaration.range is not None:
+        _check_range(declaration, declaration.range, field["range"])
+    if (
+        declaration.example
+        and declaration.example.lower().endswith(PICTURES)
+        and declaration.image is None
+    ):
         field["example"].error(
             "An example image needs preprocessing.",
             "Add image: with channels and scale, or give the tensor as .npy.",
         )
 
 
-def _check_range(one: DeclaredInput, ends: tuple[float, float], field: Field) -> None:
+def _check_range(declaration: DeclaredInput, ends: tuple[float, float], field: Field) -> None:
     """Report a range that the vocabulary or the image contradicts."""
-    if one.vocabulary is not None and (ends[0] < 0 or ends[1] > one.vocabulary - 1):
+    if declaration.vocabulary is not None and (ends[0] < 0 or ends[1] > declaration.vocabulary - 1):
         field.error(
-            f"The ids of the vocabulary are 0 to {one.vocabulary - 1}.",
+            f"The ids of the vocabulary are 0 to {declaration.vocabulary - 1}.",
             "Keep the range within them, or correct vocabulary.",
         )
-    if one.image and (channels := one.image.bounds()):
+    if declaration.image and (channels := declaration.image.bounds()):
         low, high = min(low for low, _ in channels), max(high for _, high in channels)
         slack = 0.01 * (high - low)
         if ends[0] > low + slack or ends[1] < high - slack:
