@@ -55,3 +55,9 @@ def test_a_worker_imports_no_addresses_and_no_views():
     # What writes the OpenAPI document, and imports REST framework's test client.
     unneeded = {"hub.server.urls", "frontend.urls", "drf_spectacular.plumbing"}
     assert unneeded & found == set()
+
+
+def test_an_engine_starts_in_an_environment_without_onnx_runtime():
+    """As that of a worker of OpenVINO, where `hub worker --runtime` installs no other runtime."""
+    code = "import sys; sys.modules['onnxruntime'] = None; import runners.engine.__main__"
+    assert "runners.engine.server.tasks" in modules_after(code)

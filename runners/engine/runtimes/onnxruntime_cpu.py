@@ -6,10 +6,6 @@ import ctypes
 import re
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import onnxruntime
-from onnx import TensorProto, numpy_helper
-
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine.runtimes import LoadError, Run, Runtime, UnpreparedError, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
@@ -44,6 +40,8 @@ class _OnnxRuntime:
     optimises = True
 
     def version(self) -> str:
+        import onnxruntime  # noqa: PLC0415 - preloaded by the fork server
+
         return str(onnxruntime.__version__)
 
     def open(
@@ -71,6 +69,8 @@ class _OnnxRuntime:
 
 
 def _options(*, optimise: bool) -> Any:
+    import onnxruntime  # noqa: PLC0415
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -81,6 +81,8 @@ def _options(*, optimise: bool) -> Any:
 
 
 def _load(source: str | bytes, options: Any) -> Any:
+    import onnxruntime  # noqa: PLC0415
+
     try:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except MemoryError:
@@ -126,6 +128,8 @@ class _Session:
         return self._run_strangely(feeds)
 
     def _run_strangely(self, feeds: dict[str, Any]) -> list[Value]:
+        import onnxruntime  # noqa: PLC0415
+
         values = {
             name: value
             if isinstance(value, onnxruntime.OrtValue)
@@ -144,6 +148,8 @@ RUNTIME: Runtime = _OnnxRuntime()
 
 
 def _tidy(value: Any, kind: str) -> Value:
+    import numpy as np  # noqa: PLC0415
+
     if isinstance(value, dict):
         # The binding makes Python's floats of a map's values, whatever they were.
         scalar = np.float32 if "tensor(float)" in kind else np.asarray
@@ -157,6 +163,10 @@ def _tidy(value: Any, kind: str) -> Value:
 
 
 def _to_feed(value: Value, kind: str) -> Any:
+    import numpy as np  # noqa: PLC0415
+    import onnxruntime  # noqa: PLC0415
+    from onnx import TensorProto  # noqa: PLC0415
+
     if value is None or isinstance(value, list | dict):
         return value
     array = np.asarray(value)
@@ -178,6 +188,8 @@ def _to_feed(value: Value, kind: str) -> Any:
 
 
 def _pack(elements: Any, bits: int) -> Any:
+    import numpy as np  # noqa: PLC0415
+
     each = 8 // bits
     padded = np.zeros(-(-elements.size // each) * each, np.uint8)
     padded[: elements.size] = elements & ((1 << bits) - 1)
@@ -190,6 +202,9 @@ def _pack(elements: Any, bits: int) -> Any:
 
 def _read_strange(value: Any, strange: tuple[str, int]) -> Value:
     """Read the elements of a type that the runtime's own binding cannot hand to numpy."""
+    import numpy as np  # noqa: PLC0415
+    from onnx import TensorProto, numpy_helper  # noqa: PLC0415
+
     if not value.has_value():
         return None
     word, bits = strange
