@@ -66,7 +66,7 @@ def inference(row: Measurement | None) -> list[dict[str, Any]]:
 
     Carbon is never measured: it is energy times what the grid gives off on the yearly mean.
     """
-    names = ("Amount for 1\u202f000 runs", "Energy for 1\u202f000 runs", "Device", "Grid intensity")
+    names = ("Amount for 1 000 runs", "Energy for 1 000 runs", "Device", "Grid intensity")
     if row is None:
         return [
             {

@@ -99,7 +99,7 @@ PEAK_MEMORY: Final = BenchmarkMetric(
 ENERGY: Final = BenchmarkMetric(
     "energy-per-inference",
     "Energy of an inference",
-    "Energy of 1\u202f000 inferences",
+    "Energy of 1 000 inferences",
     Unit.JOULE,
     "energy_j",
     ("energy", "j_per_inference"),
@@ -109,7 +109,7 @@ ENERGY: Final = BenchmarkMetric(
 CARBON: Final = BenchmarkMetric(
     "co2e-per-inference",
     "CO2 equivalents of an inference",
-    "Carbon of 1\u202f000 inferences",
+    "Carbon of 1 000 inferences",
     Unit.GRAM,
     "carbon_g",
     ("carbon", "g_co2e_per_inference"),
