@@ -19,15 +19,22 @@ from registry.versions import selectors
 from registry.versions.services import versions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from registry.models import Version
 
 
-# Of a service that moves a version to another state.
-_TRANSITION: dict[str, Any] = {
-    "output": shapes.VersionOutput,
-    "body_optional": True,
-    "tagged": True,
-}
+def _transition(service: Callable[..., Version], reads: type[Input] = Input) -> Any:
+    """The operation of a service that moves a version to another state."""
+    return command(
+        f"versions_{service.__name__}",
+        service,
+        str(service.__doc__),
+        shapes.VersionOutput,
+        reads=reads,
+        body_optional=True,
+        tagged=True,
+    )
 
 
 class Versions(VersionView):
@@ -66,38 +73,8 @@ class Versions(VersionView):
         tagged=True,
     )
     destroy = command("versions_delete", versions.delete_draft, "Delete a draft.")
-    submit = command(
-        "versions_submit",
-        versions.submit,
-        str(versions.submit.__doc__),
-        reads=shapes.SubmitInput,
-        **_TRANSITION,
-    )
-    publish = command(
-        "versions_publish",
-        versions.publish,
-        str(versions.publish.__doc__),
-        reads=Input,
-        **_TRANSITION,
-    )
-    yank = command(
-        "versions_yank",
-        versions.yank,
-        str(versions.yank.__doc__),
-        reads=shapes.ReasonInput,
-        **_TRANSITION,
-    )
-    restore = command(
-        "versions_restore",
-        versions.restore,
-        str(versions.restore.__doc__),
-        reads=Input,
-        **_TRANSITION,
-    )
-    withdraw = command(
-        "versions_withdraw",
-        versions.withdraw,
-        str(versions.withdraw.__doc__),
-        reads=shapes.ReasonInput,
-        **_TRANSITION,
-    )
+    submit = _transition(versions.submit, shapes.SubmitInput)
+    publish = _transition(versions.publish)
+    yank = _transition(versions.yank, shapes.ReasonInput)
+    restore = _transition(versions.restore)
+    withdraw = _transition(versions.withdraw, shapes.ReasonInput)
