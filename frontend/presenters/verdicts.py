@@ -6,15 +6,17 @@ runtime inform. A verdict that was not reached is "not run", never a blank.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from runners.engine import reports
 from runners.engine.reports import FileCheck, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from registry.models import Check
+    from runners.engine.reports import Finding
 
 # Stage of the engine -> title, what it asks, what "ok" means.
 STAGES = {
@@ -59,6 +61,40 @@ _WORDS = {
 }
 
 
+class Verdict(NamedTuple):
+    """One stage of a check: its title, what it asks, its outcome, and words on that."""
+
+    title: str
+    asks: str
+    outcome: str
+    words: str
+
+
+class CardCheck(NamedTuple):
+    """The verdict on a card; without a time where it is still to come."""
+
+    verdict: Verdict
+    findings: Sequence[Finding] = ()
+    checked_at: datetime | None = None
+
+
+class FileVerdicts(NamedTuple):
+    """The verdicts on one file, in the order of STAGES."""
+
+    path: str
+    verdicts: Sequence[Verdict]
+    findings: Sequence[Finding] = ()
+
+
+class Verdicts(NamedTuple):
+    """The verdicts on every file of a version, and all in a sentence."""
+
+    sentence: str
+    outcome: str
+    files: Sequence[FileVerdicts]
+    checked_at: datetime | None = None
+
+
 def overall(checks: Iterable[Check]) -> str:
     """The outcome of all required checks together; "not run" where there is none."""
     outcomes = {check.outcome for check in checks if check.required}
@@ -66,110 +102,78 @@ def overall(checks: Iterable[Check]) -> str:
     return next((outcome for outcome in worst if outcome in outcomes), "not run")
 
 
-def card(checks: Iterable[Check], *, published: bool) -> dict[str, Any]:
+def card(checks: Iterable[Check], *, published: bool) -> CardCheck:
     """The verdict of a version's ``card`` check; what is older than the check never had one."""
     check = next((check for check in checks if check.kind == "card"), None)
     if check is None:
-        words = _CARD_WORDS["missing" if published else "not run"]
-        return {"verdict": _card_verdict("not run", words)}
+        return CardCheck(_card_verdict("not run", "missing" if published else "not run"))
+    verdict = _card_verdict(check.outcome, check.outcome)
     if check.outcome == "pending":
-        return {"verdict": _card_verdict("pending", _CARD_WORDS["pending"])}
-    return {
-        "verdict": _card_verdict(check.outcome, _CARD_WORDS.get(check.outcome, "")),
-        "findings": [row for file in FileCheck.stored(check.report) for row in file.findings],
-        "checked_at": check.updated_at,
-    }
+        return CardCheck(verdict)
+    findings = [row for file in FileCheck.stored(check.report) for row in file.findings]
+    return CardCheck(verdict, findings, check.updated_at)
 
 
-def _card_verdict(outcome: str, words: str) -> dict[str, Any]:
-    return {
-        "title": "Card",
-        "asks": "Is the metadata graph valid?",
-        "outcome": outcome,
-        "words": words,
-    }
+def _card_verdict(outcome: str, key: str) -> Verdict:
+    return Verdict("Card", "Is the metadata graph valid?", outcome, _CARD_WORDS.get(key, ""))
 
 
-def read(checks: Iterable[Check]) -> dict[str, Any]:
+def read(checks: Iterable[Check]) -> Verdicts:
     """The verdicts of a version's ``onnx`` check; all "not run" where there is none yet."""
     check = next((check for check in checks if check.kind == "onnx"), None)
     if check is None:
-        return {
-            "sentence": "The checks run when you submit the draft.",
-            "outcome": "not run",
-            "files": (_unread("not run", "Not run."),),
-        }
+        sentence = "The checks run when you submit the draft."
+        return Verdicts(sentence, "not run", (_unread("not run", "Not run."),))
     if check.outcome == "pending":
-        return {
-            "sentence": "The checks are queued or running.",
-            "outcome": "pending",
-            "files": (_unread("pending", _WORDS["pending"]),),
-        }
+        unread = _unread("pending", _WORDS["pending"])
+        return Verdicts("The checks are queued or running.", "pending", (unread,))
     files = list(map(_checked, FileCheck.stored(check.report)))
-    return {
-        "sentence": _sentence(check.outcome, files),
-        "outcome": check.outcome,
-        "files": files,
-        "checked_at": check.updated_at,
-    }
+    return Verdicts(_sentence(check.outcome, files), check.outcome, files, check.updated_at)
 
 
-def need_attention(checks: dict[str, Any], card_check: dict[str, Any]) -> bool:
+def need_attention(checks: Verdicts, card_check: CardCheck) -> bool:
     """Whether a reader should see the verdicts: one of them is neither good nor still to come."""
-    verdicts = [verdict for file in checks["files"] for verdict in file["verdicts"]]
-    outcomes = {verdict["outcome"] for verdict in (*verdicts, card_check["verdict"])}
+    outcomes = {verdict.outcome for file in checks.files for verdict in file.verdicts}
+    outcomes.add(card_check.verdict.outcome)
     return bool(outcomes - {"ok", "passed", "pending", "not run"})
 
 
-def stages(report: Report) -> list[dict[str, Any]]:
+def stages(report: Report) -> list[Verdict]:
     """The verdicts of one job's report."""
     return _verdicts(reports.stored_verdicts(report.facts.get("verdicts")))
 
 
-def _unread(outcome: str, words: str) -> dict[str, Any]:
-    return {
-        "path": "",
-        "verdicts": tuple(
-            {"title": title, "asks": asks, "outcome": outcome, "words": words}
-            for title, asks, _ in STAGES.values()
-        ),
-    }
+def _unread(outcome: str, words: str) -> FileVerdicts:
+    return FileVerdicts(
+        "", [Verdict(title, asks, outcome, words) for title, asks, _ in STAGES.values()]
+    )
 
 
-def _checked(file: FileCheck) -> dict[str, Any]:
+def _checked(file: FileCheck) -> FileVerdicts:
     """The verdicts on one file; where reading the facts refused it, that was the wire scan."""
     verdicts = _verdicts(file.verdicts or {})
     errors = [finding.message for finding in file.findings if finding.severity == "error"]
-    if verdicts[0]["outcome"] == "not run" and errors:
-        verdicts[0] |= {"outcome": "refused", "words": errors[0]}
-    return {
-        "path": file.path,
-        "verdicts": verdicts,
-        "findings": file.findings,
-    }
+    if verdicts[0].outcome == "not run" and errors:
+        verdicts[0] = verdicts[0]._replace(outcome="refused", words=errors[0])
+    return FileVerdicts(file.path, verdicts, file.findings)
 
 
-def _verdicts(by_stage: Mapping[str, reports.Verdict]) -> list[dict[str, Any]]:
+def _verdicts(by_stage: Mapping[str, reports.Verdict]) -> list[Verdict]:
     return [_verdict(stage, by_stage.get(stage, reports.Verdict())) for stage in STAGES]
 
 
-def _verdict(stage: str, of: reports.Verdict) -> dict[str, Any]:
+def _verdict(stage: str, of: reports.Verdict) -> Verdict:
     title, asks, good = STAGES[stage]
     outcome = of.status.replace("-", " ")
     words = good if outcome == "ok" else of.message
-    return {
-        "title": title,
-        "asks": asks,
-        "outcome": outcome,
-        "words": words or _WORDS.get(outcome, ""),
-    }
+    return Verdict(title, asks, outcome, words or _WORDS.get(outcome, ""))
 
 
-def _sentence(outcome: str, files: list[dict[str, Any]]) -> str:
+def _sentence(outcome: str, files: Sequence[FileVerdicts]) -> str:
     if outcome == "errored":
         return "The checks could not be completed because of an error on the hub."
-    verdicts = [verdict for file in files for verdict in file["verdicts"]]
-    good = sum(verdict["outcome"] == "ok" for verdict in verdicts)
+    verdicts = [verdict for file in files for verdict in file.verdicts]
+    good = sum(verdict.outcome == "ok" for verdict in verdicts)
     if outcome == "passed" and good == len(verdicts):
         return "All checks pass."
     return f"{good} of {len(verdicts)} pass." + (
