@@ -161,10 +161,14 @@ def _compare(options: argparse.Namespace) -> int:
 def _of_records(baseline: Any, candidate: Any) -> dict[str, Any]:
     """Judge two records that were not made in turns: only where they may be compared at all."""
     from runners.engine.benchmark import record as form  # noqa: PLC0415
-    from runners.engine.benchmark import verdicts, verification  # noqa: PLC0415
+    from runners.engine.benchmark import (  # noqa: PLC0415
+        record_shape,
+        verdicts,
+        verification,
+    )
 
     try:
-        first, second = form.check(baseline), form.check(candidate)
+        first, second = record_shape.check(baseline), record_shape.check(candidate)
     except form.InvalidRecordError as error:
         raise problems.HubError(
             f"One of the two files is not a benchmark record: {error}"

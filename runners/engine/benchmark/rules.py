@@ -87,7 +87,7 @@ class Broken:
 def broken(record: Document, where: str = "") -> Iterator[Broken]:
     """The rules that one record breaks, sweeps left out; ``where`` is the prefix of its fields.
 
-    Asks for a record in shape (`record.check`).
+    Asks for a record in shape (`record_shape.check`).
     """
     yield from _of_runtime(record, where)
     yield from _of_nodes(record, where)

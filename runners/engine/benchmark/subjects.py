@@ -9,7 +9,15 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.devices import usable_cores
-from runners.engine.benchmark import answers, bounds, feeds, provider_options, sessions, statistics
+from runners.engine.benchmark import (
+    answers,
+    bounds,
+    feeds,
+    provider_options,
+    record_shape,
+    sessions,
+    statistics,
+)
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_EXPOSED
 from runners.engine.benchmark.requests import ProcessRequest, Profile, SessionFacts
@@ -233,7 +241,7 @@ class Subject:
 def _process(answer: Any, ordinal: int, foreign: int | str) -> Process:
     try:
         process = {**answer, "rejected": False, "reasons": []}
-        form.check_process(process, "process")
+        record_shape.check_process(process, "process")
     except (form.InvalidRecordError, TypeError) as error:
         return _died(ordinal, "unreadable", str(error))
     process["interference"]["foreign_gpu_pids"] = foreign

@@ -1,8 +1,8 @@
 """The record of a benchmark as typed facts, read once from its JSON document (`record`).
 
-A document that was sent is checked first (`record.check`, `verification.problems`); one that is
-stored was checked when it came. Where the format is open, what is absent or has another shape is
-empty here.
+A document that was sent is checked first (`record_shape.check`, `verification.problems`), a stored
+one was checked when it came. Where the format is open, what is absent or has another shape is empty
+here.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark import statistics, summary
+from runners.engine.benchmark import record_shape, statistics, summary
 from runners.engine.benchmark.statistics import rounded
 
 if TYPE_CHECKING:
@@ -216,7 +216,8 @@ def check(data: Any) -> dict[str, Any]:
     if not isinstance(data["order"], str) or set(data["order"]) - {"A", "B"}:
         raise form.InvalidRecordError("comparison: its order must be made of A and B")
     ordinals = [
-        [process["ordinal"] for process in form.check(data[name])["processes"]] for name in _SIDES
+        [process["ordinal"] for process in record_shape.check(data[name])["processes"]]
+        for name in _SIDES
     ]
     if ordinals[0] != ordinals[1]:
         raise form.InvalidRecordError("comparison: its processes are no pairs")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.benchmark import loads, rules, summary, verdicts
+from runners.engine.benchmark import loads, record_shape, rules, summary, verdicts
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.rules import Broken
 
@@ -39,7 +39,7 @@ def problems(data: Any) -> list[Broken]:
         verdict = verdicts.judge(comparison["baseline"], comparison["candidate"])
         _compare(comparison["verdict"], verdict, "verdict", faults)
     else:
-        _compare_record(form.check(data), "", faults)
+        _compare_record(record_shape.check(data), "", faults)
     return faults[:_MOST]
 
 

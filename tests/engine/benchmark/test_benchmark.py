@@ -25,6 +25,7 @@ from runners.engine.benchmark import (
     options,
     pairing,
     power,
+    record_shape,
     sessions,
     stored,
     subjects,
@@ -516,7 +517,7 @@ def test_a_process_on_a_throttled_gpu_does_not_count(monkeypatch):
     gate = options.Options().gate_in_force()
     assert summary.faults(one, gate) == ["gpu-throttled"]
     assert summary.faults(quiet, gate) == []
-    form.check_process(one, "process")
+    record_shape.check_process(one, "process")
 
 
 def test_a_gpu_that_tells_nothing_is_not_called_throttled(monkeypatch):
