@@ -14,7 +14,7 @@ from registry.api.inputs import Input, Items, parse
 from registry.api.operations import View, command, detail, operation, resource
 from registry.api.outputs import Column, Columns, Output, Shape
 from registry.api.parameters import PAGED, asks
-from registry.api.serializers import ReasonInput
+from registry.api.version_serializers import ReasonInput
 from registry.cards import licences
 from registry.cards.data_categories import CATEGORIES, LEGAL_BASES
 from registry.datasets import selectors, services

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from hub.protocol import problems
 from registry.api import downloads, etags
-from registry.api import serializers as shapes
+from registry.api import version_serializers as shapes
 from registry.api.inputs import FilesParser
 from registry.api.operations import Stored, VersionView, command, operation
 from registry.cards import cards

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from drf_spectacular.utils import extend_schema
 
 from hub.protocol import refs
-from registry.api import etags, queries
+from registry.api import etags, queries, version_serializers
 from registry.api import serializers as shapes
 from registry.api.inputs import parse
 from registry.api.operations import ModelView, Stored, operation
@@ -38,7 +38,7 @@ class Refs(ModelView):
 
     @extend_schema(
         operation_id="resolve",
-        responses=shapes.ResolutionOutput,
+        responses=version_serializers.ResolutionOutput,
     )
     @asks(queries.ResolveQuery)
     def resolve(self, request: Request) -> Response:
@@ -58,7 +58,7 @@ class Refs(ModelView):
             version, query["variant"] or ref.variant, query["opset"], query["precision"]
         )
         variant.version, version.model = version, model
-        data = self.data(shapes.ResolutionOutput, variant)
+        data = self.data(version_serializers.ResolutionOutput, variant)
         tag = current.tag_of(model, version, variant) if is_bare else None
         response = etags.respond(request, data, tag=tag)
         if warning := data["warning"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from registry.api import serializers as shapes
+from registry.api import version_serializers as shapes
 from registry.api.addresses import api_url
 from registry.api.inputs import IDEMPOTENCY_KEY, Input, idempotency_key
 from registry.api.operations import (

@@ -12,7 +12,7 @@ from hub.protocol.variants import KINDS, Option, with_option
 from registry.api.inputs import Input
 from registry.api.operations import VersionView, command, listing, operation
 from registry.api.outputs import Column, Columns, Digest, Output
-from registry.api.serializers import VariantOutput
+from registry.api.version_serializers import VariantOutput
 from registry.versions import selectors
 from runners.api.serializers import JobOutput, job_url
 from runners.benchmarks import unmeasured
