@@ -46,13 +46,25 @@ def is_list(operation):
 
 
 READ = dict(addresses())
+# A part of an address -> the capability that offers it.
+CAPABILITIES = {
+    "collections": "community", "discussions": "community", "watching": "community",
+    "fleets": "federated", "participants": "federated", "trainings": "federated",
+    "mirrors": "mirrors",
+}  # fmt: skip
+
+
+def marked(path):
+    """A path as a parameter of a test, which runs where the capability behind it is offered."""
+    names = {CAPABILITIES[part] for part in path.split("/") if part in CAPABILITIES}
+    return pytest.param(path, marks=[pytest.mark.capability(name) for name in names])
 
 
 def refused(answer):
     return answer.status_code == 400 and "Unknown parameter" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("path", READ)
+@pytest.mark.parametrize("path", [marked(path) for path in READ])
 def test_every_address_of_the_api_refuses_what_it_does_not_know(api, path):
     assert len(READ) > 20
     answer = api().get(f"{path}?{UNKNOWN}=1")
@@ -96,15 +108,7 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=pytest.mark.capability("federated"))
-        if "trainings" in path
-        else path
-        for path in PAGES
-    ],
-)
+@pytest.mark.parametrize("path", [marked(path) for path in PAGES])
 def test_every_list_of_pages_refuses_what_it_does_not_know(client, path, graphs):
     page = client.get(f"{path}?{UNKNOWN}=1", headers={"Accept": "text/html"})
     assert page.status_code == 400

@@ -14,6 +14,8 @@ from registry.people.services import namespaces
 from registry.versions.services import registered_models
 from tests import factories
 
+pytestmark = pytest.mark.capability("community")
+
 HOME = "http://testserver"
 SMALL = f"{HOME}/collections/ada/small"
 SCHEMA = "https://schema.org/"

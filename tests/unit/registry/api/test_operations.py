@@ -29,7 +29,7 @@ def test_no_operation_is_named_like_a_method_of_http():
 @pytest.mark.django_db
 @pytest.mark.parametrize("method", ["delete", "put", "patch"])
 def test_a_set_answers_only_the_methods_of_each_address(api, method):
-    assert getattr(api(), method)("/api/v1/collections").status_code == 405
+    assert getattr(api(), method)("/api/v1/models").status_code == 405
 
 
 class EntryInput(Input):

@@ -30,6 +30,7 @@ def waiting(version):
 
 
 @pytest.mark.capability("onnx_hub")
+@pytest.mark.capability("community")
 def test_what_concerns_released_versions_begins_with_their_publication(ada):
     version = factories.draft(ada)
     versions.submit(ada, version=version, publish=False)
