@@ -254,6 +254,7 @@ def test_the_list_by_speed_begins_with_what_was_measured(store):
     assert fastest[6:] == [name for name in newest if name not in fastest[:6]]
 
 
+@pytest.mark.capability("federated")
 def test_most_filters_narrow_to_something(store):
     empty = {name for name, given in NARROWED.items() if not titles(Query.of(**given))}
     assert empty == {

@@ -11,6 +11,7 @@ from tests import factories
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.capability("federated")
 def test_a_document_that_is_right_costs_few_statements(ada, django_assert_num_queries):
     version = factories.version(ada)
     before = SearchDocument.objects.values().get()
