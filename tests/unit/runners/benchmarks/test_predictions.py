@@ -222,6 +222,7 @@ def test_rest_marks_predictions(api):
 
 
 @pytest.mark.usefixtures("between")
+@pytest.mark.capability("sparql")
 def test_the_pages_mark_predictions(client):
     def page(address):
         return client.get(address, follow=True).content.decode()
