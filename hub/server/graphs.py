@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     import django  # noqa: PLC0415 - after the environment is set
 
     django.setup()
-    import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
+    import hub.server.celery  # noqa: F401, PLC0415 - hints go to the broker of this application
 
     return Maintenance().run(rebuild=args.rebuild)
 

@@ -170,7 +170,7 @@ def _set_up(*, samples: bool) -> None:
     from django.core.checks import run_checks  # noqa: PLC0415
     from django.core.management import CommandError, call_command  # noqa: PLC0415
 
-    import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
+    import hub.server.celery  # noqa: F401, PLC0415 - hints go to the broker of this application
     from hub.server import first_run, static_files  # noqa: PLC0415
     from registry.models import User  # noqa: PLC0415
     from registry.storage import files  # noqa: PLC0415

@@ -11,7 +11,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
     from django.core.management import execute_from_command_line  # noqa: PLC0415
 
-    import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
+    import hub.server.celery  # noqa: F401, PLC0415 - hints go to the broker of this application
 
     execute_from_command_line(["hub", "work", *sys.argv[1:]])
 

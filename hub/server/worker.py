@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     django.setup()
     from django.conf import settings  # noqa: PLC0415
 
-    import hub.server.celery  # noqa: F401, PLC0415 - bells go to the broker of this application
+    import hub.server.celery  # noqa: F401, PLC0415 - hints go to the broker of this application
     from runners import pools  # noqa: PLC0415
     from runners.queue import environments  # noqa: PLC0415
 
