@@ -8,7 +8,9 @@ class GitPagesConfig(AppConfig):
     label = "git_pages"
 
     def ready(self) -> None:
-        from frontend.pages.git import snippets  # noqa: PLC0415 - models must be loaded first
-        from frontend.presenters.code_snippets import languages  # noqa: PLC0415
+        from frontend.presenters.code_snippets import (  # noqa: PLC0415 - models come first
+            Language,
+            languages,
+        )
 
-        languages.register(self.name, snippets.LANGUAGE)
+        languages.register(self.name, Language("git", "git", "code/git.txt", is_for_derived=False))
