@@ -50,9 +50,10 @@ class Place(StrEnum):
     # Of every page: its menu, and the short menu.
     MENU = "menu"
     SHORT_MENU = "short-menu"
-    # Of help: among the shortcuts, and among the keys that always work.
+    # Of help: among the shortcuts, among the keys that always work, and among the documents.
     SHORTCUTS = "shortcuts"
     KEYS = "keys"
+    DOCUMENTS = "documents"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,51 +8,63 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hub.protocol import benchmark_metrics
 from metadata.graphs import figures
 from metadata.rdf.iris import file_of, variant_of
 from metadata.rdf.quads import count, decimal, link, moment, string
 
 if TYPE_CHECKING:
-    from metadata.graphs.facts import BenchmarkFacts
     from metadata.rdf.graph import Graph
+    from runners.models import Measurement
 
 
-def describe(graph: Graph, version: str, subject: str, of: BenchmarkFacts) -> None:
-    """Describe a result of ``subject``: the version for its main variant, else the variant."""
+def describe(
+    graph: Graph, version: str, subject: str, row: Measurement, *, is_listed: bool
+) -> None:
+    """Describe a result of ``subject``: the version for its main variant, else the variant.
+
+    ``is_listed`` says that lists of models show it.
+    """
     places = graph.places
-    node = f"{version}#bench-{of.key}"
-    author = places.agent(of.contributor) if of.contributor else places.worker
-    used = [link(file_of(version, of.entry)), link(places.environment(of.environment))]
+    node = f"{version}#bench-{row.pk}"
+    # What workers of this hub measured has no contributor.
+    author = places.agent(row.contributor.username) if row.contributor else places.worker
+    entry = file_of(version, row.variant.entry.path)
+    used = [link(entry), link(places.environment(row.environment_id))]
     graph.add(version, "hub:hasBenchmark", link(node))
-    if of.is_listed:
+    if is_listed:
         graph.add(version, "hub:listedBenchmark", link(node))
-    title = f"{of.scenario} on {of.device_title} with {of.runtime} {of.runtime_version}"
+    title = f"{row.scenario} on {row.device_title} with {row.runtime} {row.runtime_version}"
+    record, samples = (
+        link(file_of(version, file.path)) if file else ""
+        for file in (row.record_file, row.samples_file)
+    )
     graph.describe(
         node,
         "hub:BenchmarkResult prov:Entity",
         {
             "dcterms:title": string(title, "en"),
-            "dcterms:date": moment(of.at),
+            "dcterms:date": moment(row.at),
             "prov:wasAttributedTo": link(author),
-            "hub:variant": link(variant_of(version, of.variant)),
-            "hub:resultStatus": string(of.status),
-            "hub:comparabilityKey": string(of.comparability_key),
-            "hub:runtime": string(of.runtime),
-            "hub:runtimeVersion": string(of.runtime_version),
-            "hub:executionProvider": string(of.provider),
-            "hub:scenario": string(of.scenario),
-            "hub:callStyle": string(of.call_style),
-            "hub:batchSize": count(of.batch),
-            "hub:threads": count(of.threads),
-            "hub:concurrency": count(of.concurrency),
-            "hub:latencyBoundMs": decimal(of.latency_bound_ms),
-            "hub:device": link(places.device(of.device)),
+            "hub:variant": link(variant_of(version, row.variant.name)),
+            "hub:resultStatus": string(row.status),
+            "hub:comparabilityKey": string(row.comparability_key),
+            "hub:runtime": string(row.runtime),
+            "hub:runtimeVersion": string(row.runtime_version),
+            "hub:executionProvider": string(row.provider),
+            "hub:scenario": string(row.scenario),
+            "hub:callStyle": string(row.call_style),
+            "hub:batchSize": count(row.batch),
+            "hub:threads": count(row.threads),
+            "hub:concurrency": count(row.concurrency),
+            "hub:latencyBoundMs": decimal(row.latency_bound_ms),
+            "hub:device": link(places.device(row.device)),
             "prov:wasDerivedFrom": used,
-            "dcterms:source": link(file_of(version, of.record)) if of.record else "",
-            "dcat:distribution": link(file_of(version, of.samples)) if of.samples else "",
+            "dcterms:source": record,
+            "dcat:distribution": samples,
         },
     )
-    if of.job:
+    if row.job_id:
         run = f"{node}-run"
         graph.add(node, "prov:wasGeneratedBy", link(run))
         graph.describe(
@@ -61,22 +73,23 @@ def describe(graph: Graph, version: str, subject: str, of: BenchmarkFacts) -> No
             {
                 "prov:used": used,
                 "prov:wasAssociatedWith": link(places.worker),
-                "prov:startedAtTime": moment(of.started_at),
-                "prov:endedAtTime": moment(of.at),
-                "rdfs:seeAlso": link(places.job(of.job)),
+                "prov:startedAtTime": moment(row.started_at),
+                "prov:endedAtTime": moment(row.at),
+                "rdfs:seeAlso": link(places.job(str(row.job_id))),
             },
         )
-    for metric, figure in of.figures.items():
-        if figure.value is None:
+    for metric in benchmark_metrics.ALL:
+        figure = row.figure(metric)
+        if not metric.title or figure.value is None:
             continue
-        here = f"{node}-{metric}"
+        here = f"{node}-{metric.name}"
         graph.add(node, "hub:hasFigure", link(here))
         graph.add(here, "rdfs:seeAlso", link(node))
         figures.describe(
             graph,
             here,
             subject,
-            metric,
+            metric.name,
             figure.value,
             author=author,
             kind=figure.kind,

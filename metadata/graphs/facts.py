@@ -90,42 +90,6 @@ class ResultFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class BenchmarkFacts:
-    """How fast a variant ran: an accepted or noisy result, with the files that hold its samples.
-
-    ``contributor`` is empty for what workers of this hub measured; ``is_listed`` says that lists of
-    models show it.
-    """
-
-    key: int
-    variant: str
-    entry: str
-    status: str
-    comparability_key: str
-    environment: str
-    device: str
-    device_title: str
-    runtime: str
-    runtime_version: str
-    provider: str
-    scenario: str
-    call_style: str
-    batch: int
-    threads: int
-    at: datetime
-    concurrency: int = 1
-    latency_bound_ms: float | None = None
-    started_at: datetime | None = None
-    job: str = ""
-    contributor: str = ""
-    is_listed: bool = False
-    record: str = ""
-    samples: str = ""
-    # By the names of their metrics.
-    figures: dict[str, Figure] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class EvaluationFacts:
     """A value that a worker measured on a split of a data set of this hub, with its interval.
 

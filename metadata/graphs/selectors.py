@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hub.protocol import benchmark_metrics
 from hub.protocol.accuracy import stated
 from metadata.graphs import benchmarks, facts
 from metadata.graphs.version_parts import VersionPart, version_parts
@@ -131,46 +130,22 @@ def _files(version: Version) -> tuple[facts.FileFacts, ...]:
 
 
 def _benchmark_part(version: Version) -> Describe:
-    """What describes the benchmarks of a version."""
+    """What describes the trusted benchmarks that count, in the order of their arrival."""
     main = version.variants.order_by("pk").first()
-    runs = tuple(_benchmarks(version, main))
+    rows = sorted(selectors.of_version(version), key=lambda row: row.pk)
+    trusted = [row for row in rows if row.status in Measurement.PUBLIC and row.is_trusted]
+    listed = {speed.result for speed in speed_index.of_main(main)} if main and rows else set()
 
     def describe(graph: Graph, iri: str) -> None:
-        for run in runs:
-            is_main = main is not None and run.variant == main.name
-            subject = iri if is_main else variant_of(iri, run.variant)
-            benchmarks.describe(graph, iri, subject, run)
+        for row in trusted:
+            is_main = main is not None and row.variant.name == main.name
+            subject = iri if is_main else variant_of(iri, row.variant.name)
+            benchmarks.describe(graph, iri, subject, row, is_listed=row.pk in listed)
 
     return describe
 
 
 version_parts.register("metadata", VersionPart(_benchmark_part))
-
-
-def _benchmarks(version: Version, main: Variant | None) -> Iterator[facts.BenchmarkFacts]:
-    """The trusted results of benchmarks that count, in the order of their arrival."""
-    rows = selectors.of_version(version)
-    results = {speed.result for speed in speed_index.of_main(main)} if main and rows else set()
-    for row in sorted(rows, key=lambda row: row.pk):
-        if row.status in Measurement.PUBLIC and row.is_trusted:
-            yield _fill(
-                facts.BenchmarkFacts,
-                row,
-                key=row.pk,
-                variant=row.variant.name,
-                entry=row.variant.entry.path,
-                environment=row.environment_id,
-                job=str(row.job_id or ""),
-                contributor=row.contributor.username if row.contributor else "",
-                is_listed=row.pk in results,
-                record=row.record_file.path if row.record_file else "",
-                samples=row.samples_file.path if row.samples_file else "",
-                figures={
-                    metric.name: row.figure(metric)
-                    for metric in benchmark_metrics.ALL
-                    if metric.title
-                },
-            )
 
 
 def _measured(version: Version) -> Iterator[facts.EvaluationFacts]:

@@ -7,35 +7,24 @@ from django.conf import settings
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places
 from metadata.rdf.quads import link, words
-from metadata.sparql.protocol import GRAPHS, RESULTS
+from metadata.sparql.protocol import GRAPHS, RESULTS, Format
 from metadata.store import negotiation
 
 SD = "http://www.w3.org/ns/sparql-service-description#"
 VOID = "http://rdfs.org/ns/void#"
 _FORMATS = "http://www.w3.org/ns/formats/"
-_NAMES = {
-    "json": "SPARQL_Results_JSON",
-    "xml": "SPARQL_Results_XML",
-    "csv": "SPARQL_Results_CSV",
-    "tsv": "SPARQL_Results_TSV",
-    "turtle": "Turtle",
-    "jsonld": "JSON-LD",
-    "ntriples": "N-Triples",
-    "rdfxml": "RDF_XML",
-}
-_ENDINGS = {"turtle": "ttl", "jsonld": "jsonld", "ntriples": "nt", "rdfxml": "rdf"}
 
 
-def write(name: str) -> bytes:
+def write(form: Format) -> bytes:
     """The description in one of the formats of GRAPHS."""
-    return negotiation.write(_graph().text(), _ENDINGS[name])
+    return negotiation.write(_graph().text(), form.writer.file_extension)
 
 
 def _graph() -> Graph:
     places = Places(settings.HUB_PUBLIC_URL)
     endpoint = f"{places.home}/sparql"
     service, data = f"{endpoint}#service", f"{endpoint}#data"
-    formats = [_NAMES[result.name] for result in (*RESULTS, *GRAPHS)]
+    formats = [form.name for form in (*RESULTS, *GRAPHS)]
     graph = Graph(endpoint, places)
     graph.describe(
         service,

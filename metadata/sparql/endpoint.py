@@ -128,5 +128,4 @@ def _describe(request: HttpRequest) -> HttpResponse:
         except NoReverseMatch:
             accept = "*/*"
     form = protocol.choose(accept, protocol.GRAPHS)
-    body = description.write(form.name)
-    return HttpResponse(body, content_type=f"{form.media_type}; charset=utf-8")
+    return HttpResponse(description.write(form), content_type=f"{form.media_type}; charset=utf-8")

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
+import pyoxigraph
+
 from hub.protocol import problems
 from metadata.sparql.guard import LONGEST_BYTES
 from metadata.store import negotiation
@@ -31,24 +33,33 @@ _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]+")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way of writing an answer: its name among ours, its media type, and others' names for it."""
+    """A way of writing an answer: its name among the W3C's formats, and others' media types."""
 
     name: str
-    media_type: str
+    writer: pyoxigraph.RdfFormat | pyoxigraph.QueryResultsFormat
     aliases: tuple[str, ...] = ()
+
+    @property
+    def media_type(self) -> str:
+        """Its media type without parameters."""
+        return self.writer.media_type.partition(";")[0]
 
 
 RESULTS = (
-    Format("json", "application/sparql-results+json", ("application/json",)),
-    Format("xml", "application/sparql-results+xml", ("application/xml", "text/xml")),
-    Format("csv", "text/csv"),
-    Format("tsv", "text/tab-separated-values"),
+    Format("SPARQL_Results_JSON", pyoxigraph.QueryResultsFormat.JSON, ("application/json",)),
+    Format(
+        "SPARQL_Results_XML",
+        pyoxigraph.QueryResultsFormat.XML,
+        ("application/xml", "text/xml"),
+    ),
+    Format("SPARQL_Results_CSV", pyoxigraph.QueryResultsFormat.CSV),
+    Format("SPARQL_Results_TSV", pyoxigraph.QueryResultsFormat.TSV),
 )
 GRAPHS = (
-    Format("turtle", "text/turtle", ("application/x-turtle",)),
-    Format("jsonld", "application/ld+json", ("application/json",)),
-    Format("ntriples", "application/n-triples", ("text/plain",)),
-    Format("rdfxml", "application/rdf+xml", ("application/xml", "text/xml")),
+    Format("Turtle", pyoxigraph.RdfFormat.TURTLE, ("application/x-turtle",)),
+    Format("JSON-LD", pyoxigraph.RdfFormat.JSON_LD, ("application/json",)),
+    Format("N-Triples", pyoxigraph.RdfFormat.N_TRIPLES, ("text/plain",)),
+    Format("RDF_XML", pyoxigraph.RdfFormat.RDF_XML, ("application/xml", "text/xml")),
 )
 
 

@@ -113,7 +113,6 @@ def ask(
     seconds = settings.HUB_SPARQL_USER_SECONDS if signed_in else settings.HUB_SPARQL_SECONDS
     task = Task(
         query=query.text,
-        format=form.name,
         media_type=form.media_type,
         default_graphs=tuple(default_graphs),
         named_graphs=tuple(named_graphs),

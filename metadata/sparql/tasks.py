@@ -20,7 +20,6 @@ class Task:
     """One query on one state of the store, and what it may cost."""
 
     query: str
-    format: str
     media_type: str
     default_graphs: tuple[str, ...]
     named_graphs: tuple[str, ...]

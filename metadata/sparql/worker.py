@@ -30,19 +30,6 @@ _NICE = 5
 # Processor time is limited for each query; this is for the whole life of a process.
 _LIFE_SECONDS = 86_400
 
-_RESULTS = {
-    "json": pyoxigraph.QueryResultsFormat.JSON,
-    "xml": pyoxigraph.QueryResultsFormat.XML,
-    "csv": pyoxigraph.QueryResultsFormat.CSV,
-    "tsv": pyoxigraph.QueryResultsFormat.TSV,
-}
-_GRAPHS = {
-    "turtle": pyoxigraph.RdfFormat.TURTLE,
-    "jsonld": pyoxigraph.RdfFormat.JSON_LD,
-    "ntriples": pyoxigraph.RdfFormat.N_TRIPLES,
-    "rdfxml": pyoxigraph.RdfFormat.RDF_XML,
-}
-
 
 class _TooMuchError(Exception):
     """The result is larger than it may be."""
@@ -187,11 +174,9 @@ def _answer(store: pyoxigraph.Store, task: dict[str, Any], output: _Output) -> N
         dataset = {"default_graph": default, "named_graphs": named}
     answer: Any = output
     result = store.query(task["query"], base_iri=task["base"], **dataset)
-    kind = task["format"]
-    if isinstance(result, pyoxigraph.QueryTriples):
-        result.serialize(answer, format=_GRAPHS[kind])
-    else:
-        result.serialize(answer, format=_RESULTS[kind])
+    is_graph = isinstance(result, pyoxigraph.QueryTriples)
+    formats = pyoxigraph.RdfFormat if is_graph else pyoxigraph.QueryResultsFormat
+    result.serialize(answer, format=formats.from_media_type(task["media_type"]))
     output.flush()
 
 

@@ -26,11 +26,16 @@ CHECKS = ("onnx", "card")
 BRANCH = "main"
 
 
-def lock(version: Version) -> Version:
-    """The version as it is now, with its model locked until the transaction ends."""
+def lock(version: Version, *states: str) -> Version:
+    """The version as it is now, with its model locked until the transaction ends.
+
+    Raises StateConflict unless it is in one of ``states``, where some are named.
+    """
     model = RegisteredModel.objects.select_for_update().get(pk=version.model_id)
     fresh = Version.objects.select_related("created_by").get(pk=version.pk)
     fresh.model = model
+    if states:
+        expect(fresh, *states)
     return fresh
 
 

@@ -38,6 +38,7 @@ def register(package: str) -> None:
         PagePart(Place.FOOTER, "query/link.html"),
         PagePart(Place.SHORTCUTS, "query/shortcuts.html"),
         PagePart(Place.KEYS, "query/keys.html"),
+        PagePart(Place.DOCUMENTS, "query/documents.html"),
         PagePart(Place.HOME, "query/home.html", _examples),
         PagePart(Place.LIST, "query/list.html", _list),
         PagePart(Place.LIST_END, "query/list_form.html", _list),

@@ -91,8 +91,7 @@ def _locked(actor: Actor, version: Version, paths: Iterable[str]) -> Version:
     require(actor, "version.edit", version.model)
     for path in paths:
         refs.check_path(path)
-    version = lifecycle.lock(version)
-    lifecycle.expect(version, "draft")
+    version = lifecycle.lock(version, "draft")
     quotas.lock(version.model.namespace)
     return version
 
@@ -124,8 +123,7 @@ def _point(version: Version, blob_of: Mapping[str, Blob]) -> set[str]:
 def remove(actor: Actor, *, version: Version, path: str) -> None:
     """Take a file out of a draft; raises NotFound."""
     require(actor, "version.edit", version.model)
-    version = lifecycle.lock(version)
-    lifecycle.expect(version, "draft")
+    version = lifecycle.lock(version, "draft")
     deleted, _ = File.objects.filter(version=version, path=path).delete()
     if not deleted:
         raise problems.NotFound(f"{version.ref} has no file {path}.")
@@ -151,8 +149,7 @@ def write_card(
 @transaction.atomic
 def _write_card(actor: Actor, version: Version, content: bytes, instead_of: str | None) -> Version:
     require(actor, "version.edit", version.model)
-    version = lifecycle.lock(version)
-    lifecycle.expect(version, "draft")
+    version = lifecycle.lock(version, "draft")
     if instead_of is not None and instead_of != cards.digest(version.readme):
         raise problems.PreconditionFailed(
             "The card changed since you read it. Review the change, then save yours again."

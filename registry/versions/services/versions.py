@@ -73,8 +73,7 @@ def forget_keys() -> None:
 def delete_draft(actor: Actor, *, version: Version) -> None:
     """Delete a draft with its files' paths; their bytes are collected later."""
     require(actor, "version.edit", version.model)
-    version = lifecycle.lock(version)
-    lifecycle.expect(version, "draft")
+    version = lifecycle.lock(version, "draft")
     events.record("version.deleted", version, actor=actor, model=version.model, ref=version.ref)
     version.delete()
 
@@ -86,8 +85,7 @@ def submit(actor: Actor, *, version: Version, publish: bool = True) -> Version:
     With `publish`, it is published when all checks pass.
     """
     user = require(actor, "version.submit", version.model)
-    version = lifecycle.lock(version)
-    lifecycle.expect(version, "draft")
+    version = lifecycle.lock(version, "draft")
     paths = list(version.files.values_list("path", flat=True))
     if not any(path.lower().endswith(".onnx") for path in paths):
         raise problems.ModelMissing(
@@ -106,8 +104,7 @@ def publish(actor: Actor, *, version: Version) -> Version:
     Fails with checks-pending or checks-failed otherwise.
     """
     user = require(actor, "version.publish", version.model)
-    version = lifecycle.lock(version)
-    lifecycle.expect(version, "submitted")
+    version = lifecycle.lock(version, "submitted")
     lifecycle.publish(version, user)
     return version
 
@@ -119,8 +116,7 @@ def yank(actor: Actor, *, version: Version, reason: str) -> Version:
     Its exact number still resolves, with a warning.
     """
     require(actor, "version.yank", version.model)
-    version = lifecycle.lock(version)
-    lifecycle.expect(version, "published")
+    version = lifecycle.lock(version, "published")
     _end(actor, version, Version.State.YANKED, reason)
     return version
 
@@ -129,8 +125,7 @@ def yank(actor: Actor, *, version: Version, reason: str) -> Version:
 def restore(actor: Actor, *, version: Version) -> Version:
     """Undo a yank."""
     require(actor, "version.yank", version.model)
-    version = lifecycle.lock(version)
-    lifecycle.expect(version, "yanked")
+    version = lifecycle.lock(version, "yanked")
     version.state = Version.State.PUBLISHED
     version.reason = ""
     version.ended_at = None
@@ -144,8 +139,7 @@ def restore(actor: Actor, *, version: Version) -> Version:
 def withdraw(actor: Actor, *, version: Version, reason: str) -> Version:
     """Withdraw a version: its files are deleted unless others use them. Page and digests remain."""
     require(actor, "version.withdraw", version.model)
-    version = lifecycle.lock(version)
-    lifecycle.expect(version, "published", "yanked")
+    version = lifecycle.lock(version, "published", "yanked")
     _end(actor, version, Version.State.WITHDRAWN, reason)
     return version
 

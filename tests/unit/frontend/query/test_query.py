@@ -300,3 +300,9 @@ class TestPage:
         assert guest.get("/query/result.exe?query=SELECT").status_code == 404
         fake.says = problems.QueryTimeout("Stopped.")
         assert guest.get("/query/result.csv?query=SELECT").status_code == 504
+
+
+def test_help_names_sparql_among_the_documents(guest):
+    more = guest.page("/help").partition('id="more"')[2]
+    assert '<a href="/docs/sparql">SPARQL</a>' in more
+    assert '<a href="/query">' in more

@@ -71,14 +71,18 @@ def test_requests_that_are_no_question(query_string, kind, body, problem):
 @pytest.mark.parametrize(
     ("accept", "offered", "name"),
     [
-        ("", protocol.RESULTS, "json"),
-        ("*/*", protocol.GRAPHS, "turtle"),
-        ("text/csv;q=0.5, application/sparql-results+xml;q=0.9", protocol.RESULTS, "xml"),
-        ("application/json", protocol.RESULTS, "json"),
-        ("application/json", protocol.GRAPHS, "jsonld"),
-        ("text/*", protocol.RESULTS, "csv"),
-        ("application/rdf+xml, */*;q=0.1", protocol.GRAPHS, "rdfxml"),
-        ("text/turtle;q=0, application/n-triples", protocol.GRAPHS, "ntriples"),
+        ("", protocol.RESULTS, "SPARQL_Results_JSON"),
+        ("*/*", protocol.GRAPHS, "Turtle"),
+        (
+            "text/csv;q=0.5, application/sparql-results+xml;q=0.9",
+            protocol.RESULTS,
+            "SPARQL_Results_XML",
+        ),
+        ("application/json", protocol.RESULTS, "SPARQL_Results_JSON"),
+        ("application/json", protocol.GRAPHS, "JSON-LD"),
+        ("text/*", protocol.RESULTS, "SPARQL_Results_CSV"),
+        ("application/rdf+xml, */*;q=0.1", protocol.GRAPHS, "RDF_XML"),
+        ("text/turtle;q=0, application/n-triples", protocol.GRAPHS, "N-Triples"),
     ],
 )
 def test_formats_are_chosen_by_accept(accept, offered, name):
