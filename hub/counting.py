@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Self, TextIO
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Self, TextIO
 
 TERMINAL_SECONDS, LINE_SECONDS = 0.2, 10.0
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
@@ -28,7 +29,6 @@ from registry.core.shared_files import replace_text, try_lock
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 log = structlog.get_logger(__name__)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 from urllib.parse import urlencode
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # The name of a form's field for the size of a dimension begins with it.
 SIZE_FIELD = "size:"

@@ -5,14 +5,13 @@ A page for a signed-in user carries fresh form tokens, so only guests' pages rep
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from django.utils.cache import get_conditional_response, set_response_etag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from django.http import HttpRequest, HttpResponseBase
 
 

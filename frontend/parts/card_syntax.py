@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -22,9 +23,6 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
     from markdown_it.rules_core import StateCore
     from markdown_it.utils import EnvType, OptionsDict
 

@@ -7,13 +7,11 @@ before units, a real minus sign, and three significant digits where a number is 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub import counting
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 NARROW = "\u202f"
 MINUS = "\u2212"

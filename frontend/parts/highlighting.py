@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from registry.core import typos
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
 
 _WORD = re.compile(r"[^\W_]+")
 _MOST_TERMS = 12

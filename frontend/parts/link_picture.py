@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PIL import Image, ImageDraw, ImageFont
 
 from frontend.parts.svg import barcode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 WIDTH, HEIGHT = 1200, 630
 # Pictures kept by each web process, of about 60 kB each.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -16,8 +17,6 @@ from django.db import close_old_connections
 from django.http import HttpResponse, StreamingHttpResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
     from django.http.response import HttpResponseBase
 
 LONGEST_SECONDS = 50.0

@@ -6,6 +6,7 @@ The address is the whole state: the order of the columns is that of the referenc
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ from runners.evaluations import selectors as evaluations
 from runners.proofs import selectors as proof_selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from hub.protocol.facts import Facts
     from registry.core.permissions import Actor
     from registry.models import Variant, Version

@@ -5,6 +5,7 @@ A missing value says why.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,23 +21,18 @@ from frontend.presenters import (
     version_head,
 )
 from hub.protocol import stored
-from hub.protocol.benchmark_metrics import CARBON, ENERGY, P50
+from hub.protocol.benchmark_metrics import CARBON, ENERGY, P50, BenchmarkMetric
 from hub.protocol.cards import PERSONAL_DATA
-from hub.protocol.figures import Unit, absent, count
+from hub.protocol.figures import Figure, Unit, absent, count
 from registry.catalogue import searchable
-from runners.models import ConformanceVerdict
+from runners.models import ConformanceResult, ConformanceVerdict
 from runners.proofs import verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from django.utils.safestring import SafeString
 
     from frontend.presenters.comparison import Column
-    from hub.protocol.benchmark_metrics import BenchmarkMetric
     from hub.protocol.facts import Port
-    from hub.protocol.figures import Figure
-    from runners.models import ConformanceResult
 
 LESS = "less"
 READ, MEASURED, DECLARED = "from the file", "measured", "declared"

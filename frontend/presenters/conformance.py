@@ -6,6 +6,7 @@ A cell without a result says why: its job waits, runs or ended without a verdict
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
@@ -13,13 +14,10 @@ from django.urls import reverse
 from frontend.parts import formatting, labels
 from frontend.presenters import parity_figures, version_head
 from runners.models import ConformanceResult, ConformanceVerdict
-from runners.proofs import verdicts
+from runners.proofs import selectors, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from registry.models import Variant, Version
-    from runners.proofs import selectors
 
 # Check -> title, what it asks.
 CHECKS = {

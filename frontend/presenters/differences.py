@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -18,8 +19,6 @@ from hub.protocol.facts import read_barcode
 from runners.engine.graphs.changes import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from registry.models import Variant, Version
 
 LIMIT = 50

@@ -6,6 +6,7 @@ A part without a stored result is left out; where none is left, the sentence say
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -17,16 +18,14 @@ from frontend.parts import formatting, labels
 from frontend.presenters import figures, measurements, parity_figures, version_head
 from hub.protocol.vocabularies import REFERENCE
 from registry.versions import evidence
-from runners.models import ConformanceResult, ConformanceVerdict
+from runners.models import ConformanceResult, ConformanceVerdict, Measurement
 from runners.proofs import verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
     from datetime import datetime
 
     from frontend.presenters.evaluations import Line
     from registry.models import Variant, Version
-    from runners.models import Measurement
 
 _Check = ConformanceResult.Check
 # Clause -> its words; those in brackets lead to the evidence.

@@ -6,12 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts.svg.barcode import CATEGORIES
-from hub.protocol.facts import Facts
+from hub.protocol.facts import Facts, Port, Type
 from runners.engine.onnx_files.vocabulary import CATEGORIES as FAMILIES
 from runners.engine.onnx_files.vocabulary import CATEGORY_OF, OTHER
 
 if TYPE_CHECKING:
-    from hub.protocol.facts import Port, Type
     from registry.models import Variant
 
 

@@ -7,14 +7,11 @@ stands here or in the templates of the folder `figures`.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from frontend.parts import formatting
 from hub.protocol.figures import Compliance, Figure, Kind, Status, Unit, count
 from hub.protocol.vocabularies import METRICS, unit_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 # Joules and grams are of 1 000 inferences: those of one are too few to read.
 _THOUSAND = 1e3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from registry.api import sign_in
 from registry.people.services import users
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from django.http import HttpRequest, HttpResponse
 
     from registry.models import Namespace, User, Variant

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
@@ -15,8 +16,6 @@ from runners.models import Comparison, ConformanceResult, Evaluation, Job, Measu
 from runners.proofs import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from registry.models import Version
 
 # Results of one sweep that are named; the tab has them all.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -14,9 +15,6 @@ from frontend.presenters import job_outcomes, verdicts
 from runners.queue import aliases
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from runners.models import Job
 
 # A worker renews its lease every third of it: one that missed two is silent.

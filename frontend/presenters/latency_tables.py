@@ -5,6 +5,7 @@ Noisy results are grey and have no rank. Unverified ones stand in a table of the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.utils.safestring import mark_safe
@@ -16,8 +17,6 @@ from hub.protocol.benchmark_metrics import ENERGY
 from runners.benchmarks import selectors, timelines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from registry.models import Variant
     from runners.models import Measurement
 

@@ -7,6 +7,7 @@ have the same address.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -17,17 +18,14 @@ from frontend.parts import addresses, formatting, labels
 from frontend.parts.options import Option
 from frontend.presenters import figures, licences
 from hub.protocol import accuracy, filters, problems
-from hub.protocol.filters import BOUNDS, FILTERS, Bound, Choice
+from hub.protocol.filters import BOUNDS, FILTERS, Bound, Choice, Quantity, Text
 from registry.catalogue import accuracies, facets, search, speeds
 from registry.catalogue.query import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from django.http import QueryDict
 
     from hub.protocol.accuracy import Limit
-    from hub.protocol.filters import Quantity, Text
 
 LIMIT = 7
 # All that the address of the list may hold: `on` is a setup in one value, as its form sends it, and

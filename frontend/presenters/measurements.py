@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting, labels
@@ -10,8 +11,6 @@ from hub.protocol.figures import Unit
 from runners.engine.benchmark import summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from runners.models import Measurement
 
 SHAPES = 3

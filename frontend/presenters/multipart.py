@@ -5,10 +5,11 @@ One refused file leaves the others alone. The request is measured before any of 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from frontend.parts import formatting
@@ -17,9 +18,6 @@ from registry.storage.services import uploads
 from registry.versions.services import files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from django.core.files.uploadedfile import UploadedFile
     from django.http import HttpRequest, HttpResponseBase
 
     from registry.core.permissions import Actor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol.ports import Port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from django.template import Context
 
 

@@ -7,13 +7,11 @@ left out, never guessed and never an error.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from frontend.parts import formatting
 from hub.protocol import stored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LARGEST = "max_abs"
 LIMIT = 50

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import QueryDict
 
@@ -11,9 +12,6 @@ from frontend.presenters import list_filters
 from hub.protocol import filters
 from registry.catalogue import speeds, wording
 from registry.catalogue.query import Query
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def apply(data: QueryDict, available: Sequence[speeds.Offer]) -> QueryDict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from runners.models import Job
 from runners.queue import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from registry.core.permissions import Actor
     from registry.models import Version
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses, formatting
@@ -10,8 +11,6 @@ from hub.protocol import stored
 from runners.evaluations import selectors as evaluation_selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from registry.models import File, Variant, Version
     from runners.models import Job
     from runners.proofs import selectors

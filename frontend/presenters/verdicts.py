@@ -6,17 +6,16 @@ runtime inform. A verdict that was not reached is "not run", never a blank.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from runners.engine import reports
-from runners.engine.reports import FileCheck, Report
+from runners.engine.reports import FileCheck, Finding, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from registry.models import Check
-    from runners.engine.reports import Finding
 
 # Stage of the engine -> title, what it asks, what "ok" means.
 STAGES = {

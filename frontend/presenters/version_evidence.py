@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ from runners.proofs import selectors as proofs
 from runners.queue import selectors as jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from registry.models import Variant, Version
 
 # Parts of the sentence in a picture: further ones would not be read.

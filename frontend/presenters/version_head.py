@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -16,8 +17,6 @@ from hub.protocol.ports import Port
 from registry.catalogue import documents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from registry.core.permissions import Actor
     from registry.models import File, Ref, Variant, Version
 

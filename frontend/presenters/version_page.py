@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from django.http import HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
 
 from frontend.presenters import version_head
@@ -16,10 +17,6 @@ from registry.versions import selectors
 from runners.benchmarks import timelines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpRequest, HttpResponse, HttpResponseBase
-
     from registry.core.permissions import Actor
     from registry.models import RegisteredModel, Variant, Version
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting, labels
@@ -11,8 +12,6 @@ from hub.protocol.benchmark_metrics import THROUGHPUT
 from runners.benchmarks import timelines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from registry.core.permissions import Actor
     from registry.models import Version
     from runners.models import Comparison, Measurement

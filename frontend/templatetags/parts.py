@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -24,7 +25,6 @@ from hub.protocol.facts import read_barcode
 from hub.protocol.figures import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from frontend.parts.options import Option

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,7 +23,6 @@ from hub.client.hub import Hub
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from hub.client.cache import RemoteFile

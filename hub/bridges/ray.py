@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hub.bridges import scoring
@@ -10,8 +11,6 @@ from hub.client.hub import Hub
 from hub.protocol import problems, refs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
 
 

@@ -7,6 +7,7 @@ machine downloads it, and that every byte is verified.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from hub.client.hub import Hub
 from hub.protocol import problems, refs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import numpy as np
     import onnx
 

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pyspark.ml.functions import predict_batch_udf
-from pyspark.sql import types
+from pyspark.sql import Column, types
 
 from hub.bridges import scoring
 from hub.client import api
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
-    from pyspark.sql import Column
 
     from hub.bridges.scoring import PinnedModel, Port
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,6 @@ from hub.protocol import problems, refs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
 
     import onnx
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from hub.cli import commands, completion, failures, parsing
@@ -17,7 +18,6 @@ from hub.terminal import DONE, INTERRUPTED, PROBLEM, plain
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
 
 _OWN_ROOMS = frozenset({"hub", "registry", "metadata", "runners", "frontend"})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hub.cli.control import datasets as operations
@@ -12,7 +13,6 @@ from hub.terminal import DONE, add_flags, plain, positive, size
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
 
 def add_to(commands: Any) -> None:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from hub import counting
 from hub.client import api
-from hub.protocol.filters import CHOICES, LIMITS, MAX_PARAMETERS
+from hub.protocol.filters import CHOICES, LIMITS, MAX_PARAMETERS, Bound, Choice
 from hub.terminal import DONE, plain, positive, size
 
 if TYPE_CHECKING:
     import argparse
 
-    from hub.protocol.filters import Bound, Choice
 
 _CHOICES = [choice for choice in CHOICES.values() if choice.option]
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterator
+from typing import Any, NoReturn
 
 import hub
 from hub.cli import commands
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _ENVIRONMENT = (
     "environment variables: HUB_URL (default: http://127.0.0.1:8000; mirrors after commas), "

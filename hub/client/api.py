@@ -11,6 +11,7 @@ import inspect
 import os
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from hub.client import config as settings
@@ -19,8 +20,6 @@ from hub.client.hub import Hub
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hub.client.rest.users import Whoami
 
 _P = ParamSpec("_P")

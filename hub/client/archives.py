@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 import tarfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath
 
 from hub.protocol import digests, problems, refs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 MOST_MEMBERS = 10_000
 MOST_BYTES = 8 << 30

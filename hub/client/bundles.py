@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ from hub.client.rest import answers
 from hub.client.upload import Upload
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from hub.client.cache import Cache
     from hub.client.local_files import LocalFile
     from hub.client.transport import Transport

@@ -22,16 +22,14 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.client.config import ALWAYS, CHANGED, origin
 from hub.client.verified_files import Verified
 from hub.protocol import digests, problems, refs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Cache of onnx-hub; safe to remove.\n"
 _NOT_OURS = frozenset(

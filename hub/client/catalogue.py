@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from hub.client.find import Measured
     from hub.client.mirrors import Mirrored
     from hub.client.transport import Transport

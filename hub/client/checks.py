@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.client.progress import say
 from hub.client.rest import answers
 from hub.client.rest.shared import Check, JobSummary  # noqa: TC001  (read at run time)
 from hub.protocol import problems, stored
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 WAIT_SECONDS = 3600.0
 POLL_SECONDS = 0.5

@@ -12,15 +12,13 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 RETRY_SECONDS = 60.0

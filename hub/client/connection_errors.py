@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -10,8 +11,6 @@ from urllib.parse import urlsplit
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hub.client import proxies
 
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")

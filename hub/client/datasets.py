@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -19,8 +20,6 @@ from hub.protocol import problems
 from hub.protocol import splits as protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from hub.client.cache import RemoteFile
     from hub.client.hub import Hub
     from hub.client.local_files import Selected

@@ -6,20 +6,19 @@ Only a file with the right digest is renamed to its name.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from hub.client import download_locks
-from hub.client.cache import explained, mismatch
+from hub.client.cache import Cache, RemoteFile, explained, mismatch
 from hub.client.partial_downloads import Partial
 from hub.client.receiver import CONTENT_RANGE, RangesRefused, Receiver
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from hub.client.cache import Cache, RemoteFile
     from hub.client.transport import Transport
 
 RANGES = 2

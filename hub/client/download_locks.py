@@ -11,9 +11,10 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from hub.client.cache import explained
+from hub.client.cache import Cache, explained
 
 try:
     import fcntl
@@ -21,10 +22,8 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from hub.client.cache import Cache
 
 # Waits between two looks grow: a small file comes in milliseconds.
 FIRST_POLL_SECONDS, POLL_SECONDS = 0.005, 0.2

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -22,7 +23,6 @@ from hub.protocol import digests, problems, refs
 from hub.protocol.mirrors import RELEASED, ModelRecord, VersionRecord, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from hub.client.hub import Hub

@@ -10,19 +10,18 @@ import contextlib
 import json
 import shutil
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hub.client import snapshots
-from hub.client.cache import Resolved
+from hub.client.cache import Cache, Resolved
 from hub.client.partial_downloads import is_abandoned
 from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from hub.client.cache import Cache
 
 DAY_SECONDS = 86_400.0
 SETTLING_SECONDS = 300.0

@@ -6,12 +6,13 @@ it, verified; everything else is asked of the hub each time.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.client import config as settings
-from hub.client.cache import Cache, Resolved
+from hub.client.cache import Cache, RemoteFile, Resolved
 from hub.client.catalogue import Catalogue
 from hub.client.mirrors import Mirrored
 from hub.client.rest.groups import Groups
@@ -20,12 +21,10 @@ from hub.protocol import problems, refs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
 
     import onnx
     import onnxruntime
 
-    from hub.client.cache import RemoteFile
     from hub.client.training.training import Training
 
 # How many versions a description has.

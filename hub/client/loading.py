@@ -7,12 +7,12 @@ files and nowhere else, so no model can read another file of this machine.
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     import onnx

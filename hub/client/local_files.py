@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,6 @@ from hub.client.progress import Bar
 from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
     from io import BufferedReader
 
 CARD = "README.md"

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from hub.client.retries import is_transient
-from hub.client.transport import Transport
+from hub.client.transport import Body, Transport
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import urllib3
 
-    from hub.client.transport import Body
 
 DOWN_SECONDS = 30.0
 # How long a hub may send nothing while there is another one.

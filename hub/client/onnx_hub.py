@@ -11,6 +11,7 @@ import io
 import os
 import secrets
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,6 @@ from hub.client.imports.zoo_source import hub_name
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import onnx
 
 

@@ -15,12 +15,9 @@ import socket
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from hub.client.cache import explained
-
-if TYPE_CHECKING:
-    from hub.client.cache import Cache
+from hub.client.cache import Cache, explained
 
 JOURNAL_BYTES = 4096
 ABANDONED_SECONDS = 15 * 60

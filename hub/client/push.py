@@ -11,6 +11,7 @@ import base64
 import json
 import logging
 import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from urllib.parse import quote
 
 from hub import counting
 from hub.client import bundles, checks
-from hub.client.local_files import CARD, select
+from hub.client.local_files import CARD, LocalFile, Selected, select
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
 from hub.client.rest.shared import File  # noqa: TC001  (read at run time)
@@ -29,10 +30,8 @@ from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from hub.client.cache import Cache
-    from hub.client.local_files import LocalFile, Selected
     from hub.client.transport import Transport
 
 # A file up to this size travels with others in one request, which a hub takes up to 5 MiB of.

@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -18,8 +19,6 @@ from typing import TYPE_CHECKING
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hub.client.cache import RemoteFile
     from hub.client.partial_downloads import Partial, Span
     from hub.client.retries import Retries

@@ -13,12 +13,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hub.client.cache import Resolved
+from hub.client.cache import Cache, Resolved, StoredAnswer
 from hub.client.retries import is_transient
 from hub.protocol import problems, refs
 
 if TYPE_CHECKING:
-    from hub.client.cache import Cache, StoredAnswer
     from hub.client.transport import Transport
 
 # How long a hub that does not answer is waited for where the cache has an earlier answer.

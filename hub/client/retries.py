@@ -10,13 +10,10 @@ import logging
 import random
 import threading
 import time
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 8.0

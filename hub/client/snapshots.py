@@ -16,17 +16,12 @@ import secrets
 import shutil
 import tempfile
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from hub.client.cache import explained, sync_folder
+from hub.client.cache import Cache, RemoteFile, Resolved, explained, sync_folder
 from hub.protocol import manifests, problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hub.client.cache import Cache, RemoteFile, Resolved
 
 log = logging.getLogger("hub.client")
 

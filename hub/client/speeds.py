@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from hub.protocol import devices, problems
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 THIS_MACHINE: Final = "this machine"
 

@@ -12,6 +12,7 @@ import os
 import platform
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -28,7 +29,6 @@ from hub.protocol.version import __version__
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Iterator, Mapping
 
     import urllib3
 

@@ -11,14 +11,13 @@ import contextlib
 import json
 import time
 import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from hub.client.retries import is_transient
 from hub.protocol import digests, problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hub.client.cache import Cache
     from hub.client.local_files import LocalFile
     from hub.client.transport import Transport

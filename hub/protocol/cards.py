@@ -8,14 +8,13 @@ specification, docs/cards.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from hub.protocol import inputs, stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hub.protocol.inputs import DeclaredInput
 
 # Whether data are about people -> words.

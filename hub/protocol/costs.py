@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from hub.protocol import stored
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Holds = Literal["everywhere", "multiples", "nearly"]
 _HOLDS: tuple[Holds, ...] = ("everywhere", "multiples", "nearly")

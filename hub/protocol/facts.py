@@ -7,13 +7,11 @@ others: what is absent or has another shape is empty here, never guessed and nev
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hub.protocol import stored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 DEFAULT_DOMAIN: Final = "ai.onnx"
 # How many of anything are taken; the engine lists no more of anything.

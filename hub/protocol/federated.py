@@ -10,14 +10,13 @@ import base64
 import hashlib
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from hub.protocol import canonical, digests, problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hub.protocol.safetensors import Header, Tensor
 
 TRAINABLE, STATISTIC, FROZEN = "trainable", "statistic", "frozen"

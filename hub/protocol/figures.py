@@ -6,12 +6,9 @@ Rows become figures where they are stored. Pages, graphs and commands read figur
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Kind(StrEnum):

@@ -8,15 +8,13 @@ takes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
+from typing import ClassVar, Final, Generic, TypeVar
 
 from hub.protocol import cards
 from hub.protocol.figures import Kind
 from hub.protocol.vocabularies import LICENCES, RUNTIMES, TASKS, TASKS_OF
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 T = TypeVar("T")
 

@@ -6,14 +6,12 @@ What has another shape raises MalformedError; callers say which server it was.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from hub.protocol import digests, refs, stored
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)

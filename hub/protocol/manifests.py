@@ -8,13 +8,12 @@ them, on client and server alike.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from hub.protocol import canonical, digests, problems, refs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from hub.protocol.splits import Split
 
 

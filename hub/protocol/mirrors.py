@@ -7,13 +7,11 @@ which is parsed here once.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from hub.protocol import digests, manifests, problems, refs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MOST_FILES = 5_000
 MOST_STATEMENTS = 200

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import typing
-
-if typing.TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 Entry = typing.TypeVar("Entry")
 

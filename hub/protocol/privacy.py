@@ -10,11 +10,9 @@ epsilon once, at one delta, by Balle et al. (2020), theorem 21.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Any
 
 DEFAULT_DELTA = 1e-5
 # Above this the hub states nothing: delta bounds the share of participants that may be laid open.

@@ -15,10 +15,8 @@ and the client raises the same class again from that answer.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
 
 MEDIA_TYPE = "application/problem+json"
 MEMBERS = frozenset({"type", "title", "status", "detail", "instance", "errors"})

@@ -11,12 +11,10 @@ import json
 import math
 import os
 import struct
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 MEDIA_TYPE = "application/vnd.safetensors"
 MOST_HEADER_BYTES = 1 << 20

@@ -13,16 +13,14 @@ from __future__ import annotations
 
 import types
 import typing
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from hub.protocol import stored
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _T = TypeVar("_T")
 

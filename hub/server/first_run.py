@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import structlog
 import yaml
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from hub.protocol.refs import DEFAULT_NAMESPACE
@@ -28,7 +28,6 @@ from runners.models import Job
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from django.db.models import QuerySet
 
 log = structlog.get_logger(__name__)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import structlog
@@ -26,7 +27,6 @@ from runners.models import Bar, Job
 from runners.queue import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
 
 log = structlog.get_logger(__name__)

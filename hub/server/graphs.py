@@ -10,11 +10,11 @@ import argparse
 import os
 import signal
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from types import FrameType
 
 TURN_SECONDS = 0.25

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from hub.protocol import problems
 from hub.server.front import draining
@@ -18,9 +18,6 @@ from registry.core.health import health_parts
 from registry.storage import verification
 from registry.storage.files import store
 from runners.queue import aliases, selectors
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
 
 log = structlog.get_logger(__name__)
 

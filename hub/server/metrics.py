@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from hmac import compare_digest
-from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
@@ -16,9 +15,6 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from hub.server import requests
 from hub.server.gauges import HubCollector
 from hub.server.health import is_administrator
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
 
 _collector = HubCollector()
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import structlog
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
 
@@ -22,9 +23,6 @@ from registry.api.problems import respond, translate
 from registry.versions import moves
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpRequest, HttpResponse
     from django.http.response import HttpResponseBase
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

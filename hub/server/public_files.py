@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from http import HTTPStatus
 from io import BytesIO
@@ -39,8 +40,6 @@ from registry.protocols.huggingface.views import EXPOSED
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     Environment = dict[str, Any]
     Start = Callable[..., Any]
     Application = Callable[[Environment, Start], Iterable[bytes]]

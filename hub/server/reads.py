@@ -7,13 +7,12 @@ goes to ``registry.core.usage``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from django.http import HttpRequest, HttpResponseBase
 
 READS = frozenset({"GET", "HEAD", "OPTIONS"})

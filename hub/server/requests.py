@@ -9,6 +9,7 @@ processes, gunicorn's configuration names a folder in which all of them count
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -18,8 +19,6 @@ from django.utils.functional import SimpleLazyObject
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from django.db.backends.base.base import BaseDatabaseWrapper
     from django.http import HttpRequest
 

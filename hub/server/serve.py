@@ -21,6 +21,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -36,7 +37,6 @@ from hub.server.console import print_line
 from runners.queue.parent_death import die_with_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from types import FrameType
 
 STOP_SECONDS = 15.0

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # A file's path, its size in bytes, and its time of change in nanoseconds.
 _State = tuple[str, int, int]

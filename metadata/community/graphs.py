@@ -5,7 +5,7 @@ Models that are not public are not in it: neither by name nor by a gap in the or
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from django.conf import settings
 
@@ -14,9 +14,6 @@ from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import count, link, moment, string, words
 from registry.models import Collection
 from registry.models.registered_models import listed_for_everybody
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def iri(ref: str) -> str:

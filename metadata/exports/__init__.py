@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from metadata.store import negotiation
 from registry.cards import cards
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from metadata.exports.sheet import Sheet
     from registry.models import Version
 

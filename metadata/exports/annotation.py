@@ -6,13 +6,10 @@ the address that it may be no more than are those of the proposal onnx/onnx#3958
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metadata.exports import card
-from metadata.exports.sheet import spdx_id
-
-if TYPE_CHECKING:
-    from metadata.exports.sheet import Sheet
+from metadata.exports.sheet import Sheet, spdx_id
 
 # Bytes of front matter beyond which a file carries the head alone: a card may be much larger.
 MOST_FRONT = 64_000

@@ -9,17 +9,15 @@ implies are numbers, all others texts. Source: the Croissant Format Specificatio
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from hub.protocol.splits import MULTI_LABEL
+from hub.protocol.splits import MULTI_LABEL, Split
 from metadata.rdf.terms import spdx_id
 from registry.cards import licences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hub.protocol.splits import Split
     from registry.models import DatasetFile, DatasetVersion
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"

@@ -11,12 +11,11 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.version import __version__
-from metadata.exports.sheet import spdx_id, stated
+from metadata.exports.sheet import DataLine, FileLine, Port, Sheet, spdx_id, stated
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from metadata.exports.sheet import DataLine, FileLine, Port, Sheet
 
 _SENSITIVE = {"yes": ["personal data"], "special": ["special categories of personal data"]}
 _ACTIVITIES = {"Finetuning": "fine-tuning"}

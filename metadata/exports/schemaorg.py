@@ -6,13 +6,10 @@ schema.org has no type for models, so it is a CreativeWork beside FAIR4ML's MLMo
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from metadata.exports.sheet import stated
+from metadata.exports.sheet import Agent, FileLine, Sheet, stated
 from metadata.rdf.terms import FAIR4ML, SCHEMA
-
-if TYPE_CHECKING:
-    from metadata.exports.sheet import Agent, FileLine, Sheet
 
 _RESTRICTED = "Access to the files is restricted; users must request it."
 # A page needs no more files than this; the graph has them all.

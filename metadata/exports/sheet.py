@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -19,7 +20,6 @@ from metadata.rdf.quads import number
 from metadata.rdf.terms import ACCESS, LICENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from decimal import Decimal
 
 _IDENTIFIER = re.compile(r"(?P<namespace>[^/]+)/(?P<name>.+)@(?P<number>[0-9]+)")

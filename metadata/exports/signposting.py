@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from metadata.store.negotiation import FORMATS, HTML
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from metadata.exports.sheet import Sheet
 
 LINKSET = "application/linkset+json"

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
-from metadata.exports.sheet import spdx_id, stated
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from metadata.exports.sheet import DataLine, FileLine, Sheet
+from metadata.exports.sheet import DataLine, FileLine, Sheet, spdx_id, stated
 
 CONTEXT = "https://spdx.org/rdf/3.0.1/spdx-context.jsonld"
 _INFO = "_:creation"

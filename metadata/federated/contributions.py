@@ -6,6 +6,7 @@ them: they are written for each maintainer who requests them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from metadata.rdf.graph import Graph
@@ -13,8 +14,6 @@ from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import link, moment, part, string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from registry.federated.models import Contribution, Round
 
 USED, LEFT_OUT = "used", ("rejected", "late")

@@ -7,6 +7,7 @@ author gave them: what has another one is left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import stored
@@ -14,8 +15,6 @@ from metadata.rdf import languages
 from metadata.rdf.quads import foreign, link, string, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from metadata.rdf.graph import Graph
 
 LONGEST_LIST = 200

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 from urllib.parse import unquote
 
 from django.conf import settings
@@ -12,9 +13,6 @@ from django.db.models import Q
 from hub.protocol import problems, refs
 from metadata.graphs import selectors
 from registry.models import Version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Ancestors that are followed: no real model has more.
 MOST = 1000

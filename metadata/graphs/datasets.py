@@ -7,10 +7,11 @@ own where its card claims something: no one's triples describe what is another's
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import stored
-from hub.protocol.cards import dataset_rows, results, texts
+from hub.protocol.cards import Result, dataset_rows, results, texts
 from metadata.graphs import entity_labels
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, graph_of
@@ -18,9 +19,6 @@ from metadata.rdf.quads import count, foreign, link, moment, part, string, typed
 from registry.cards import data_categories, licences, mentions, resolution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hub.protocol.cards import Result
     from metadata.graphs.facts import (
         DatasetFacts,
         DatasetVersionFacts,

@@ -9,11 +9,10 @@ import json
 from typing import TYPE_CHECKING
 
 from hub.protocol import inputs
-from hub.protocol.inputs import Image, Resize
+from hub.protocol.inputs import DeclaredInput, Image, Resize
 from metadata.rdf.quads import count, decimal, part, string
 
 if TYPE_CHECKING:
-    from hub.protocol.inputs import DeclaredInput
     from metadata.graphs.facts import VersionFacts
     from metadata.rdf.graph import Graph
 

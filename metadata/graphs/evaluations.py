@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hub.protocol import stored
-from hub.protocol.cards import results
+from hub.protocol.cards import Card, Result, results
 from hub.protocol.figures import Kind
 from hub.protocol.vocabularies import SHARES, metric_name
 from metadata.graphs import datasets, figures, metrics
-from metadata.graphs.datasets import LONGEST_LIST
+from metadata.graphs.datasets import LONGEST_LIST, Names
 from metadata.rdf.quads import count, decimal, foreign, link, moment, number, part, string, words
 from registry.cards import metrics as reported_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from decimal import Decimal
 
-    from hub.protocol.cards import Card, Result
-    from metadata.graphs.datasets import Names
     from metadata.graphs.facts import EvaluationFacts
     from metadata.rdf.graph import Graph
 

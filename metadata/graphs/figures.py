@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hub.protocol.figures import Kind, Status
+from hub.protocol.figures import Interval, Kind, Status
 from metadata.rdf.quads import decimal, link, string
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from hub.protocol.figures import Interval
     from metadata.rdf.graph import Graph
 
 

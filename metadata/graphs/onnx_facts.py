@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from hub.protocol.facts import DEFAULT_DOMAIN
+from hub.protocol.facts import DEFAULT_DOMAIN, Port
 from metadata.rdf.quads import count, link, part, string, truth
 from metadata.rdf.terms import DATA_TYPE
 
 if TYPE_CHECKING:
-    from hub.protocol.facts import Port
     from metadata.graphs.facts import VariantFacts
     from metadata.rdf.graph import Graph
 

@@ -7,16 +7,14 @@ its own graph, and others only point at it. Such a graph is public while a publi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 from urllib.parse import unquote
 
 from metadata.rdf.iris import WORKER, graph_of
 from metadata.rdf.quads import part
 from metadata.rdf.terms import DCTERMS, DQV, EARL, FAIR4ML, IT6, LICENCE, PROV
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Kind = Literal["agents", "licences", "metrics"]
 # Predicates that rows fill, never a card's own addresses: agents that only cards name have none.

@@ -9,12 +9,13 @@ end.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from django.conf import settings
-from django.db.models import Q, Subquery
+from django.db.models import Q, QuerySet, Subquery
 from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
@@ -24,10 +25,7 @@ from registry.cards import mentions, resolution
 from registry.models import Mention, NameConfirmation, RegisteredModel, RetiredName, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
-
-    from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
 

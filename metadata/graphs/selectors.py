@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hub.protocol.accuracy import stated
 from metadata.graphs import benchmarks, facts
-from metadata.graphs.version_parts import VersionPart, version_parts
+from metadata.graphs.version_parts import Describe, VersionPart, version_parts
 from metadata.rdf.iris import variant_of
 from registry.cards import cards, licences, mentions, resolution
-from registry.models import Check, Namespace, RegisteredModel, User, Version
+from registry.models import Check, Dataset, Namespace, RegisteredModel, User, Variant, Version
 from registry.models.registered_models import listed_for_everybody
 from registry.versions import moves
 from runners.benchmarks import selectors, speed_index
@@ -21,15 +22,11 @@ from runners.models import Job, Measurement
 from runners.proofs import selectors as proof_selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from _typeshed import DataclassInstance
     from django.db.models import QuerySet
 
     from hub.protocol.figures import Figure
-    from metadata.graphs.version_parts import Describe
     from metadata.rdf.graph import Graph
-    from registry.models import Dataset, Variant
 
 _Facts = TypeVar("_Facts", bound="DataclassInstance")
 # Names without a number that are resolved; no real merge has more.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import derivations, problems, refs, stored
@@ -13,8 +14,6 @@ from metadata.rdf.quads import decimal, foreign, link, number, part, string, tru
 from registry.cards import emissions, mentions, resolution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from metadata.graphs.facts import VersionFacts
     from metadata.rdf.graph import Graph
     from metadata.rdf.iris import Places

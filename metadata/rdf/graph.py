@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from metadata.rdf.quads import link, typed
 from metadata.rdf.terms import RDF
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from metadata.rdf.iris import Places
 
 

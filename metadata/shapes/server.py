@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import select
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,8 +22,6 @@ from runners.engine.confine import children, probe
 from runners.engine.confine.isolation import Confinement, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rdflib import Graph
 
 # Seconds without a request after which the memory is given back.

@@ -10,18 +10,14 @@ import json
 import os
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from metadata.rdf import vocabulary
-from metadata.rdf.vocabulary import ShapesUnavailableError
+from metadata.rdf.vocabulary import Shapes, ShapesUnavailableError
 from registry.core.child_processes import Child, LostError
 from runners.engine.confine.isolation import Limits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from metadata.rdf.vocabulary import Shapes
 
 _LIMITS = Limits(wall_seconds=15, cpu_seconds=10, memory_bytes=3 << 30, output_bytes=16 << 20)
 # Shorter than the lease of a delivery. The first request also waits for the

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from metadata.rdf.iris import Places
 from metadata.rdf.quads import part
 from metadata.sparql import figures, listing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Terms of a variant, then those of its version -> the fact's name in the result.
 _OF_VARIANT = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pyoxigraph
@@ -16,7 +17,6 @@ import structlog
 from metadata.sparql.copy_locks import remove_unheld
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from metadata.rdf.parsing import Quads

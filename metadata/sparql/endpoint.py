@@ -5,9 +5,16 @@ It ignores cookies, so no page can query in a user's name; a token allows more t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.csrf import csrf_exempt
 
@@ -16,11 +23,6 @@ from metadata.sparql import description, protocol, service
 from registry.api import throttles
 from registry.api.authentication import TokenAuthentication
 from registry.api.problems import respond, translate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpRequest, HttpResponseBase
 
 METHODS = ("GET", "HEAD", "POST", "OPTIONS")
 _IN_ONE_PIECE = 1 << 17

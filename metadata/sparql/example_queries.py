@@ -7,9 +7,9 @@ public ones of this hub.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import AnonymousUser
 
@@ -21,9 +21,6 @@ from registry.models import Mention, Version
 from registry.models.registered_models import listed_for_everybody
 from runners.benchmarks import selectors
 from runners.models import Measurement
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,12 @@ token, it takes the reading that refuses. Source: SPARQL 1.1 Query, sections 19.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import problems
 from registry.core import parsing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LONGEST_BYTES = 100_000
 DEEPEST = 64

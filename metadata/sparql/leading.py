@@ -6,6 +6,7 @@ The others wait. What the holder wrote is in the database, so the next one goes 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ import structlog
 from registry.core import leases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from metadata.sparql.replication import Follower
 
 log = structlog.get_logger(__name__)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import structlog
 from django.conf import settings
@@ -18,9 +18,6 @@ from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 log = structlog.get_logger(__name__)
 

@@ -7,6 +7,7 @@ these, the query leaves them out and the notes beside it say so.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from metadata.rdf.terms import PREFIXES
 from registry.cards import licences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from hub.protocol.accuracy import Limit
     from hub.protocol.filters import Sort
     from registry.catalogue.query import Query

@@ -6,8 +6,8 @@ Source: SPARQL 1.1 Protocol, section 2.1.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 import pyoxigraph
@@ -15,9 +15,6 @@ import pyoxigraph
 from hub.protocol import problems
 from metadata.sparql.guard import LONGEST_BYTES
 from metadata.store import negotiation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FORM, DIRECT, UPDATE = (
     "application/x-www-form-urlencoded",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import DatabaseError
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import GaugeMetricFamily, Metric
 
 from hub import counting
 from metadata.models import NamedGraph
@@ -15,11 +16,6 @@ from metadata.store.catalogue import VOID, Endpoint, endpoints
 from registry.core.gauges import Gauges, gauges
 from registry.core.health import HealthLine, HealthPart, health_parts
 from registry.core.maintenance import MaintenanceTask, maintenance_tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from prometheus_client.core import Metric
 
 MOST_GRAPHS = 100
 MOST_NAMES = 10

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -16,13 +17,10 @@ import urllib3
 from django.conf import settings
 
 from hub.protocol import problems
-from metadata.rdf.parsing import RefusedGraphError
+from metadata.rdf.parsing import Quads, RefusedGraphError
 from metadata.sparql import tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from metadata.rdf.parsing import Quads
     from metadata.sparql.tasks import IsGone, Task
 
 _STORE_SECONDS = 30.0

@@ -10,6 +10,7 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import IO, TYPE_CHECKING
@@ -27,8 +28,6 @@ from metadata.sparql.tasks import SnapshotGoneError, Task
 from registry.models import Delivery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from metadata.sparql.replication import State
 
 log = structlog.get_logger(__name__)

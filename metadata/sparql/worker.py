@@ -11,8 +11,9 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import pyoxigraph
 
@@ -20,9 +21,6 @@ from metadata.sparql.copy_locks import hold
 from registry.core.child_processes import DATA, DONE, FAILED, READY, send
 from runners.engine.confine import isolation
 from runners.engine.confine.isolation import Confinement, Limits
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 OPEN_FILES = 1024
 _CHUNK = 1 << 16

@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,6 @@ from registry.models import Delivery
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 FILENAME = "catalog.nq.gz"

@@ -5,8 +5,8 @@ Only public graphs are used, and of people only that they publish.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
@@ -23,9 +23,6 @@ from registry.catalogue import conditions
 from registry.models import SearchDocument
 from registry.models.search import EVERYBODY
 from runners.benchmarks import selectors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Things with a named graph of their own.
 _OWN_GRAPHS = ("agents", "licences", "metrics")

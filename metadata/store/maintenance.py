@@ -8,6 +8,7 @@ The counter is locked before the rows are read: what is written is never older t
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import structlog
@@ -23,8 +24,6 @@ from metadata.store.sources import GraphSource, graph_sources
 from registry.models import Dataset, Event, RegisteredModel, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from django.db.models import QuerySet
 
     from metadata.graphs.references import Entity

@@ -5,6 +5,7 @@ The format is the extension of the address, else that of `Accept` (RFC 9110, sec
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from metadata.rdf.terms import PREFIXES
 from metadata.store import maintenance, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from registry.models import Dataset, RegisteredModel, Version
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.ports import Port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from django.db.models import QuerySet
 
 

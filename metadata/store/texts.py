@@ -6,15 +6,12 @@ have left some. `hub graphs` names them on the page of health; a rebuild replace
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import structlog
 
 from metadata.models import NamedGraph
 from metadata.rdf import parsing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 log = structlog.get_logger(__name__)
 

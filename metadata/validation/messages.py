@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -10,8 +11,6 @@ from metadata.rdf import quads
 from metadata.rdf.terms import PREFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from metadata.shapes.validator import Finding
 
 _LONGEST = 80

@@ -12,13 +12,12 @@ from rest_framework.authentication import BaseAuthentication
 
 from hub.protocol import problems
 from registry.core import usage
-from registry.models import AccessToken
+from registry.models import AccessToken, User
 from registry.people.services.tokens import digest
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
-    from registry.models import User
 
 USED_EVERY = timedelta(minutes=1)
 

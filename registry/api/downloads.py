@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from urllib.parse import quote
 
 from django.http import (
     FileResponse,
+    HttpRequest,
     HttpResponse,
     HttpResponseBase,
     HttpResponseNotModified,
@@ -27,10 +29,6 @@ from registry.storage.byte_store import size_of
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpRequest
-
     from registry.models import Blob
 
 # Only where the server cannot hand the file to the kernel.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 from uuid import UUID
@@ -17,8 +18,6 @@ from hub.protocol import problems
 from registry.api.outputs import Column, Shape, input_field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rest_framework.request import Request
 
 MOST_VALUES = 5_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from registry.models import DocumentSpeed, PredictedSpeed
 from registry.versions import evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from registry.catalogue.query import Query
     from registry.catalogue.summaries import Summary
 

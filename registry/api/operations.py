@@ -7,11 +7,12 @@ caller may not see.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from django.http import HttpResponseBase
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
@@ -22,9 +23,6 @@ from registry.api.parameters import PAGED, asks
 from registry.versions import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from drf_spectacular.utils import OpenApiParameter
     from rest_framework.request import Request
     from rest_framework.serializers import Serializer
 

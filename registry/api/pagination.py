@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 from rest_framework import serializers
 from rest_framework.response import Response
@@ -16,9 +17,6 @@ from hub.protocol import problems
 from registry.api.outputs import answers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from django.db.models import QuerySet
     from rest_framework.request import Request
 
 LONGEST = 100

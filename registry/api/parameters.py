@@ -7,6 +7,7 @@ document; a page declares them with `accepts`. One check holds requests against 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,8 +16,6 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from django.http import HttpRequest
     from rest_framework import serializers
     from rest_framework.request import Request

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,6 @@ from registry.api.throttles import address_of
 from registry.core import rates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from django.http import HttpRequest, HttpResponse
 
     from registry.models import User

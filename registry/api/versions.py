@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from registry.api import version_serializers as shapes
@@ -19,8 +20,6 @@ from registry.versions import selectors
 from registry.versions.services import versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from registry.models import Version
 
 

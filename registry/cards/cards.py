@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from registry.cards.findings import Finding, Notes, nearest
 from registry.core import parsing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from hub.protocol.facts import Port
 
 CARD_PATH = "README.md"

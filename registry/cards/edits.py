@@ -6,16 +6,14 @@ The lines of a changed field are rewritten; PyYAML's marks say which lines those
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import yaml
 
 from hub.protocol import problems
 from registry.cards import source
 from registry.core import parsing
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _WIDTH = 100
 _SHORT = 88

@@ -13,11 +13,10 @@ from hub.protocol import inputs
 from hub.protocol.derivations import RELATIONS
 from hub.protocol.vocabularies import TASKS
 from registry.cards import emissions, origins, results, values, vocabularies
-from registry.cards.findings import escaped
+from registry.cards.findings import Notes, escaped
 from registry.cards.values import date, doi, licence, list_of, mapping, one_of, text, usual, word
 
 if TYPE_CHECKING:
-    from registry.cards.findings import Notes
     from registry.cards.values import Check
 
 _LOCAL_PATH = re.compile(

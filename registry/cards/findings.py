@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from registry.cards import vocabularies
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Severity = Literal["error", "warning"]
 FINDINGS = 100

@@ -6,14 +6,11 @@ Source: SPDX 3 annex D (licence expressions), Hugging Face model card specificat
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
 from registry.cards import vocabularies
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LONGEST = 64
 # Between the licences of a column.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from registry.models import Mention
+from registry.models import Dataset, Mention, Version
 from registry.models.mentions import NAME_CHARACTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hub.protocol.cards import Card
-    from registry.models import Dataset, Version
 
 MOST = 400
 _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)

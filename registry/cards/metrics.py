@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from hub.protocol.vocabularies import REPORTED_METRICS, metric_name
+from hub.protocol.vocabularies import REPORTED_METRICS, Scale, metric_name
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from hub.protocol.vocabularies import Scale
 
 UNITS: Final = ("fraction", "percent")
 

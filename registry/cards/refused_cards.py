@@ -7,6 +7,7 @@ the place of the oldest.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from registry.models import RefusedCard, RegisteredModel, Version
 from registry.storage.services import quotas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from django.db.models import QuerySet
 
     from registry.cards.cards import Checked

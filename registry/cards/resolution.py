@@ -8,24 +8,21 @@ other people's cards hold already; what they publish under it must not change th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from django.conf import settings
-from django.db.models import Case, F, IntegerField, OuterRef, Q, Subquery, Value, When
+from django.db.models import Case, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Lower
 
 from registry.cards import mentions
-from registry.models import Dataset, Mention, NameConfirmation, RegisteredModel
+from registry.models import Dataset, Mention, NameConfirmation, RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from django.db.models import QuerySet
-
-    from registry.models import Version
 
 _HUGGINGFACE = "https://huggingface.co"
 # An id of Hugging Face, whose cards name models and data sets so (hub-docs, repositories).

@@ -9,16 +9,14 @@ from __future__ import annotations
 import datetime
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from registry.cards.findings import Notes, escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LIMIT_DEPTH = 32
 LIMIT_FRONT_BYTES = 200_000

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from registry.cards.imports.files import words
 from registry.core import parsing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from hub.protocol.facts import Facts
 
 _LITERAL_CHARACTERS = 2000

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hub.protocol.vocabularies import LICENCE_OF
 from registry.cards import vocabularies
-from registry.cards.findings import escaped
+from registry.cards.findings import Notes, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from typing import TypeAlias
-
-    from registry.cards.findings import Notes
-
     Check: TypeAlias = Callable[[Notes, str, Any], None]
 
 _DOI = re.compile(r"10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s\"<>]+")

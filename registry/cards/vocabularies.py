@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
 from hub.protocol.vocabularies import LICENCE_OF
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _PRECISIONS = """
     float32 float16 bfloat16 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64 int4 uint4

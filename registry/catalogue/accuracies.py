@@ -7,25 +7,20 @@ its interval stands beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from hub.protocol import accuracy, problems
 from registry.core import public_counts
-from registry.models import Dataset, DatasetVersion, DocumentAccuracy
+from registry.models import Dataset, DatasetVersion, DocumentAccuracy, SearchDocument, Variant
 from registry.versions import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from django.db.models import QuerySet
-
     from hub.protocol.accuracy import Limit
     from registry.core.permissions import Actor
-    from registry.models import SearchDocument, Variant
 
 # The column that `ranked` orders by.
 BEST = "best_value"

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from hub.protocol import filters
 from hub.protocol.filters import Sort
 from hub.protocol.vocabularies import TASKS_OF
 from registry.cards import licences
 from registry.catalogue import accuracies, full_text, predictions, speeds, substrings, tags
-from registry.models import DocumentFact, DocumentKeyword, DocumentSpeed
+from registry.models import DocumentFact, DocumentKeyword, DocumentSpeed, SearchDocument
 from registry.versions import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.db.models import QuerySet
-
     from registry.catalogue.query import Query
     from registry.core.permissions import Actor
-    from registry.models import SearchDocument
 
 # The orders of lists, and those that the Hub protocol has beside them, with the largest first.
 ORDERS = filters.SORTS | {

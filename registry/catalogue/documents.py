@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import Count, Sum
 
@@ -21,9 +22,6 @@ from registry.models import (
     Version,
 )
 from registry.models.search import EVERYBODY
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 BODY_CHARACTERS = 20_000
 

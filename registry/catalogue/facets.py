@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from hub.protocol import filters
 from registry.catalogue import conditions, full_text
@@ -23,10 +24,6 @@ from registry.models.search import EVERYBODY
 from registry.versions import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
 
 MATCHES = 2_500

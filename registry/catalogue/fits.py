@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,6 @@ from hub.protocol import filters
 from hub.protocol.figures import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from hub.protocol.accuracy import Limit
     from registry.catalogue.query import Query
     from registry.models import DocumentAccuracy, DocumentSpeed, PredictedSpeed

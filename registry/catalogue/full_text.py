@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from django.db import connection
-from django.db.models import BooleanField
+from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
 from registry.core import public_counts, typos
@@ -15,8 +15,6 @@ from registry.models.search import EVERYBODY
 from registry.versions import selectors
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
 
 # A text that finds more is common: walking the most downloaded meets it soon.

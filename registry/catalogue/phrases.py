@@ -6,13 +6,11 @@ A phrase is a tuple of lower-case words; what it means is a parameter of the lis
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from hub.protocol import filters
 from hub.protocol.vocabularies import LICENCES, ONNXRUNTIME_WEB, RUNTIMES, TASKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 Phrase = tuple[str, ...]
 Meaning = tuple[str, str]

@@ -6,20 +6,16 @@ runners.benchmarks.predictions for how they are made.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from django.db.models import Exists, FilteredRelation, OuterRef, Q
+from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet
 
-from registry.models import DocumentSpeed, PredictedSpeed
+from registry.models import DocumentSpeed, PredictedSpeed, SearchDocument
 from registry.models.search import EVERYBODY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from django.db.models import QuerySet
-
     from registry.catalogue.speeds import Setup
-    from registry.models import SearchDocument
 
 # The column that `predicted` orders by.
 P50 = "expected__p50_ms"

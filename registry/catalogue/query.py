@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -9,8 +10,6 @@ from hub.protocol import filters
 from registry.catalogue import speeds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hub.protocol.accuracy import Limit
     from hub.protocol.filters import Filter
 

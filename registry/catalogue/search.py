@@ -6,12 +6,13 @@ is ranked. What a user may not see appears nowhere: not in pages, counts or face
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache as cache_function
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from hub.protocol import filters, problems
 from registry.catalogue import accuracies, conditions, full_text, predictions, speeds
@@ -22,10 +23,6 @@ from registry.core.prepared_queries import Prepared
 from registry.models import DocumentSpeed, SearchDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
 
 COUNT_CAP = 1_000

@@ -7,22 +7,17 @@ that exists inside one comparability key alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from django.db.models import Count, FilteredRelation, Min, Q
+from django.db.models import Count, FilteredRelation, Min, Q, QuerySet
 
 from registry.core import public_counts
-from registry.models import DocumentSpeed
+from registry.models import DocumentSpeed, SearchDocument, Variant
 from registry.versions import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
-    from registry.models import SearchDocument, Variant
 
 # The column that `measured` orders by.
 P50 = "there__p50_ms"

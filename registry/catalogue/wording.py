@@ -9,6 +9,8 @@ word is looked at in windows of a fixed length.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,9 +19,6 @@ from hub.protocol.accuracy import ERRORS, SHARES
 from registry.catalogue import accuracies, phrases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
     from registry.catalogue.phrases import Phrase
 
 LONGEST: Final = 200

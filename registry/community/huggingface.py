@@ -19,7 +19,7 @@ from rest_framework.response import Response
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.community.discussions import selectors, services
-from registry.models import Discussion
+from registry.models import Comment, Discussion, RegisteredModel, User
 from registry.protocols.huggingface import addresses, errors, shapes, writing
 from registry.protocols.huggingface.views import HubView
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from rest_framework.request import Request
 
-    from registry.models import Comment, RegisteredModel, User
 
 NO_PULL_REQUESTS = (
     "This hub has no pull requests. To propose a change, commit to a branch: create_branch, then "

@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from registry.core.permissions import require_user
 from registry.models import Like, RegisteredModel, Watch
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
 
 

@@ -8,13 +8,10 @@ must answer quickly have a broker.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from django.db import Error as DatabaseTrouble
 from django.db import connection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # How often a process that waits looks, and how long it goes without a full turn at most.
 LOOK_SECONDS = 0.25

@@ -15,12 +15,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from typing import Generic, Protocol, TypeVar
 
 # A frame: its kind, the length of what follows in bytes, and that.
 HEADER = struct.Struct(">cI")

@@ -8,13 +8,12 @@ import structlog
 from django.db import transaction
 
 from registry.core import outbox
-from registry.models import Delivery, Event, Version
+from registry.models import Delivery, Event, RegisteredModel, User, Version
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
     from django.db.models import Model
 
-    from registry.models import RegisteredModel, User
 
 # What happens to versions that were released; before that nothing of them is published.
 RELEASE_VERBS = (

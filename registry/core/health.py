@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hub.protocol.ports import Port
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 class HealthLine(NamedTuple):

@@ -7,12 +7,10 @@ lifts them first and sets them again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from django.db import migrations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Name, table, event, the condition under which a change is refused, and the message.
 Law = tuple[str, str, str, str, str]

@@ -11,9 +11,9 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import structlog
 from django.db import DatabaseError, connections
@@ -22,9 +22,6 @@ from django.db.models.fields import DateTimeField
 from django.db.models.functions import Now
 
 from registry.models import Lease
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 log = structlog.get_logger(__name__)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import structlog
 from django.db import DatabaseError
@@ -13,9 +13,6 @@ from django.utils import timezone
 
 from hub.protocol.ports import Port
 from registry.models import PeriodicTask
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 log = structlog.get_logger(__name__)
 

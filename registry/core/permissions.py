@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from hub.protocol import problems
-from registry.models import Membership, Namespace, RegisteredModel
+from registry.models import Membership, Namespace, RegisteredModel, User
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
-
-    from registry.models import User
 
     Actor: TypeAlias = User | AnonymousUser
 

@@ -11,16 +11,14 @@ import secrets
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.cache import cache
 from django.db import connections
 from redis.exceptions import RedisError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SECONDS = 60
 KEYS = [

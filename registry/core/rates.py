@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import structlog
-from django.core.cache import caches
+from django.core.cache import BaseCache, caches
 from redis.exceptions import RedisError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from django.core.cache import BaseCache
 
 log = structlog.get_logger(__name__)
 

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import string
 from bisect import bisect_left
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Names are written with these; the index is in lower case.
 _LETTERS = string.ascii_lowercase + string.digits

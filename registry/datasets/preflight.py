@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,14 +12,11 @@ from hub.protocol.splits import parse as parse_splits
 from registry.core.permissions import require, require_user
 from registry.datasets import selectors, services
 from registry.people import selectors as people_selectors
-from registry.storage.bundles import Bundle
+from registry.storage.bundles import Bundle, Preflight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from registry.core.permissions import Actor
     from registry.models import Dataset, Namespace, User
-    from registry.storage.bundles import Preflight
 
 # How many files at fault an answer names.
 MOST_FILES = 20

@@ -6,24 +6,20 @@ visible.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import BigIntegerField, Count, F, Func, Max, Q, Sum
+from django.db.models import BigIntegerField, Count, F, Func, Max, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from hub.protocol import problems
 from registry.cards import resolution
 from registry.core.permissions import require_user
 from registry.core.prepared_queries import Prepared
-from registry.models import Blob, Dataset, DatasetFile, DatasetVersion, Upload, Version
+from registry.models import Blob, Dataset, DatasetFile, DatasetVersion, Namespace, Upload, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
-    from registry.models import Namespace
     from registry.models.versions import VersionQuerySet
 
 PAGE = 50

@@ -6,6 +6,7 @@ An entry is public from its first moment, and so are the files of its versions, 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -19,7 +20,7 @@ from registry.cards import data_categories, mentions
 from registry.core import events
 from registry.core.permissions import require
 from registry.datasets import selectors
-from registry.models import Blob, Dataset, DatasetFile, DatasetVersion
+from registry.models import Blob, Dataset, DatasetFile, DatasetVersion, Namespace, User
 from registry.models.datasets import DATASET_SLUG, WEB_ADDRESS, PersonalData
 from registry.people import selectors as people_selectors
 from registry.storage import bundles
@@ -27,10 +28,7 @@ from registry.storage.bundles import Bundle
 from registry.storage.services import blobs, quotas, uploads
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
     from registry.core.permissions import Actor
-    from registry.models import Namespace, User
 
 EDITABLE = (
     "title",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from registry.federated.models import Aggregate, Contribution, Round, Training
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from registry.models import Namespace
 
 # Rows with a blob, by the names of their columns, and the way from each to its model.

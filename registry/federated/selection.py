@@ -11,14 +11,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from registry.federated.models import Participant, Training
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from registry.federated.schedule import Schedule
 
 

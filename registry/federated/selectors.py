@@ -5,10 +5,11 @@ Pseudonyms and figures of single contributions are for maintainers; everyone els
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from hub.protocol import problems
 from registry.core.permissions import can, require
@@ -25,10 +26,6 @@ from registry.models import RegisteredModel, RetiredName, Version
 from registry.versions import selectors as registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import close_old_connections, connection
 
@@ -14,9 +15,6 @@ from hub.protocol import problems
 from registry.federated import selectors
 from registry.federated.models import Contribution, Participant, Round, Training
 from registry.federated.services import receiving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Requests that one web process holds at once; each takes a thread, so there are few.
 MOST_HELD = 4

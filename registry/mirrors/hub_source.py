@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -9,7 +10,9 @@ from hub.protocol import digests, problems, refs
 from hub.protocol.mirrors import (
     LONGEST_REASON,
     RELEASED,
+    FileRecord,
     ModelRecord,
+    Statement,
     VersionRecord,
     clean,
     statements,
@@ -18,10 +21,8 @@ from hub.protocol.mirrors import (
 from registry.mirrors.sources import MOST_MODELS, MOST_VERSIONS, Released
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
-    from hub.protocol.mirrors import FileRecord, Statement
     from registry.mirrors.outgoing import Client, Stream
 
 API = "/api/v1"

@@ -7,6 +7,7 @@ Files that git-LFS keeps are named by SHA-256; others by git's blob id, and are 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
@@ -17,17 +18,16 @@ from hub.protocol.mirrors import (
     FileRecord,
     ModelRecord,
     NameRecord,
+    Statement,
     VersionRecord,
     clean,
 )
 from registry.mirrors.sources import MOST_MODELS, Released
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from hub.protocol.huggingface import Entry
-    from hub.protocol.mirrors import Statement
     from registry.mirrors.outgoing import Client, Stream
 
 _T = TypeVar("_T")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -26,7 +27,6 @@ from hub.protocol.version import __version__
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Iterator, Mapping
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0

@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING
 
 from hub.protocol import problems
 from registry.core.permissions import can, require_user
-from registry.models import Mirror, MirroredModel, MirroredVersion
+from registry.models import (
+    Mirror,
+    MirroredModel,
+    MirroredVersion,
+    Namespace,
+    RegisteredModel,
+    Version,
+)
 from registry.people import selectors as people
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
-    from registry.models import Namespace, RegisteredModel, Version
 
 
 def mirrors(actor: Actor) -> QuerySet[Mirror]:

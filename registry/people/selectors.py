@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
@@ -12,8 +12,6 @@ from registry.core.permissions import ROLES, can, require_admin
 from registry.models import Blob, Membership, Namespace, User
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
 
 

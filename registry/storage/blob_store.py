@@ -10,18 +10,16 @@ from __future__ import annotations
 import io
 import os
 from abc import abstractmethod
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 
 from hub.protocol import digests, problems
-from registry.storage.byte_store import STAGING, ByteStore
+from registry.storage.byte_store import STAGING, ByteStore, Staged, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from registry.storage.byte_store import Staged, Stat
 
 _TRASH = "trash/"
 

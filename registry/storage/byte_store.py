@@ -10,20 +10,18 @@ import errno
 import io
 import shutil
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 from django.conf import settings
 
-from hub.protocol import problems
+from hub.protocol import digests, problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
-    from typing import IO
 
-    from hub.protocol import digests
 
 # Below it lie the bytes that are staged, each under its name.
 STAGING = "staging/"

@@ -8,22 +8,17 @@ What else needs bytes, or holds them for a while, says so in the port ``holders`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 import structlog
 from django.db import transaction
-from django.db.models import Exists, OuterRef, ProtectedError
+from django.db.models import Exists, OuterRef, ProtectedError, QuerySet
 from django.utils import timezone
 
 from registry.models import Blob, CommitFile, File, Upload, Version
 from registry.storage import holders
 from registry.storage.files import store
 from registry.storage.services import blobs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from django.db.models import QuerySet
 
 log = structlog.get_logger(__name__)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.conf import settings
 
@@ -15,9 +16,6 @@ from hub.protocol.ports import Port
 from registry.storage.folder import FolderStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from urllib.parse import SplitResult
-
     from registry.storage.blob_store import BlobStore
 
 

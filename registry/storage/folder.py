@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from registry.storage.byte_store import STAGING, Staged, Stat, full
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 # What a staged upload's name ends in while its parts come in any order.

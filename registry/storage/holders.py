@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.ports import Port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from django.db.models import QuerySet
 
     from registry.models import Blob, Namespace

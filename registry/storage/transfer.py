@@ -6,6 +6,7 @@ that is repeated copies what came since. Nothing is removed here.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from registry.storage import holders
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from registry.storage.blob_store import BlobStore
 
 

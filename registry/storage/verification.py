@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
 from hub.protocol import problems
@@ -25,10 +26,6 @@ from registry.models.blobs import BlobProblem
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from django.db.models import QuerySet
-
     from registry.storage.byte_store import Stat
 
 log = structlog.get_logger(__name__)

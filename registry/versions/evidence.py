@@ -5,6 +5,7 @@ A kind is named as the job that makes it, in addresses, in discussions and in th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -12,8 +13,6 @@ from urllib.parse import urlencode
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from registry.models import Version
 
 

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Min
 
-from registry.models import File
+from registry.models import File, Version
 from registry.versions import selectors
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.models import Version
 
 
 def first_versions(actor: Actor, of: Version) -> dict[str, int]:

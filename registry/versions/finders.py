@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from hub.protocol.ports import Port
 from registry.versions import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from registry.core.permissions import Actor
     from registry.models import RegisteredModel
 

@@ -6,13 +6,13 @@ git-lfs specification 1.x; the ids are computed by dulwich.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dulwich.objects import Blob, Commit, ObjectID, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
 
 LFS_BYTES = 10_000_000

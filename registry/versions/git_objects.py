@@ -6,24 +6,21 @@ fails, or what came before is not for the reader, the history is cut there (a sh
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from dulwich.objects import Blob as GitBlob
+from dulwich.objects import Commit as GitCommit
+from dulwich.objects import ShaFile, Tree
 
-from registry.models import Commit, Event, Version
+from registry.models import Commit, Event, RegisteredModel, Version
 from registry.storage.files import store
 from registry.versions import git_names, history, lifecycle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from django.db.models import QuerySet
-    from dulwich.objects import Commit as GitCommit
-    from dulwich.objects import ShaFile, Tree
-
-    from registry.models import RegisteredModel
 
 
 class Target(NamedTuple):

@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from registry.models import Branch, Commit, CommitFile, File, Version
+from registry.models import Branch, Commit, CommitFile, File, RegisteredModel, Version
 from registry.versions import git_names
 from registry.versions.lifecycle import BRANCH
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-    from registry.models import RegisteredModel
 
 FIRST_MESSAGE = "initial commit"
 

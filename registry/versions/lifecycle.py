@@ -14,13 +14,12 @@ from django.utils import timezone
 from hub.protocol import manifests, problems
 from registry.cards import cards, licences, mentions
 from registry.core import events
-from registry.models import Branch, Check, Ref, RegisteredModel, Version
+from registry.models import Branch, Check, Ref, RegisteredModel, User, Version
 from registry.versions import git_names
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from registry.models import User
 
 CHECKS = ("onnx", "card")
 BRANCH = "main"

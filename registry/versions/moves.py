@@ -9,14 +9,12 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from hub.protocol import problems
 from registry.models import RegisteredModel, RetiredName
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
-
     from registry.core.permissions import Actor
 
 # Parameters of a query that name a model, perhaps with a version: `zoo/net@3`.

@@ -5,10 +5,11 @@ A hidden row and a missing one raise the same NotFound, after the same queries.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.db.models import Q, Sum, prefetch_related_objects
+from django.db.models import Q, QuerySet, Sum, prefetch_related_objects
 from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
@@ -33,10 +34,7 @@ from registry.people import selectors as people
 from registry.versions import history, moves
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
     from uuid import UUID
-
-    from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
 

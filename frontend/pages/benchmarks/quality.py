@@ -7,6 +7,7 @@ its model says nothing of the precisions that were made of it.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
@@ -20,8 +21,6 @@ from hub.protocol.vocabularies import METRICS
 from metadata.graphs import evaluations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from runners.benchmarks.rankings import Standing
 
 _LEAST_MODELS, _MOST_AXES = 2, 12

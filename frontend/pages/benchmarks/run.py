@@ -8,6 +8,7 @@ least to the largest in each column.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ from hub.protocol import problems
 from runners.benchmarks import samples as stored
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from runners.engine.benchmark.typed_record import Process
     from runners.models import Measurement
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -11,12 +12,9 @@ from frontend.presenters import figures, measurements
 from hub.protocol import benchmark_metrics
 from hub.protocol.figures import Unit
 from runners.benchmarks import browser_runs
-from runners.engine.benchmark import batches, bounds
+from runners.engine.benchmark import batches, bounds, typed_record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from runners.engine.benchmark import typed_record
     from runners.engine.benchmark.typed_record import Reading
     from runners.models import Measurement
 

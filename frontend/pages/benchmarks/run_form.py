@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses
@@ -11,8 +12,6 @@ from runners.benchmarks import offers
 from runners.engine.benchmark import bounds, provider_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from registry.models import Variant
 
 # The name of a form's field for the whole shape of an input begins with it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -10,16 +11,13 @@ from django.utils.safestring import SafeString, mark_safe
 from frontend.parts import labels
 from frontend.parts.svg import charts, latency_strips
 from frontend.presenters import measurements
-from hub.protocol.figures import Unit, absent
+from hub.protocol.figures import Figure, Unit, absent
 from registry.catalogue import facets
 from registry.catalogue.query import Query
 from runners.benchmarks import timelines
 from runners.evaluations import selectors as evaluations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from hub.protocol.figures import Figure
     from registry.core.permissions import Actor
     from runners.benchmarks.rankings import Key, Ranking, Standing
 

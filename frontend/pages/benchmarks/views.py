@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from django.http import HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -33,8 +33,6 @@ from runners.benchmarks.timing_jobs import KINDS
 from runners.queue import selectors as jobs
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
     from registry.models import Version
 
 FILTERS = ("device", "runtime", "precision", "batch", "scenario")

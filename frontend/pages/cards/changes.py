@@ -6,7 +6,8 @@ A field that was not touched is not changed, whatever form its author gave it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import yaml
 
@@ -16,9 +17,6 @@ from hub.protocol.cards import MAIN_PARTS
 from registry.cards import source
 from registry.cards.findings import Notes
 from registry.core import parsing
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 

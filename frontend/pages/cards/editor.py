@@ -5,6 +5,7 @@ Nothing is saved but by *Save*: rows, suggestions and imported files change the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -31,8 +32,6 @@ from registry.storage.files import store
 from runners.drafts import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from django.http import HttpRequest
 
     from registry.cards.findings import Finding

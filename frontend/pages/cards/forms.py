@@ -5,18 +5,14 @@ A field that the form cannot show (a list where the form has one line) is left t
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.pages.cards.fields import GROUPS, Input, Table
 from hub.protocol.cards import MAIN_PARTS
 from registry.cards import edits
-from registry.cards.findings import escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from registry.cards.findings import Finding
+from registry.cards.findings import Finding, escaped
 
 ROWS_SHOWN = 40
 LOCKED = object()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
@@ -14,9 +12,6 @@ from hub.protocol import problems
 from registry.cards import refused_cards
 from registry.models import Version
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
 
 # Drafts in which a refused card can be mended: the newest.
 DRAFTS = 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -16,13 +17,10 @@ from frontend.presenters import figures, list_filters
 from hub.protocol import filters
 from hub.protocol.accuracy import Limit
 from hub.protocol.benchmark_metrics import P50
-from hub.protocol.figures import Compliance, Kind, Unit, absent, count, together
+from hub.protocol.figures import Compliance, Figure, Kind, Unit, absent, count, together
 from registry.catalogue import accuracies, predictions, search, speeds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from hub.protocol.figures import Figure
     from registry.catalogue.query import Query
     from registry.catalogue.speeds import Setup
     from registry.core.permissions import Actor

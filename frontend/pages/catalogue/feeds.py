@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed
 from django.views.decorators.http import require_safe
@@ -19,9 +18,6 @@ from frontend.presenters import list_filters, version_head
 from registry.api.parameters import accepts
 from registry.catalogue import search
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
 
 ENTRIES = 30
 TYPE = "application/atom+xml"

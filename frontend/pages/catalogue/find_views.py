@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -15,9 +14,6 @@ from frontend.presenters import list_code, list_filters, questions
 from registry.api.parameters import accepts
 from registry.catalogue import accuracies, facets, predictions, speeds
 from registry.catalogue.query import Query
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
 
 
 @accepts(*list_filters.PARAMETERS, "x", "y")

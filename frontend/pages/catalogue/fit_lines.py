@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from frontend.presenters import figures, list_filters
@@ -9,8 +10,6 @@ from hub.protocol import filters
 from registry.catalogue import accuracies, fits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from registry.catalogue.fits import Evaluated, Fit
     from registry.catalogue.query import Query
     from registry.models import DocumentSpeed, PredictedSpeed, SearchDocument

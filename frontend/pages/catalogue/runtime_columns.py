@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import labels as words
@@ -9,8 +10,6 @@ from hub.protocol import filters
 from registry.catalogue import facets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from registry.models import SearchDocument
 
 # Runtimes that have a column, those that most models pass on.

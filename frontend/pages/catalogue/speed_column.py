@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -13,13 +14,10 @@ from frontend.presenters import measurements
 from hub.protocol import filters
 from hub.protocol.figures import IntervalMethod, Kind, Unit, absent
 from registry.catalogue import predictions, search, speeds
-from registry.models import DocumentSpeed, PredictedSpeed
+from registry.models import DocumentSpeed, PredictedSpeed, SearchDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from registry.catalogue.query import Query
-    from registry.models import SearchDocument
 
 
 def of(

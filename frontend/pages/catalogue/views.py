@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -18,8 +18,6 @@ from registry.catalogue import accuracies, facets, predictions, search, speeds
 from registry.catalogue.query import Query
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
-
     from registry.core.permissions import Actor
 
 SUGGESTIONS = 8

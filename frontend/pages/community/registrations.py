@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
@@ -17,7 +18,6 @@ from registry.models import Collection
 from registry.versions import evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
 
     from django.template import Context

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count, F, Max, Q
-from django.http import HttpResponseRedirect
+from django.db.models import Count, F, Max, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -21,11 +22,7 @@ from registry.versions import selectors
 from runners.models import ConformanceResult, Evaluation, Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
-
-    from django.db.models import QuerySet
-    from django.http import HttpRequest, HttpResponse
 
     from registry.core.permissions import Actor
 

@@ -7,6 +7,7 @@ better for everyone.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from frontend.presenters import comparison_facts
 from hub.protocol.accuracy import ERRORS, SHARES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from frontend.presenters.comparison import Column
     from frontend.presenters.comparison_facts import Fact
     from runners.models import Evaluation

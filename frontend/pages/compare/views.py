@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -15,11 +15,6 @@ from frontend.presenters import comparison as presenter
 from frontend.presenters import differences
 from hub.protocol import problems
 from registry.api.parameters import accepts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from django.http import HttpRequest
 
 
 @accepts("m")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -25,8 +25,6 @@ from registry.datasets import selectors, services
 from registry.people import selectors as people_selectors
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponseBase
-
     from registry.models import Dataset
 
 PAGE = selectors.PAGE

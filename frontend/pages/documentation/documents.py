@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
@@ -25,8 +26,6 @@ from frontend.parts.card_syntax import coloured
 from hub.protocol.capabilities import CAPABILITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from markdown_it.token import Token
 
 # Beside the package, in a checkout and in the wheel alike.

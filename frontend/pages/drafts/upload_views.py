@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_http_methods
 
 from frontend.presenters import forms, multipart, version_head
@@ -21,8 +21,6 @@ from registry.versions import selectors
 from registry.versions.services import registered_models, versions
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
-
     from registry.models import RegisteredModel, Version
 
 DESCRIBED = ("visibility", "license", "task", "summary")

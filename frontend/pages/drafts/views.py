@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -25,8 +25,6 @@ from runners.drafts import facts as draft_facts
 from runners.queue import selectors as jobs
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
-
     from registry.models import Version
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from registry.federated import attacks, privacy
 from registry.models.registered_models import Visibility
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hub.protocol.facts import Facts
     from registry.federated.services.trainings import Plan
     from registry.models import Version

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
@@ -18,16 +18,13 @@ from registry.api.parameters import accepts
 from registry.core.permissions import require
 from registry.federated import selectors
 from registry.federated.services import fleets
-from registry.models import Version
+from registry.models import RegisteredModel, Version
 from registry.versions import selectors as registry
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from django.http import HttpRequest, HttpResponse
-
     from registry.federated.models import Fleet
-    from registry.models import RegisteredModel
 
 PAGE = 50
 VERSIONS_OFFERED = 100

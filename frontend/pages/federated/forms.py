@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -16,9 +17,6 @@ from registry.federated.models.fleets import NAME
 from registry.federated.schedule import Schedule
 from registry.federated.services.participants import LONGEST_DAYS, MOST_USES
 from registry.federated.services.trainings import LONGEST_PATTERN, MOST_PATTERNS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Each rule in words; what it withstands stands beside it, as measured.
 RULE_WORDS = {

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -26,8 +26,6 @@ from registry.federated.services import participants
 from registry.models import RegisteredModel
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
     from registry.federated.models import Training
 
 PAGE = 50

@@ -5,27 +5,23 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from django.utils.safestring import mark_safe
+from django.utils.safestring import SafeString, mark_safe
 
 from frontend.pages.federated.forms import RULE_WORDS
 from frontend.parts import formatting
 from frontend.parts.svg import charts
 from registry.federated import attacks, history, privacy
 from registry.federated.services import rounds
-from registry.models import Variant
+from registry.models import Variant, Version
 from runners.evaluations import selectors as evaluations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from django.utils.safestring import SafeString
-
     from registry.federated.models import Aggregate, Contribution, Round, Training
-    from registry.models import Version
     from runners.models import Evaluation
 
 REASONS = {

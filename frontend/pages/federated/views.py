@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.db.models import Count
-from django.http import HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -21,19 +22,15 @@ from registry.api.parameters import accepts
 from registry.core.permissions import can
 from registry.federated import privacy, selectors
 from registry.federated.api.views import ACTIONS
-from registry.federated.models import Contribution, Participant
+from registry.federated.models import Contribution, Participant, Round, Training
 from registry.federated.selectors import Seeker
 from registry.federated.services import rounds, trainings
 from registry.versions import selectors as registry
 from runners.evaluations import selectors as evaluations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from django.http import HttpRequest, HttpResponse
     from django.http.response import HttpResponseBase
 
-    from registry.federated.models import Round, Training
 
 PAGE = 50
 

@@ -5,10 +5,8 @@ The settings travel from step to step inside the form, so that nothing is stored
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
@@ -22,13 +20,8 @@ from registry.api.parameters import accepts
 from registry.core.permissions import require
 from registry.federated import attacks
 from registry.federated.services import trainings
-from registry.models import Version
+from registry.models import RegisteredModel, Version
 from registry.versions import selectors as registry
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
-    from registry.models import RegisteredModel
 
 VERSIONS_OFFERED = 100
 CREATE, CHANGE = "create", "change"

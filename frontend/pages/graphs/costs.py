@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses, formatting
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hub.protocol.costs import Costs, Node
 
 FIELD = addresses.SIZE_FIELD

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.utils.html import escape, format_html
@@ -26,8 +27,6 @@ from registry.core import parsing
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from hub.protocol.facts import WeightType
     from registry.models import File, Variant
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
@@ -19,8 +19,6 @@ from runners.models import Job
 from runners.queue.selectors import why_waiting
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
-
     from registry.models import File, Version
 
 CARD = "README.md"

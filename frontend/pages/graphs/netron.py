@@ -10,14 +10,11 @@ import importlib.metadata
 import importlib.util
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from django.utils.html import format_html
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PACKAGE = "netron"
 TYPES: Mapping[str, str] = {

@@ -6,6 +6,7 @@ The table comes from a process that had opened an upload: rows of an unexpected 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses
@@ -15,8 +16,6 @@ from hub.protocol import stored
 from runners.engine.graphs.changes import is_weighty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from hub.protocol.facts import Facts
 
 PAGE = 200

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.utils.cache import get_conditional_response
@@ -18,17 +18,15 @@ from frontend.presenters import differences, version_head
 from frontend.presenters.version_page import context, of_whole_version
 from hub.protocol import problems
 from registry.api import downloads
-from registry.models import Version
+from registry.models import Variant, Version
 from registry.versions import selectors
 from runners.graphs import differences as compared
 from runners.graphs import networks
 from runners.queue.selectors import why_waiting
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
-    from registry.models import Variant
     from runners.models import Job
 
 OTHERS_SHOWN = 12

@@ -6,6 +6,7 @@ statements there. What a card or a file states is declared, what a stored job di
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -25,7 +26,6 @@ from metadata.rdf.terms import DC, DCAT, DCTERMS, IT6, MLS, PROV, RDFS
 from registry.cards import mentions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from metadata.graphs.facts import EntryFacts, VariantFacts, VersionFacts

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import pyoxigraph
 
 from metadata.rdf.terms import DCTERMS, OWL, RDF, RDFS, SKOS
 from metadata.store import entities
 from metadata.store.negotiation import FORMATS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _GROUPS = {
     f"{OWL}Class": "Classes",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pyoxigraph
 from django.conf import settings
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -21,9 +20,6 @@ from metadata.store import catalogue, dump, entities, negotiation
 from registry.api import downloads
 from registry.api.parameters import accepts
 from registry.models import Blob
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponseBase
 
 RETRY_SECONDS = 60
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -11,8 +12,6 @@ from frontend.presenters import version_head
 from hub.protocol import derivations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from hub.protocol.cards import Card
     from metadata.graphs.relatives import LineageNode
     from registry.models import Version

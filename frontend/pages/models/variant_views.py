@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
@@ -20,8 +20,6 @@ from runners.proofs import derivations
 from runners.proofs import selectors as proof_selectors
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
-
     from registry.models import Variant, Version
     from runners.graphs.annotated_files import Copy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -46,8 +46,6 @@ from runners.proofs.results import EVIDENCE
 from runners.queue import selectors as jobs
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponseBase
-
     from registry.models import File, RegisteredModel, Variant, Version
 
 DERIVED_SHOWN = 4

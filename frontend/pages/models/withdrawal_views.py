@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
@@ -20,8 +20,6 @@ from registry.versions import selectors
 from registry.versions.services import registered_models, versions
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
-
     from registry.models import Version
 
 

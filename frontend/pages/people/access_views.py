@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -23,7 +23,7 @@ from hub.protocol import problems
 from hub.protocol.vocabularies import LICENCES
 from registry.cards import names
 from registry.core.permissions import can, require
-from registry.models import AccessRequest, Mention
+from registry.models import AccessRequest, Mention, RegisteredModel
 from registry.people import selectors as people_selectors
 from registry.versions import selectors
 from registry.versions.services import access, registered_models
@@ -31,9 +31,7 @@ from registry.versions.services import names as confirmations
 
 if TYPE_CHECKING:
     from django import forms
-    from django.http import HttpRequest
 
-    from registry.models import RegisteredModel
 
 # Requests shown of each state.
 LISTED_USERS = 200

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse, reverse_lazy
 from django.views.decorators.cache import never_cache
@@ -22,7 +22,6 @@ from registry.versions import selectors
 
 if TYPE_CHECKING:
     from django.contrib.auth.forms import AuthenticationForm
-    from django.http import HttpRequest
 
 
 class _SignIn(LoginView):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -26,7 +26,6 @@ from runners.queue import selectors as jobs
 
 if TYPE_CHECKING:
     from django import forms
-    from django.http import HttpRequest
 
     from registry.models import Namespace
 

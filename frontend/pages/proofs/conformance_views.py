@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -23,8 +23,6 @@ from runners.proofs import selectors as proof_selectors
 from runners.proofs import verification
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
-
     from registry.models import Version
 
 

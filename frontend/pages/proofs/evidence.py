@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -14,8 +15,6 @@ from hub.protocol import stored
 from runners.queue import aliases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from registry.models import Version
     from runners.models import ConformanceResult, Job
 

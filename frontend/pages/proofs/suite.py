@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
@@ -9,8 +10,6 @@ from django.urls import reverse
 from frontend.parts import addresses, formatting, labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from runners.models import Runtime, SuiteRun
     from runners.proofs import selectors
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -17,9 +17,6 @@ from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import require_user
 from runners.proofs import selectors, verification
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
 
 
 @accepts()

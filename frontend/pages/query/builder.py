@@ -7,6 +7,7 @@ A condition is a filter of the list with a value; the query comes from
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,8 +19,6 @@ from hub.protocol.filters import FILTERS, Bound, Choice, Text
 from registry.catalogue import speeds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from registry.catalogue.query import Query
     from registry.core.permissions import Actor
 

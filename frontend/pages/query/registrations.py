@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -14,8 +15,6 @@ from frontend.presenters.statement_queries import StatementQuery, statement_quer
 from metadata.sparql import comparison, example_queries, listing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from django.template import Context
 
 # Of the examples, those that most people understand.

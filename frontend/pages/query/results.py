@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
@@ -17,9 +18,6 @@ from django.urls import Resolver404, resolve
 
 from hub.protocol import problems
 from metadata.rdf.terms import PREFIXES, XSD
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # What the page asks for: a table for SELECT, a boolean for ASK, triples for the other two forms.
 ACCEPT = (

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
-from django.http import HttpResponseRedirect, StreamingHttpResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
@@ -20,9 +26,6 @@ from hub.protocol import problems
 from hub.protocol.filters import FILTERS
 from metadata.sparql import endpoint, example_queries, listing, service
 from registry.api import throttles
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 # What the shown command asks for, by the form of the result.
 _CURL = {"ask": "application/sparql-results+json", "graph": "text/turtle"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -24,7 +24,6 @@ from runners.queue import aliases, selectors, services
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
 PAGE = 50

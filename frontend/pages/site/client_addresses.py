@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -13,8 +13,6 @@ from registry.protocols.huggingface import errors, revisions
 from registry.versions import selectors
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
-
     from registry.models import RegisteredModel
     from registry.protocols.huggingface.revisions import Revision
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -18,10 +19,8 @@ from registry.catalogue import public_models
 from registry.core.routes import routes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
-    from django.http import HttpRequest
 
 # https://www.sitemaps.org/protocol.html
 _SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"

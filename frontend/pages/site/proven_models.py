@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hub.protocol import filters
@@ -13,8 +14,6 @@ from registry.models import SearchDocument
 from registry.models.search import EVERYBODY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from registry.core.permissions import Actor
 
 # Of the models of a task that pass on a runtime, the last updated are looked at.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -32,8 +32,6 @@ from runners.proofs import latest, verdicts
 from runners.queue import aliases, selectors
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
-
     from registry.core.permissions import Actor
 
 NEWEST = 5

@@ -15,16 +15,13 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PACKAGE, VERSION = "onnxruntime-web", "1.30.0"
 INTEGRITY = (

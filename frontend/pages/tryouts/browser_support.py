@@ -7,15 +7,10 @@ limits may still be refused; the page then names the reason and the run on the s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from frontend.pages.tryouts import browser_runtime
-from hub.protocol.facts import DEFAULT_DOMAIN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hub.protocol.facts import Facts
+from hub.protocol.facts import DEFAULT_DOMAIN, Facts
 
 # onnxruntime-web 1.30.0. Below opset 7 some operators have no implementation.
 OPSETS = {"ai.onnx": (7, 26), "ai.onnx.ml": (1, 5)}

@@ -6,16 +6,14 @@ Only names are looked at here. A page's reader loads the files, and their own br
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from hub.protocol.inputs import PICTURES
+from hub.protocol.inputs import PICTURES, DeclaredInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from hub.protocol.inputs import DeclaredInput
     from registry.models import File
 
 MOST_EXAMPLES = 4

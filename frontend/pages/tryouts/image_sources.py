@@ -6,19 +6,17 @@ processors of Hugging Face write it, then the model file's own `Image.*` propert
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs
-from hub.protocol.inputs import Image, Resize, Scale
+from hub.protocol.inputs import DeclaredInput, Image, Resize, Scale
 from registry.catalogue import searchable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from frontend.pages.tryouts.input_form import Input
     from hub.protocol.facts import Facts
-    from hub.protocol.inputs import DeclaredInput
 
 CARD, PROCESSOR, FILE = "the card", "preprocessor_config.json", "the model file"
 ORIGINS = (CARD, PROCESSOR, FILE)

@@ -6,16 +6,12 @@ A step that nobody declares has an empty field, which the reader has to fill.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import inputs, problems
-from hub.protocol.inputs import Image, Resize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hub.protocol.inputs import Polarity
+from hub.protocol.inputs import Image, Polarity, Resize
 
 # Numbers, words, and rows of them, as code writes them; None and NaN are a missing number.
 Value = float | int | str | bool | list["Value"]

@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import text_templates
 from hub.protocol import inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from frontend.pages.tryouts.input_form import Value
     from frontend.pages.tryouts.snippets import Feed
     from hub.protocol.inputs import Picture

@@ -7,6 +7,7 @@ page says so, and the reader sets it by hand.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,11 @@ from frontend.pages.tryouts.input_form import Input
 from frontend.parts import formatting
 from frontend.presenters import declarations as presenter_declarations
 from hub.protocol import stored
-from hub.protocol.inputs import parse
+from hub.protocol.inputs import DeclaredInput, parse
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from hub.protocol.facts import Port
-    from hub.protocol.inputs import DeclaredInput
     from registry.models import File, Variant, Version
 
 CONFIG, MODEL_CONFIG = "preprocessor_config.json", "config.json"

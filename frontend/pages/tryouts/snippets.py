@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frontend.pages.tryouts.input_form import TITLES
+from frontend.pages.tryouts.input_form import TITLES, Input, Value
 from frontend.parts import text_templates
 from hub.protocol import inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from frontend.pages.tryouts.input_form import Input, Value
     from hub.protocol.inputs import Image, Polarity
 
 _WIDTH = 88

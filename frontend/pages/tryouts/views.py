@@ -7,7 +7,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.http import FileResponse, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import (
+    FileResponse,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    JsonResponse,
+)
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.urls import reverse
@@ -28,7 +35,7 @@ from frontend.presenters.version_page import context, of_version, of_whole_versi
 from hub.protocol import problems, stored
 from registry.storage.files import store
 from runners.benchmarks import browser_runs
-from runners.models import ConformanceResult
+from runners.models import ConformanceResult, Job
 from runners.proofs import selectors as proofs
 from runners.queue.selectors import why_waiting
 from runners.tryouts import tryouts
@@ -36,10 +43,7 @@ from runners.tryouts import tryouts
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from django.http import HttpRequest, HttpResponseBase
-
     from registry.models import Variant, Version
-    from runners.models import Job
 
 # The page's own policy: the runtime is WebAssembly, and its threads need a page kept apart.
 POLICY = (

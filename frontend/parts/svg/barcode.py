@@ -6,14 +6,11 @@ However long the graph, the picture has at most 200 cells and one path per categ
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CELLS = 200
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def draw(totals: Mapping[str, int]) -> SafeString:

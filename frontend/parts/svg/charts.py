@@ -6,16 +6,13 @@ Beside each stands a table that says the same. A plot has axes too, and its word
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from frontend.parts import formatting
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LEFT, _RIGHT = 4.0, 96.0
 _TOP, _BOTTOM = 8.0, 92.0

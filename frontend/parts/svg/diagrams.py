@@ -6,14 +6,11 @@ users is cut to fit.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 WIDTH, HEIGHT = 188, 44
 _ACROSS, _DOWN = 236, 58

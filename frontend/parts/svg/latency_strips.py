@@ -7,6 +7,7 @@ stand beside it as text; the picture is hidden from readers that speak.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from hub.protocol import problems
 from runners.benchmarks import browser_runs, samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from runners.models import Measurement
 
 DOTS = 120

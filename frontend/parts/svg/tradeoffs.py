@@ -7,6 +7,7 @@ the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from django.utils.safestring import SafeString, mark_safe
 from frontend.parts.svg.charts import ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from hub.protocol.figures import Interval
 
 _LEFT, _RIGHT = 5.0, 95.0

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from hub.terminal import DONE, PROBLEM, plain
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
 
 
 def main(argv: Sequence[str]) -> int:

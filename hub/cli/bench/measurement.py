@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
@@ -12,7 +13,6 @@ from runners.engine.benchmark.options import Options, UnusableOptionError
 from runners.sandbox import Limits, Request, Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from hub.cli.bench.subjects import Subject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hub import counting
@@ -9,8 +10,6 @@ from hub.cli.control import output
 from hub.cli.control.verbs import Noun, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hub.client.hub import Hub
 
 _FILE = f'{{"path": "a.onnx", "blob": "sha256:{"0" * 63}1"}}'

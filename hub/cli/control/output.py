@@ -6,17 +6,14 @@ import dataclasses
 import json
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub import counting
 from hub.cli.failures import ConfirmationNeeded
 from hub.client.rest import answers
 from hub.terminal import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NOTHING = "-"
 _BYTES = ("bytes", "size")

@@ -9,26 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from hub.client.cache import RemoteFile
+from hub.client.cache import Cache, RemoteFile
 from hub.client.config import RETRY_SECONDS, Config
 from hub.client.download import read_small
 from hub.client.retries import Notices
-from hub.client.transport import Transport
+from hub.client.transport import Body, Transport
 from hub.protocol import digests, huggingface, problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import urllib3
 
-    from hub.client.cache import Cache
-    from hub.client.transport import Body
     from hub.protocol.huggingface import Entry
 
 LARGEST_REGULAR_BYTES = 64 << 20

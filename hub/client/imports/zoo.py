@@ -11,6 +11,7 @@ import hashlib
 import json
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -20,17 +21,14 @@ from typing import TYPE_CHECKING, Any
 from hub.client import archives, catalogue, local_files
 from hub.client import push as pushing
 from hub.client.imports import zoo_cards, zoo_source
-from hub.client.imports.zoo_source import ZooFile, hub_name
+from hub.client.imports.zoo_source import Entry, Source, ZooFile, hub_name
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
 from hub.counting import size
 from hub.protocol import digests, problems, refs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from hub.client.hub import Hub
-    from hub.client.imports.zoo_source import Entry, Source
     from hub.client.local_files import LocalFile, Selected
 
 _ENDED = ("published", "yanked", "withdrawn")

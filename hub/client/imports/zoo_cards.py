@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hub.client.imports.zoo_source import ZooFile
 
 # Words of the Model Zoo that mean one task and no other; the rest stay keywords alone.

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from hub.client import config as settings
 from hub.client import download
 from hub.client.transport import Transport
 from hub.protocol import digests, problems
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MANIFEST = "ONNX_HUB_MANIFEST.json"
 LARGEST_MANIFEST_BYTES = 64 << 20

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.client import download
-from hub.client.cache import RemoteFile, mismatch
+from hub.client.cache import Cache, RemoteFile, mismatch
 from hub.protocol import digests, federated, problems
 
 if TYPE_CHECKING:
     import os
 
-    from hub.client.cache import Cache
     from hub.client.training.tensors import Tensors
     from hub.client.transport import Transport
     from hub.protocol.federated import Part

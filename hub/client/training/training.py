@@ -12,6 +12,7 @@ import base64
 import re
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -22,19 +23,17 @@ from hub.client.local_files import LocalFile
 from hub.client.training import identity
 from hub.client.training import tasks as training_tasks
 from hub.client.training.identity import Identity
-from hub.client.transport import Transport
+from hub.client.transport import Answer, Transport
 from hub.client.upload import Upload
 from hub.protocol import digests, federated, problems, refs, safetensors
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping
 
     from hub.client.cache import Cache
     from hub.client.config import Config
     from hub.client.training.tasks import Task
     from hub.client.training.tensors import Encoder, Tensors
-    from hub.client.transport import Answer
     from hub.protocol.federated import Manifest, Part
 
 _T = TypeVar("_T")

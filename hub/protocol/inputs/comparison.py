@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from hub.protocol.inputs.declarations import layout_of
-from hub.protocol.inputs.fields import escaped
+from hub.protocol.inputs.declarations import DeclaredInput, Image, layout_of
+from hub.protocol.inputs.fields import Notes, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
     from hub.protocol.facts import Port
-    from hub.protocol.inputs.declarations import DeclaredInput, Image
-    from hub.protocol.inputs.fields import Notes
 
 # Type of integers -> its lowest and highest value.
 _INTEGERS = {

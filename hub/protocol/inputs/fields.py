@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
+from typing import Any, Protocol, TypeVar
 
 _Word = TypeVar("_Word", bound=str)
 

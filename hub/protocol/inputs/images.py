@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hub.protocol.inputs.declarations import (
     CHANNELS,
@@ -14,16 +13,13 @@ from hub.protocol.inputs.declarations import (
     MODES,
     POLARITIES,
     SCALES,
+    Channels,
     Image,
     Resize,
     Scale,
     depth,
 )
-from hub.protocol.inputs.fields import is_number
-
-if TYPE_CHECKING:
-    from hub.protocol.inputs.declarations import Channels
-    from hub.protocol.inputs.fields import Field
+from hub.protocol.inputs.fields import Field, is_number
 
 MOST_EDGE = 1 << 14
 _FRACTION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*/\s*([0-9]+(?:\.[0-9]+)?)")

@@ -6,13 +6,13 @@ import re
 import select
 import tempfile
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gunicorn.http.unreader import Unreader
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
 
 MEMORY_BYTES = 2**18
 READ_BYTES = 2**20

@@ -7,6 +7,7 @@ import json
 import socket
 import struct
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gunicorn.http import RequestParser
@@ -18,8 +19,6 @@ from hub.server.front.direct import read_head
 from hub.server.front.response import ResponseWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gunicorn.config import Config
 
     from hub.server.front.direct import Application

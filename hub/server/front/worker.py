@@ -19,7 +19,8 @@ import select
 import selectors
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,6 @@ from hub.server.front.connection import AHEAD_BYTES, Connection, Phase
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
-    from concurrent.futures import Future
 
     from hub.server.front.direct import Application
 

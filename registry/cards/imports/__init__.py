@@ -7,16 +7,14 @@ What is recognised: CodeCarbon's ``emissions.csv``, Croissant JSON-LD, Hugging F
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import problems
 from registry.cards.imports import carbon, citation, croissant, evaluations
 from registry.cards.imports.files import LIMIT_BYTES, Proposal, refused
 from registry.core import parsing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["KINDS", "LIMIT_BYTES", "Proposal", "kind_of", "read"]
 

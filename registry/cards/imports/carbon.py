@@ -9,14 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub import counting
 from registry.cards.imports.files import Proposal, refused, words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 KIND = "CodeCarbon emissions.csv"
 LIMIT_ROWS = 10_000

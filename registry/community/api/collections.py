@@ -13,7 +13,7 @@ from registry.api.inputs import Input, Items
 from registry.api.operations import View, command, detail, listing, operation, resource
 from registry.api.outputs import Column, Columns, Output, Shape
 from registry.community.collections import selectors, services
-from registry.models import Collection, CollectionEntry
+from registry.models import Collection, CollectionEntry, RegisteredModel
 from registry.models.collections import (
     LONGEST_DESCRIPTION,
     MOST_ENTRIES,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
-    from registry.models import RegisteredModel
 
 _MODEL = "namespace/name of a model"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from hub.protocol import problems
 from registry.core.permissions import ROLES, can, has_scope
@@ -16,8 +16,6 @@ from registry.models import Collection, CollectionEntry, Membership, RegisteredM
 from registry.people import selectors as people
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
 
 # How many of an actor's collections a page offers.

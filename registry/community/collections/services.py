@@ -7,6 +7,7 @@ to them and to every reader without access. Entries of deleted models give way t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
@@ -17,7 +18,7 @@ from hub.protocol import problems
 from registry.community.collections import selectors
 from registry.core import events
 from registry.core.permissions import require
-from registry.models import Collection, CollectionEntry, RegisteredModel
+from registry.models import Collection, CollectionEntry, Namespace, RegisteredModel
 from registry.models.collections import (
     COLLECTION_SLUG,
     LONGEST_NOTE,
@@ -25,10 +26,7 @@ from registry.models.collections import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from registry.core.permissions import Actor
-    from registry.models import Namespace
 
 EDITABLE = frozenset({"title", "description", "visibility"})
 

@@ -6,22 +6,18 @@ that was given once is never given again.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from django.db.models import Exists, Q
+from django.db.models import Exists, Q, QuerySet
 
 from hub.protocol import problems
 from registry.core.permissions import can, has_scope, is_bound_elsewhere
-from registry.models import Comment, Discussion, Membership, Version
+from registry.models import Comment, Discussion, Membership, RegisteredModel, Version
 from registry.versions import evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
-    from registry.models import RegisteredModel
 
 # How many discussions the page of a result names for each.
 MOST_ABOUT = 20

@@ -7,6 +7,7 @@ comments. Events name what happened, and never what was written.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from hub.protocol import problems
 from registry.community.discussions import selectors
 from registry.core import events, rates
 from registry.core.permissions import require, require_user
-from registry.models import Comment, Discussion, DiscussionCount, RegisteredModel, Version
+from registry.models import Comment, Discussion, DiscussionCount, RegisteredModel, User, Version
 from registry.models.discussions import (
     LONGEST_COMMENT,
     LONGEST_NODE,
@@ -29,10 +30,7 @@ from registry.models.discussions import (
 from registry.versions import evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from registry.core.permissions import Actor
-    from registry.models import User
 
 # Overrides and isolates of the Unicode bidirectional algorithm (UAX 9).
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

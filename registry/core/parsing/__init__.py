@@ -12,7 +12,8 @@ import json
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import structlog
 from django.conf import settings
@@ -21,9 +22,6 @@ from hub.protocol import problems
 from registry.core import child_processes
 from registry.core.child_processes import DONE, Child, LostError
 from registry.core.concurrency import Places
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 log = structlog.get_logger(__name__)
 

@@ -12,13 +12,10 @@ import os
 import resource
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hub.protocol import problems
 from registry.core.child_processes import DONE, FAILED, READY, send
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NICE = 5
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -18,12 +18,9 @@ from hub.protocol import digests, federated, problems, safetensors
 from registry.core import events
 from registry.federated.models import Contribution, Participant, Round
 from registry.federated.services import receiving
-from registry.models import Event
+from registry.models import Event, Upload
 from registry.storage.files import store
 from registry.storage.services import blobs, quotas
-
-if TYPE_CHECKING:
-    from registry.models import Upload
 
 INLINE_BYTES = 8_000_000
 MOST_TRIES = 2

@@ -14,14 +14,13 @@ from hub.protocol import problems
 from registry.core import events
 from registry.core.permissions import require, require_user
 from registry.federated.models import Fleet, FleetDevice
-from registry.models import Version
+from registry.models import RegisteredModel, Version
 from registry.people.services.tokens import digest
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from registry.core.permissions import Actor
-    from registry.models import RegisteredModel
 
 TOKEN_PREFIX = "ff_"  # noqa: S105 - how such tokens begin
 # Fewer reports than this say nothing of a rate.

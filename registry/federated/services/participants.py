@@ -14,13 +14,12 @@ from django.utils import timezone
 from hub.protocol import federated, problems
 from registry.core import events
 from registry.core.permissions import require, require_user
-from registry.federated.models import Invite, Participant
+from registry.federated.models import Invite, Participant, Training
 from registry.federated.services import contributions, rounds
 from registry.people.services.tokens import digest
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.federated.models import Training
 
 TOKEN_PREFIX, INVITE_PREFIX = "fp_", "fi_"
 LONGEST_DAYS = 366

@@ -6,7 +6,7 @@ It is submitted and checked as any version is; nothing of a participant is in it
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 import yaml
@@ -18,13 +18,10 @@ from registry.cards.fields import INHERITED
 from registry.core import events
 from registry.federated import history, privacy
 from registry.federated.models import Round, Training
-from registry.models import Blob, File, RegisteredModel
+from registry.models import Blob, File, RegisteredModel, Version
 from registry.storage.services import blobs, quotas
 from registry.versions import lifecycle
 from registry.versions.services import files
-
-if TYPE_CHECKING:
-    from registry.models import Version
 
 log = structlog.get_logger(__name__)
 

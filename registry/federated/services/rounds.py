@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,6 @@ from registry.federated.services import receiving, releases
 from registry.storage.services import blobs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from registry.core.permissions import Actor
 
 log = structlog.get_logger(__name__)

@@ -9,13 +9,12 @@ from hub.protocol import refs
 from registry.core.permissions import require
 from registry.mirrors import outgoing
 from registry.mirrors.services import versions
-from registry.models import MirroredVersion, RegisteredModel, Version
+from registry.models import MirroredVersion, Namespace, RegisteredModel, Version
 from registry.versions.services import registered_models
 
 if TYPE_CHECKING:
     from hub.protocol.mirrors import Origin, VersionRecord
     from registry.core.permissions import Actor
-    from registry.models import Namespace
 
 State = MirroredVersion.State
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from hub.protocol import problems, refs
@@ -17,13 +17,10 @@ from hub.protocol.mirrors import clean
 from registry.core import events
 from registry.core.permissions import require
 from registry.mirrors import credentials, outgoing
-from registry.models import Mirror
+from registry.models import Mirror, Namespace
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
-    from registry.models import Namespace
 
 HUGGING_FACE = "https://huggingface.co"
 LONGEST_SELECTOR = 200

@@ -16,13 +16,12 @@ from django.utils import timezone
 
 from hub.protocol import problems, refs
 from registry.core.permissions import role_in
-from registry.models import Mirror, MirroredModel
+from registry.models import Mirror, MirroredModel, RegisteredModel
 from registry.people import selectors as people
 from registry.versions import selectors
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.models import RegisteredModel
 
 LOOK_SECONDS = 0.25
 RETRY_SECONDS = 5

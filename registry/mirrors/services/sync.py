@@ -17,19 +17,17 @@ from django.db.models import Q
 from django.utils import timezone
 
 from hub.protocol import problems
-from hub.protocol.mirrors import Origin, clean
+from hub.protocol.mirrors import FileRecord, ModelRecord, Origin, VersionRecord, clean
 from registry.core.permissions import require
 from registry.mirrors import credentials, outgoing
 from registry.mirrors.hub_source import HubSource
 from registry.mirrors.huggingface_source import HuggingFaceSource
 from registry.mirrors.services import mirrors, names, versions
-from registry.models import Mirror, MirroredModel, MirroredVersion, RegisteredModel, Version
+from registry.models import Mirror, MirroredModel, MirroredVersion, RegisteredModel, User, Version
 from registry.versions.services import registered_models
 
 if TYPE_CHECKING:
-    from hub.protocol.mirrors import FileRecord, ModelRecord, VersionRecord
     from registry.mirrors.sources import Released, Source
-    from registry.models import User
 
 log = structlog.get_logger(__name__)
 

@@ -7,6 +7,7 @@ transaction; from there on it is checked and published as every upload is.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -14,22 +15,19 @@ from django.db.models import Q
 from django.utils import timezone
 
 from hub.protocol import problems
-from hub.protocol.mirrors import clean
+from hub.protocol.mirrors import FileRecord, Origin, VersionRecord, clean
 from registry.cards import cards
 from registry.core.permissions import require
-from registry.models import Event, File, MirroredVersion, RegisteredModel, Upload, Version
+from registry.models import Event, File, MirroredVersion, RegisteredModel, Upload, User, Version
 from registry.storage.services import uploads
 from registry.versions import lifecycle
 from registry.versions.services import files
 from registry.versions.services import versions as version_services
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
     from contextlib import AbstractContextManager
 
-    from hub.protocol.mirrors import FileRecord, Origin, VersionRecord
     from registry.mirrors.sources import Released
-    from registry.models import User
     from registry.storage.services.uploads import Stream
 
 State = MirroredVersion.State

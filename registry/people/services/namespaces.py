@@ -9,11 +9,10 @@ from django.db import IntegrityError, transaction
 from hub.protocol import problems, refs
 from registry.core import events
 from registry.core.permissions import require, require_admin, require_user
-from registry.models import Membership, Namespace
+from registry.models import Membership, Namespace, User
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.models import User
 
 # Words that are addresses of the hub itself, or of the Hub protocol.
 RESERVED = frozenset(

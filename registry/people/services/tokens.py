@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,10 @@ from django.utils import timezone
 from hub.protocol import problems
 from registry.core import events
 from registry.core.permissions import SCOPES, has_scope, require_user, role_in
-from registry.models import AccessToken, Namespace
+from registry.models import AccessToken, Namespace, User
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from registry.core.permissions import Actor
-    from registry.models import User
 
 PREFIX = "hf_"
 LONGEST_DAYS = 366

@@ -6,6 +6,7 @@ gitprotocol-pack and gitprotocol-v2. The pack is written by dulwich.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from registry.protocols.git import wire
 from registry.versions import git_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from dulwich.objects import Tree
 
     from registry.versions.git_objects import Content, Repository

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from dulwich.refs import Ref as GitRef
 from dulwich.refs import check_ref_format
 
@@ -19,9 +20,6 @@ from registry.versions import selectors
 from registry.versions.git_objects import Repository, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from django.http import HttpResponseBase
     from rest_framework.request import Request
 
 READ, WRITE = "git-upload-pack", "git-receive-pack"

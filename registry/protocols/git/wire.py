@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 FLUSH, DELIMITER = b"0000", b"0001"
 # The most that a request may hold: some hundred thousand lines.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rest_framework.response import Response
 
 from hub.protocol import problems
-from registry.models import AccessRequest
+from registry.models import AccessRequest, RegisteredModel
 from registry.protocols.huggingface import addresses, errors, shapes, writing
 from registry.protocols.huggingface.views import HubView
 from registry.versions import selectors
@@ -16,7 +16,6 @@ from registry.versions.services import access
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
-    from registry.models import RegisteredModel
 
 PAGE = 100
 LONGEST_PAGE = 1_000

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 from rest_framework.response import Response
 
 from registry.core.permissions import require_user
-from registry.models import Namespace
+from registry.models import Namespace, User
 from registry.people import selectors as people_selectors
 from registry.protocols.huggingface import shapes
 from registry.protocols.huggingface.views import HubView
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
-
-    from registry.models import User
 
 
 class Whoami(HubView):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rest_framework.response import Response
 
 from hub.protocol import problems
-from registry.models import Ref
+from registry.models import Ref, RegisteredModel
 from registry.protocols.huggingface import errors, revisions, writing
 from registry.protocols.huggingface.views import HubView
 from registry.versions import history
@@ -16,8 +16,6 @@ from registry.versions.services import branches, refs
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
-
-    from registry.models import RegisteredModel
 
 
 class RefView(HubView):

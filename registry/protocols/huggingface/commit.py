@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.http import HttpResponseRedirect, UnreadablePostError
+from django.http import HttpResponse, HttpResponseRedirect, UnreadablePostError
 from rest_framework.response import Response
 
 from hub.protocol import digests, problems
@@ -21,9 +22,6 @@ from registry.versions import git_names
 from registry.versions.services import commits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from django.http import HttpResponse
     from rest_framework.request import Request
 
     from registry.models import RegisteredModel

@@ -6,19 +6,16 @@ token, 404 with one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from django.http import JsonResponse
+from django.http import HttpResponse, JsonResponse
 
 from hub.protocol import problems
 from registry.api.problems import translate
 from registry.versions import moves
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from django.http import HttpResponse
-
     from registry.core.permissions import Actor
 
 REPO_NOT_FOUND = "RepoNotFound"

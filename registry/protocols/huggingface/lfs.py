@@ -8,12 +8,13 @@ parts, the multipart transfer of Hub clients.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core import signing
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.response import Response
 
@@ -22,7 +23,7 @@ from registry.api import downloads
 from registry.api.authentication import BasicTokenAuthentication, TokenAuthentication
 from registry.api.uploads import RawParser
 from registry.core.permissions import require
-from registry.models import Upload
+from registry.models import RegisteredModel, Upload, User
 from registry.protocols.huggingface import addresses, errors, writing
 from registry.protocols.huggingface.views import HubView
 from registry.storage.services import uploads
@@ -30,12 +31,8 @@ from registry.versions import selectors
 from registry.versions.services import commits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpResponseBase
     from rest_framework.request import Request
 
-    from registry.models import RegisteredModel, User
 
 MEDIA_TYPE = "application/vnd.git-lfs+json"
 MOST_OBJECTS = 1_000

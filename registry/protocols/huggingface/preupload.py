@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dulwich.ignore import IgnoreFilter
@@ -15,8 +16,6 @@ from registry.storage.files import store
 from registry.versions import git_names, history
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from rest_framework.request import Request
 
     from registry.models import CommitFile, File

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rest_framework.response import Response
@@ -17,8 +18,6 @@ from registry.versions.lifecycle import BRANCH
 from registry.versions.services import commits, registered_models
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rest_framework.request import Request
 
 FIRST_MESSAGE = "initial commit"

@@ -8,21 +8,19 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from hub.protocol import problems
 from registry.api import downloads
 from registry.core import usage
-from registry.models import Blob, File, Variant, Version
+from registry.models import Blob, CommitFile, File, Variant, Version
 from registry.protocols.huggingface import errors, published, revisions
 from registry.protocols.huggingface.views import HubView
 from registry.versions import git_names, selectors
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponseBase
     from rest_framework.request import Request
 
-    from registry.models import CommitFile
     from registry.protocols.huggingface.revisions import Revision
 
 # Where transformers.js looks, and which variant of ours it means.

@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from hub.protocol import problems
 from registry.cards import cards
-from registry.models import Branch, File, Ref, Version
+from registry.models import Branch, Commit, File, Ref, RegisteredModel, Version
 from registry.protocols.huggingface import errors
 from registry.storage.files import store
 from registry.versions import finders, history, moves, selectors
@@ -24,10 +24,7 @@ from registry.versions.lifecycle import BRANCH
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
-    from registry.models import Commit, RegisteredModel
 
 HEADS = "refs/heads/"
 TAGS = "refs/tags/"

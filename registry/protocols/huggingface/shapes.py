@@ -6,6 +6,7 @@ Keys inside nested objects are exactly the documented ones: an unknown one has b
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.utils.crypto import salted_hmac
@@ -13,15 +14,13 @@ from django.utils.crypto import salted_hmac
 from hub.protocol.cards import Card
 from registry.cards import licences
 from registry.catalogue import tags
-from registry.models import Check, RegisteredModel
+from registry.models import Check, CommitFile, File, RegisteredModel, Version
 from registry.storage.files import store
 from registry.versions import git_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from registry.models import CommitFile, File, Version
     from registry.protocols.huggingface.revisions import Revision
 
     Entry = File | CommitFile

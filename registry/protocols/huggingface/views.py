@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
 from rest_framework.parsers import FormParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.views import APIView
@@ -17,9 +18,6 @@ from registry.core.permissions import require
 from registry.protocols.huggingface import errors, revisions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpResponseBase
     from rest_framework.request import Request
 
     from registry.models import RegisteredModel

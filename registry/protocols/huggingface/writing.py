@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -15,8 +16,6 @@ from registry.protocols.huggingface import errors
 from registry.versions import history
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rest_framework.request import Request
     from rest_framework.response import Response
 

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import canonical, digests
-from registry.models import File
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from registry.models import Version
+from registry.models import File, Version
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -17,16 +18,13 @@ from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from hub.protocol import digests, problems, refs
-from registry.models import File, Ref, Version
+from registry.models import File, Ref, RegisteredModel, Version
 from registry.protocols.oci import artifacts
 from registry.protocols.oci.errors import Code, Refused
 from registry.versions import moves, selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from registry.core.permissions import Actor
-    from registry.models import RegisteredModel
     from registry.protocols.oci.artifacts import Artifact, Document
 
 LATEST = "latest"

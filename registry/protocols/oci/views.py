@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from django.http import HttpResponse, HttpResponseNotModified, JsonResponse
+from django.http import HttpResponse, HttpResponseBase, HttpResponseNotModified, JsonResponse
 from rest_framework.renderers import JSONRenderer
 from rest_framework.views import APIView
 
@@ -13,18 +14,14 @@ from hub.protocol import digests
 from registry.api import downloads
 from registry.api.authentication import BasicTokenAuthentication, TokenAuthentication, password
 from registry.core import usage
-from registry.models import Blob
+from registry.models import AccessToken, Blob, User
 from registry.protocols.oci import artifacts, errors
 from registry.protocols.oci.errors import Code, Refused
 from registry.protocols.oci.repositories import Repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpResponseBase
     from rest_framework.request import Request
 
-    from registry.models import AccessToken, User
     from registry.protocols.oci.artifacts import Document
 
 # What a guest gets as a token: clients ask nothing without one.

@@ -16,17 +16,14 @@ import re
 import struct
 import tarfile
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from registry.core import outbox
 from registry.models import File, Variant, Version
 from registry.storage.files import store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 SUFFIX = ".with-data.tar.gz"
 MODEL = "model.onnx"

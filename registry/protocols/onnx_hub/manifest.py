@@ -8,23 +8,21 @@ would get a model without its weights.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from hub.protocol import proofs
 from hub.protocol.cards import Card
-from hub.protocol.facts import read_ports
+from hub.protocol.facts import Type, read_ports
 from registry.cards import licences
 from registry.models import File, Variant, Version
 from registry.protocols.onnx_hub import archives
 from registry.protocols.onnx_hub.archives import Stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from django.db.models import QuerySet
 
-    from hub.protocol.facts import Type
     from registry.protocols.onnx_hub.scope import Scope, ServedModel
 
 # The first release of ONNX with each opset: ONNX docs/Versioning.md, onnx.helper.VERSION_TABLE.

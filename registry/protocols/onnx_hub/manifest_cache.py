@@ -12,22 +12,20 @@ import gzip
 import hashlib
 import json
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from registry.models import Event
+from registry.models import Event, RegisteredModel
 from registry.protocols.onnx_hub import manifest, scope
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
-    from registry.models import RegisteredModel
     from registry.protocols.onnx_hub.scope import Scope
 
     # An event: its id, its verb, and the model it was about.

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Case, IntegerField, OuterRef, Q, Subquery, Value, When
+from django.db.models import Case, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Lower
 
 from hub.protocol import refs
@@ -19,10 +20,6 @@ from registry.models.registered_models import listed_for_everybody
 from registry.versions.lifecycle import BRANCH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
 
 EVERYTHING = ("onnx", "models")

@@ -5,23 +5,21 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from rest_framework.views import APIView
 
 from hub.protocol import problems
 from registry.api import downloads
 from registry.core import usage
-from registry.models import Version
+from registry.models import RegisteredModel, Version
 from registry.protocols.onnx_hub import archives, manifest_cache
 from registry.protocols.onnx_hub.scope import Scope
 from registry.versions import moves, selectors
 from registry.versions.lifecycle import BRANCH
 
 if TYPE_CHECKING:
-    from django.http import HttpResponseBase
     from rest_framework.request import Request
 
-    from registry.models import RegisteredModel
     from registry.protocols.onnx_hub.archives import Archive
 
 

@@ -7,6 +7,7 @@ Nothing is ever downloaded this way.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from django.core import signing
@@ -23,8 +24,6 @@ from registry.storage.xet import chunks
 from registry.storage.xet import services as xet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from django.http import HttpResponse
     from rest_framework.request import Request
 

@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,6 @@ from django.db.migrations.loader import MigrationLoader
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Iterator
 
     from registry.storage.byte_store import ByteStore, Staged
 

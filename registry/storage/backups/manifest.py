@@ -7,6 +7,7 @@ names by SHA-256; the dump and the list of blobs are stored like blobs themselve
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from hub.protocol import digests, strict
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Iterator
 
     from registry.storage.blob_store import BlobStore
 

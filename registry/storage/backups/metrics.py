@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from django.db.models import Max
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from registry.models import Backup
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def read() -> Iterator[Metric]:

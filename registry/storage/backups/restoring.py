@@ -7,6 +7,7 @@ restore is run again; it goes on.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,6 @@ from registry.storage.files import store
 from registry.storage.transfer import copy_blob
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from registry.storage.blob_store import BlobStore
 
 log = structlog.get_logger(__name__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
@@ -19,19 +20,15 @@ from django.db import connections
 from django.utils import timezone
 
 from hub.protocol.version import __version__
-from registry.models import Blob
+from registry.models import Backup, Blob
 from registry.storage.backups import database, hold
 from registry.storage.backups import manifest as manifests
 from registry.storage.backups.manifest import Manifest
-from registry.storage.blob_store import key_of
+from registry.storage.blob_store import BlobStore, key_of
 from registry.storage.files import store
 from registry.storage.transfer import copy_blob
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from registry.models import Backup
-    from registry.storage.blob_store import BlobStore
     from registry.storage.byte_store import Staged
 
 log = structlog.get_logger(__name__)

@@ -6,10 +6,11 @@ Source: Amazon S3 API Reference, version 2006-03-01.
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
 import structlog
 from botocore.config import Config
@@ -18,9 +19,6 @@ from botocore.session import Session
 
 from hub.protocol import problems
 from registry.storage.byte_store import Stat
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 log = structlog.get_logger(__name__)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ from registry.storage.byte_store import full, size_of
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 log = structlog.get_logger(__name__)

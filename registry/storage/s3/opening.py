@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import SplitResult, unquote
 
 from django.conf import settings
 
 if TYPE_CHECKING:
-    from urllib.parse import SplitResult
-
     from registry.storage.blob_store import BlobStore
 
 

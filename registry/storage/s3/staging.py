@@ -13,15 +13,12 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import Self
 
 from hub.protocol import problems
 from registry.storage.byte_store import STAGING
 from registry.storage.s3.bucket import LEAST_PART_BYTES, Bucket, ChangedError, Object, Part
 from registry.storage.s3.senders import PartSenders
-
-if TYPE_CHECKING:
-    from typing import Self
 
 PART_BYTES = 8 * 2**20
 MOST_PARTS = 9_000

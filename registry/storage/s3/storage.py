@@ -8,7 +8,8 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256 as new_sha256
 from typing import IO, TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from registry.storage.s3.senders import PartSenders
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from hub.protocol import digests

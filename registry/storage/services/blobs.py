@@ -9,25 +9,18 @@ collector frees, or a row whose bytes lie in the trash, from which they are rest
 from __future__ import annotations
 
 import io
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import structlog
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from hub.protocol import problems
+from hub.protocol import digests, problems
 from registry.models import Blob, BlobCheck, Upload
 from registry.storage.files import store
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from django.db.models import QuerySet
-
-    from hub.protocol import digests
 
 log = structlog.get_logger(__name__)
 

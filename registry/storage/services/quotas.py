@@ -8,14 +8,15 @@ Locks are taken in this order: namespace, user, disk.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, Sum
+from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from hub import counting
@@ -37,11 +38,6 @@ from registry.models import (
 )
 from registry.storage import holders
 from registry.storage.files import store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from django.db.models import QuerySet
 
 # The key of PostgreSQL's advisory lock around the room on the disk.
 _DISK = 0x4855_4244_4953_4B00

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import uuid
 from collections import OrderedDict
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from hashlib import sha256 as new_sha256
@@ -23,17 +24,13 @@ from django.utils import timezone
 
 from hub.protocol import digests, problems
 from registry.core.permissions import require, require_user
-from registry.models import Upload
-from registry.storage.byte_store import full
+from registry.models import Blob, RegisteredModel, Upload, User
+from registry.storage.byte_store import Staged, StagedWriter, full
 from registry.storage.files import store
 from registry.storage.services import blobs, quotas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from registry.core.permissions import Actor
-    from registry.models import Blob, RegisteredModel, User
-    from registry.storage.byte_store import Staged, StagedWriter
 
 log = structlog.get_logger(__name__)
 

@@ -8,21 +8,16 @@ whole: its epoch ends, and its address is another.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import structlog
 from django.db import transaction
 from django.db.models import F
 
 from hub.protocol import problems
-from registry.models import XetStore, Xorb
+from registry.models import XetStore, Xorb, XorbPart
 from registry.storage.files import store
 from registry.storage.xet import xorbs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from registry.models import XorbPart
 
 log = structlog.get_logger(__name__)
 

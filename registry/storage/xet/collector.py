@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from registry.models import XetStore
+from registry.models import Blob, XetStore
 from registry.storage.services import blobs
 from registry.storage.xet import chunks
-
-if TYPE_CHECKING:
-    from registry.models import Blob
 
 IDLE = timedelta(days=7)
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from blake3 import blake3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HASH_BYTES = 32
 _CHUNK_KEY = bytes.fromhex("6697f5775b9550de3135cbaca597181c9de421109beb2b58b4d0b04b93adf229")

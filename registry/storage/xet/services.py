@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, TYPE_CHECKING
@@ -20,7 +21,16 @@ from django.utils.crypto import salted_hmac
 from hub.protocol import problems
 from registry.core import usage
 from registry.core.permissions import require, require_user
-from registry.models import Backup, Namespace, Upload, XetStore, Xorb, XorbPart
+from registry.models import (
+    Backup,
+    Namespace,
+    RegisteredModel,
+    Reservation,
+    Upload,
+    XetStore,
+    Xorb,
+    XorbPart,
+)
 from registry.storage.byte_store import full
 from registry.storage.files import store
 from registry.storage.services import quotas, uploads
@@ -28,11 +38,9 @@ from registry.storage.xet import chunks, hashes, shards, xorbs
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
     from registry.core.permissions import Actor
-    from registry.models import RegisteredModel, Reservation
     from registry.storage.services.uploads import Stream
 
 MOST_FILES = 10_000

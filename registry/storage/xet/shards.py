@@ -13,13 +13,11 @@ Numbers are little-endian. The SHA-256 is stored as hashes are: each 8-byte grou
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from registry.storage.xet import hashes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LONGEST_BYTES = 72 * 2**20
 MAGIC = (

@@ -7,15 +7,13 @@ Lengths are little-endian. A footer may follow the chunks; it says nothing that 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import lz4.frame
 
 from registry.storage.xet import hashes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LONGEST_BYTES = 72 * 2**20
 LONGEST_CHUNK_BYTES = 128 * 2**10

@@ -8,8 +8,9 @@ yet waits as a draft. Decision 0019 says why.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -19,7 +20,7 @@ from hub.protocol import problems, refs
 from registry.cards import cards, refused_cards
 from registry.core import events
 from registry.core.permissions import require, require_user
-from registry.models import Blob, Commit, CommitFile, File, RegisteredModel, Upload, Version
+from registry.models import Blob, Commit, CommitFile, File, RegisteredModel, Upload, User, Version
 from registry.storage import file_types
 from registry.storage.files import store
 from registry.storage.services import blobs, quotas
@@ -27,11 +28,7 @@ from registry.versions import git_names, history, lifecycle
 from registry.versions.services import files as file_services
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from registry.core.permissions import Actor
-    from registry.models import User
 
 LONGEST_MESSAGE = 500
 # Clients compare this text.

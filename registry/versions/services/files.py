@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -20,8 +21,6 @@ from registry.versions import git_names as version_git_names
 from registry.versions import lifecycle, selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
     from registry.core.permissions import Actor
 
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hub.protocol import digests, problems, refs
 from registry.cards import cards
 from registry.core.permissions import require
-from registry.models import RetiredName, Version
-from registry.storage.bundles import Bundle
+from registry.models import Namespace, RegisteredModel, RetiredName, Version
+from registry.storage.bundles import Bundle, Preflight
 from registry.storage.services import quotas
 from registry.versions import selectors
 from registry.versions.services import files as file_services
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from registry.core.permissions import Actor
-    from registry.models import Namespace, RegisteredModel
-    from registry.storage.bundles import Preflight
 
 
 def check(

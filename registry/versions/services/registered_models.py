@@ -10,13 +10,12 @@ from django.utils import timezone
 from hub.protocol import problems, refs
 from registry.core import events, public_counts
 from registry.core.permissions import require
-from registry.models import RegisteredModel, RetiredName, SearchDocument
+from registry.models import Namespace, RegisteredModel, RetiredName, SearchDocument
 from registry.storage.services import quotas
 from registry.versions.services import names as confirmations
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.models import Namespace
 
 EDITABLE = ("visibility", "gate", "summary", "license", "task", "keywords")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -18,19 +19,15 @@ from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.community.api.discussions import parse_evidence
 from registry.community.discussions import selectors, services
-from registry.models import Discussion
+from registry.models import Comment, Discussion, RegisteredModel
 from registry.models.discussions import LONGEST_REASON
 from registry.versions import evidence
 from registry.versions import selectors as versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from django.forms import Form
-    from django.http import HttpRequest
 
     from registry.core.permissions import Actor
-    from registry.models import Comment, RegisteredModel
 
 PAGE = 30
 COMMENTS = 50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from registry.storage.backups.place import place_at
 from registry.storage.files import forms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from registry.storage.blob_store import BlobStore
 
 
