@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
 VERSION_VERBS = (
-    *RELEASE_VERBS, "variant.", "check.finished", "conformance.added", "evaluation.added",
+    *RELEASE_VERBS,
+    "variant.",
+    "check.finished",
+    "conformance.added",
+    "evaluation.added",
     "benchmark.",
-)  # fmt: skip
+)
 # What makes a model's name mean another version, or none, in the cards that are based on it.
 BASE_VERBS = ("version.published", "version.withdrawn", "model.")
 

@@ -32,8 +32,9 @@ LIMIT = 7
 # `measure` with `bound` a limit of accuracy.
 PARAMETERS = (
     *("q", "question", "sort", "cursor", "on", "predicted", "min", "max", "measure", "bound"),
-    *FILTERS, *speeds.Setup._fields,
-)  # fmt: skip
+    *FILTERS,
+    *speeds.Setup._fields,
+)
 _MILLISECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 # Words for values that a filter takes beside those that it declares.
 _OTHER_WORDS: dict[str, Callable[[str], str]] = {

@@ -31,8 +31,14 @@ def batches(results: Sequence[Measurement]) -> list[dict[str, Any]]:
     by_setup: dict[tuple[Any, ...], dict[int, Measurement]] = {}
     for row in results:
         if row.throughput_per_s and row.is_trusted:
-            setup = (row.variant.name, row.device_title, measurements.runtime_of(row), row.threads,
-                     row.scenario, row.call_style)  # fmt: skip
+            setup = (
+                row.variant.name,
+                row.device_title,
+                measurements.runtime_of(row),
+                row.threads,
+                row.scenario,
+                row.call_style,
+            )
             by_setup.setdefault(setup, {}).setdefault(row.batch, row)
     series = []
     for setup, by_batch in by_setup.items():

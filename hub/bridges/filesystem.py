@@ -151,9 +151,15 @@ class HubFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no 
         if file.size <= WHOLE_BYTES or self.hub.cache.find(file.sha256, file.size):
             return self._local(path, file).open("rb")
         return _RangedFile(
-            self, path, mode, block_size or "default", cache_options=cache_options,
-            size=file.size, file=file, **options,
-        )  # fmt: skip
+            self,
+            path,
+            mode,
+            block_size or "default",
+            cache_options=cache_options,
+            size=file.size,
+            file=file,
+            **options,
+        )
 
     def _names(self, path: str) -> list[dict[str, Any]]:
         """The models of a namespace, the data sets, or the first parts of all paths."""

@@ -24,11 +24,18 @@ if TYPE_CHECKING:
 
 # NumPy's types -> Spark's; the smallest that hold every value.
 _TYPES = {
-    "float16": types.FloatType, "float32": types.FloatType, "float64": types.DoubleType,
-    "int8": types.ByteType, "int16": types.ShortType, "int32": types.IntegerType,
-    "int64": types.LongType, "uint8": types.ShortType, "uint16": types.IntegerType,
-    "uint32": types.LongType, "bool": types.ByteType,
-}  # fmt: skip
+    "float16": types.FloatType,
+    "float32": types.FloatType,
+    "float64": types.DoubleType,
+    "int8": types.ByteType,
+    "int16": types.ShortType,
+    "int32": types.IntegerType,
+    "int64": types.LongType,
+    "uint8": types.ShortType,
+    "uint16": types.IntegerType,
+    "uint32": types.LongType,
+    "bool": types.ByteType,
+}
 
 
 def predict_udf(

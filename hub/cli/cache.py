@@ -133,6 +133,9 @@ def _unpin(options: argparse.Namespace) -> int:
 
 
 def _answer(options: argparse.Namespace, word: str, *, pinned: bool) -> int:
-    print(json.dumps({"ref": options.ref, "pinned": pinned}) if options.json
-          else f"{options.ref} {word}")  # fmt: skip
+    print(
+        json.dumps({"ref": options.ref, "pinned": pinned})
+        if options.json
+        else f"{options.ref} {word}"
+    )
     return DONE

@@ -60,9 +60,10 @@ def _add_push(verbs: Any) -> None:
     push.add_argument("--message", "-m", default="", help="describe what this version changes")
     push.add_argument("--namespace", help="create the entry in this namespace if it does not exist")
     push.add_argument(
-        "--follow-links", action="store_true",
+        "--follow-links",
+        action="store_true",
         help="follow symbolic links that lead out of the folder",
-    )  # fmt: skip
+    )
     add_flags(push, "quiet", "json")
     push.set_defaults(command=_push)
 

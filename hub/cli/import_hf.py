@@ -35,9 +35,12 @@ def add_to(origins: Any) -> None:
     )
     for word, text in (("include", "import only"), ("exclude", "skip")):
         mirror.add_argument(
-            f"--{word}", action="append", default=[], metavar="PATTERN",
+            f"--{word}",
+            action="append",
+            default=[],
+            metavar="PATTERN",
             help=f"{text} paths that match, such as 'onnx/*'; repeatable",
-        )  # fmt: skip
+        )
     mirror.add_argument(
         "--token",
         help="token for the source; '-' reads it from standard input, hidden from other users. "
@@ -46,9 +49,12 @@ def add_to(origins: Any) -> None:
     visibility = mirror.add_mutually_exclusive_group()
     for word in ("private", "public"):
         visibility.add_argument(
-            f"--{word}", dest="visibility", action="store_const", const=word,
+            f"--{word}",
+            dest="visibility",
+            action="store_const",
+            const=word,
             help=f"create a new model as {word}",
-        )  # fmt: skip
+        )
     add_flags(mirror, "no-publish", "no-wait", "quiet", "json")
     mirror.set_defaults(command=run)
 

@@ -58,9 +58,12 @@ def run(options: argparse.Namespace) -> int:
         progress=not options.quiet,
     )
     outcomes = import_zoo(
-        api.default_hub(), options.manifest, options.files, settings,
+        api.default_hub(),
+        options.manifest,
+        options.files,
+        settings,
         on_outcome=_pass if options.json else _print,
-    )  # fmt: skip
+    )
     failed = [
         outcome for outcome in outcomes if outcome.failures or outcome.status == ImportStatus.FAILED
     ]

@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     import argparse
 
 _FILTERS = (
-    filters.NAMESPACE, filters.LICENCE, filters.TASK, filters.KEYWORD, filters.PRECISION,
+    filters.NAMESPACE,
+    filters.LICENCE,
+    filters.TASK,
+    filters.KEYWORD,
+    filters.PRECISION,
     filters.OPSET_MAX,
-)  # fmt: skip
+)
 _PARAMETERS = (*(row.name for row in _FILTERS), "sort", "device", "runtime", "provider")
 
 
@@ -71,9 +75,12 @@ def _get(options: argparse.Namespace) -> int:
         for file in resolved.files
     ]
     row = {
-        "ref": str(resolved.ref), "variant": resolved.variant, "entry": resolved.entry,
-        "folder": str(folder), "files": files,
-    }  # fmt: skip
+        "ref": str(resolved.ref),
+        "variant": resolved.variant,
+        "entry": resolved.entry,
+        "folder": str(folder),
+        "files": files,
+    }
     print(json.dumps(row, indent=2))
     return DONE
 

@@ -38,13 +38,15 @@ def add_push(commands: Any) -> None:
         "--resume", action="store_true", help="resume your newest draft, even with other files"
     )
     push.add_argument(
-        "--force", action="store_true",
+        "--force",
+        action="store_true",
         help="publish a new version even if the newest one is identical",
-    )  # fmt: skip
+    )
     push.add_argument(
-        "--follow-links", action="store_true",
+        "--follow-links",
+        action="store_true",
         help="follow symbolic links that lead out of the folder",
-    )  # fmt: skip
+    )
     add_flags(push, "private", "no-publish", "no-wait", "quiet", "json")
     push.set_defaults(command=_push)
 

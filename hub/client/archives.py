@@ -49,9 +49,9 @@ def extract(
                 total += max(member.size, 0)
                 if count > limits.members or total > limits.bytes:
                     raise _refused(
-                        archive, f"it expands to more than {limits.members} files or "
-                        f"{limits.bytes} bytes",
-                    )  # fmt: skip
+                        archive,
+                        f"it expands to more than {limits.members} files or {limits.bytes} bytes",
+                    )
                 path = _checked(archive, member)
                 if not path:
                     continue

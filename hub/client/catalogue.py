@@ -79,9 +79,13 @@ class Catalogue:
         if on == speeds.THIS_MACHINE:
             on = speeds.this_machine(self.transport.get("/api/v1/devices"))
         parameters = find.filters(limits, on, min=min, max=max) | {
-            "runtime": runtime, "task": task, "license": license, "precision": precision,
-            "passes_on": passes_on, "predicted": "true" if predicted else None,
-        }  # fmt: skip
+            "runtime": runtime,
+            "task": task,
+            "license": license,
+            "precision": precision,
+            "passes_on": passes_on,
+            "predicted": "true" if predicted else None,
+        }
         if query and not literal and len(query.split()) > 1:
             parameters["understand"] = "true"
             if parameters.get("sort") == find.UNASKED_SORT:  # the question may ask for an order

@@ -72,8 +72,10 @@ def push(
             error.add_note("Pass a namespace (hub dataset push --namespace) to create the entry.")
         raise
     if checked.identical_to is not None:
-        say(f"{name}: identical to version {checked.identical_to}, so nothing was sent",
-            is_shown=progress)  # fmt: skip
+        say(
+            f"{name}: identical to version {checked.identical_to}, so nothing was sent",
+            is_shown=progress,
+        )
         return dict(hub.transport.get(f"{address}/versions/{checked.identical_to}"))
     sent = {file.sha256: file for file in files if file.path in checked.missing}.values()
     bundles.send(hub.transport, hub.cache, name, sent, progress=progress)

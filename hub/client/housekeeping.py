@@ -120,10 +120,13 @@ def _forgotten(
     names = pinned(cache)
     # Pinned versions first, then the most recently used.
     rows = sorted(
-        ((str(resolved.ref) in names, path.stat().st_mtime, path, resolved)
-         for path, resolved in _answers(cache)),
-        key=lambda row: row[:2], reverse=True,
-    )  # fmt: skip
+        (
+            (str(resolved.ref) in names, path.stat().st_mtime, path, resolved)
+            for path, resolved in _answers(cache)
+        ),
+        key=lambda row: row[:2],
+        reverse=True,
+    )
     sizes: dict[str, int] = {}
     paths = []
     for is_pinned, used_at, path, resolved in rows:

@@ -85,8 +85,9 @@ class Mirrored(Transport):
         if not (is_broken or is_transient(error) or isinstance(error, problems.Unreachable)):
             return False
         if not self._is_down(hub):
-            log.warning("%s does not answer: its mirrors are asked first (%s)",
-                        hub.config.url, error)  # fmt: skip
+            log.warning(
+                "%s does not answer: its mirrors are asked first (%s)", hub.config.url, error
+            )
         self._down[hub] = time.monotonic() + DOWN_SECONDS
         return True
 

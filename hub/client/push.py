@@ -110,8 +110,10 @@ class Push:
         self._version = f"{self._model}/versions/{number}"
         log.warning(
             "%s: identical to version %d, so nothing was sent. Use --force (force=True) for a new "
-            "version.", self._ref.name, number,
-        )  # fmt: skip
+            "version.",
+            self._ref.name,
+            number,
+        )
         return self.version()
 
     def open_model(self, *, create: bool, visibility: str) -> None:

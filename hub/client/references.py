@@ -60,10 +60,13 @@ def resolve(
     headers = {"If-None-Match": stored.etag} if stored and stored.etag else {}
     try:
         answer = transport.request(
-            "GET", "/api/v1/resolve", query=query, headers=headers,
+            "GET",
+            "/api/v1/resolve",
+            query=query,
+            headers=headers,
             retries=transport.retries(most_seconds=STALE_AFTER_SECONDS if stored else math.inf),
             silence_seconds=STALE_AFTER_SECONDS if stored else None,
-        )  # fmt: skip
+        )
     except problems.HubError as error:
         if stored is None or not (isinstance(error, problems.Unreachable) or is_transient(error)):
             raise
@@ -87,8 +90,11 @@ def _stale(ref: str, stored: StoredAnswer, reason: str) -> Resolved:
     resolved = Resolved.from_json(stored.content)
     log.warning(
         "The hub does not answer: %s is taken from the cache as %s, which may no longer be "
-        "what the hub would give (%s)", ref, resolved.ref, reason,
-    )  # fmt: skip
+        "what the hub would give (%s)",
+        ref,
+        resolved.ref,
+        reason,
+    )
     return _warned(resolved)
 
 

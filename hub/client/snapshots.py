@@ -114,8 +114,9 @@ def _settle(cache: Cache, folder: Path, target: Path, resolved: Resolved) -> Non
     except OSError:
         if _is_whole(cache, target, resolved):
             return  # another process was faster, with the same files
-        log.warning("The files of %s in %s were modified and are being replaced.",
-                    resolved.ref, target)  # fmt: skip
+        log.warning(
+            "The files of %s in %s were modified and are being replaced.", resolved.ref, target
+        )
         paths = [target / file.path for file in resolved.files]
         if all(path.parent.is_dir() and not path.is_dir() for path in paths):
             _mend(cache, folder, target, resolved)

@@ -41,8 +41,13 @@ class Quantity:
 
 _DECIMAL: Final[dict[str, float]] = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _MULTIPLES: Final[dict[str, float]] = _DECIMAL | {
-    "thousand": 10**3, "million": 10**6, "mio": 10**6, "b": 10**9, "bn": 10**9, "billion": 10**9,
-}  # fmt: skip
+    "thousand": 10**3,
+    "million": 10**6,
+    "mio": 10**6,
+    "b": 10**9,
+    "bn": 10**9,
+    "billion": 10**9,
+}
 _BYTES: Final[dict[str, float]] = {
     "bytes": 1, "byte": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
     "kib": 2**10, "mib": 2**20, "gib": 2**30,
@@ -86,17 +91,21 @@ class Attribute:
 
 
 SIZE: Final = Attribute(
-    "size", "size", "?size",
+    "size",
+    "size",
+    "?size",
     """{ SELECT ?version (SUM(?bytes) AS ?size) WHERE {
       ?version a fair4ml:MLModel ; dcat:distribution ?file .
       ?file dcat:byteSize ?bytes .
     } GROUP BY ?version }""",
     BYTES,
-)  # fmt: skip
+)
 PARAMETERS: Final = Attribute(
-    "parameters", "number of parameters", "?parameters",
+    "parameters",
+    "number of parameters",
+    "?parameters",
     "?version it6:totalNumberOfParameters ?parameters .",
-)  # fmt: skip
+)
 OPERATIONS: Final = Attribute(
     "macs", "number of operations", "?macs", "?version hub:macs ?macs .", MACS
 )
@@ -104,9 +113,12 @@ MEMORY: Final = Attribute(
     "memory_bytes", "number of bytes", "?memory", "?version hub:memoryBytes ?memory .", BYTES
 )
 CARBON: Final = Attribute(
-    "carbon_kg", "mass of CO2e", "?kg", "?version hub:trainingCO2eKg ?kg .",
+    "carbon_kg",
+    "mass of CO2e",
+    "?kg",
+    "?version hub:trainingCO2eKg ?kg .",
     key="training_carbon_kg",
-)  # fmt: skip
+)
 OPSET_VERSION: Final = Attribute(
     "opset", "opset", "?opset", "?version hub:opsetVersion ?opset .", OPSETS
 )
@@ -137,50 +149,89 @@ UPDATED: Final = Sort(
     "updated", "Recently updated", _NEWEST_ORDER, column="updated_at", is_descending=True
 )
 DOWNLOADS: Final = Sort(
-    "downloads", "Most downloaded", _NEWEST_ORDER, column="downloads", is_descending=True,
-    nouns="downloads, popularity", phrases="most downloaded, most popular", adjectives="popular",
-)  # fmt: skip
+    "downloads",
+    "Most downloaded",
+    _NEWEST_ORDER,
+    column="downloads",
+    is_descending=True,
+    nouns="downloads, popularity",
+    phrases="most downloaded, most popular",
+    adjectives="popular",
+)
 # Of two results alike the older model comes first; of models without one the newest.
 FASTEST: Final = Sort(
-    "fastest", "Fastest on the chosen device",
+    "fastest",
+    "Fastest on the chosen device",
     "DESC(BOUND(?p50)) ?p50 DESC(BOUND(?noisy)) ?noisy "
     "(IF(BOUND(?p50) || BOUND(?noisy), ?created, 0)) DESC(?updated) DESC(?created)",
-    nouns="latency, speed, p50", phrases="low latency, lowest latency, high speed",
+    nouns="latency, speed, p50",
+    phrases="low latency, lowest latency, high speed",
     adjectives="fast faster fastest quick quickest real-time realtime",
-)  # fmt: skip
+)
 ACCURACY: Final = Sort(
-    "accuracy", "Best by the accuracy filter", "DESC(?accuracy1) DESC(?created)",
-    nouns="accuracy", adjectives="accurate",
-)  # fmt: skip
+    "accuracy",
+    "Best by the accuracy filter",
+    "DESC(?accuracy1) DESC(?created)",
+    nouns="accuracy",
+    adjectives="accurate",
+)
 SMALLEST: Final = Sort(
-    "size", "Smallest", "?size ?created", SIZE, nouns="size, file size",
+    "size",
+    "Smallest",
+    "?size ?created",
+    SIZE,
+    nouns="size, file size",
     adjectives="small smaller smallest tiny tiniest lightweight light compact",
-)  # fmt: skip
+)
 LEAST_CARBON: Final = Sort(
-    "carbon", "Least carbon", "?kg ?created", CARBON, nouns="carbon",
+    "carbon",
+    "Least carbon",
+    "?kg ?created",
+    CARBON,
+    nouns="carbon",
     phrases="least carbon, low carbon, lowest carbon",
-)  # fmt: skip
+)
 FEWEST_OPERATIONS: Final = Sort(
-    "macs", "Fewest operations", "?macs ?created", OPERATIONS, nouns="macs, operations",
+    "macs",
+    "Fewest operations",
+    "?macs ?created",
+    OPERATIONS,
+    nouns="macs, operations",
     phrases="fewest operations, fewest macs",
-)  # fmt: skip
+)
 LEAST_MEMORY: Final = Sort(
-    "memory", "Least memory", "?memory ?created", MEMORY, nouns="memory",
+    "memory",
+    "Least memory",
+    "?memory ?created",
+    MEMORY,
+    nouns="memory",
     phrases="least memory, low memory, lowest memory, memory efficient",
-)  # fmt: skip
+)
 FEWEST_PARAMETERS: Final = Sort(
-    "parameters", "Fewest parameters", "?parameters ?created", PARAMETERS, nouns="parameters",
+    "parameters",
+    "Fewest parameters",
+    "?parameters ?created",
+    PARAMETERS,
+    nouns="parameters",
     phrases="fewest parameters, few parameters",
-)  # fmt: skip
+)
 BY_NAME: Final = Sort("name", "Name", "?name", column="title", nouns="name")
 # In the order of pages.
 SORTS: Final = {
     sort.name: sort
     for sort in (
-        UPDATED, DOWNLOADS, FASTEST, ACCURACY, SMALLEST, LEAST_CARBON, FEWEST_OPERATIONS,
-        LEAST_MEMORY, FEWEST_PARAMETERS, BY_NAME,
+        UPDATED,
+        DOWNLOADS,
+        FASTEST,
+        ACCURACY,
+        SMALLEST,
+        LEAST_CARBON,
+        FEWEST_OPERATIONS,
+        LEAST_MEMORY,
+        FEWEST_PARAMETERS,
+        BY_NAME,
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -252,45 +303,82 @@ class Text(Filter[str]):
 
 PIXEL_FORMATS: Final = ("Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8")
 TASK: Final = Choice(
-    name="task", title="Task", description="task of the model, such as image-classification",
-    column="task", is_counted=True, option="task", basis=Kind.CLAIMED,
+    name="task",
+    title="Task",
+    description="task of the model, such as image-classification",
+    column="task",
+    is_counted=True,
+    option="task",
+    basis=Kind.CLAIMED,
     values={name: name.replace("-", " ").capitalize() for name in TASKS},
-)  # fmt: skip
+)
 PASSES_ON: Final = Choice(
-    name="passes_on", title="Passes on", is_counted=True, needs_all=True, option="passes_on",
+    name="passes_on",
+    title="Passes on",
+    is_counted=True,
+    needs_all=True,
+    option="passes_on",
     description="passes on each of these runtimes: at least one check passed and none failed",
     values=RUNTIMES,
-)  # fmt: skip
+)
 PRECISION: Final = Choice(
-    name="precision", title="Precision", column="precision", is_counted=True, option="precision",
-    description="precision of the weights, such as fp32 or int8", basis=Kind.COUNT,
+    name="precision",
+    title="Precision",
+    column="precision",
+    is_counted=True,
+    option="precision",
+    description="precision of the weights, such as fp32 or int8",
+    basis=Kind.COUNT,
     values={"fp32": "fp32", "fp16": "fp16", "int8": "int8", "none": "no weights"},
     phrases={
         "fp32": "fp32, float32, single precision",
         "fp16": "fp16, float16, half precision",
         "int8": "int8, 8-bit, 8 bit",
     },
-)  # fmt: skip
+)
 OPSET_MAX: Final = Bound(
-    name="opset_max", title="Maximum opset", description="maximum opset version",
-    quantity=OPSETS, attribute=OPSET_VERSION, is_counted=True, words="opset {}",
-)  # fmt: skip
+    name="opset_max",
+    title="Maximum opset",
+    description="maximum opset version",
+    quantity=OPSETS,
+    attribute=OPSET_VERSION,
+    is_counted=True,
+    words="opset {}",
+)
 OPSET: Final = Bound(
-    name="opset", title="Opset", description="opset version", quantity=OPSETS,
-    attribute=OPSET_VERSION, is_counted=True, is_exact=True, words="opset {}",
-    subject="opset", names="opset",
-)  # fmt: skip
+    name="opset",
+    title="Opset",
+    description="opset version",
+    quantity=OPSETS,
+    attribute=OPSET_VERSION,
+    is_counted=True,
+    is_exact=True,
+    words="opset {}",
+    subject="opset",
+    names="opset",
+)
 MEASURED_ON: Final = Choice(
-    name="measured_on", title="Measured on", is_counted=True,
+    name="measured_on",
+    title="Measured on",
+    is_counted=True,
     description="benchmarked by a worker of this hub on one of these device classes",
-)  # fmt: skip
+)
 LICENCE: Final = Choice(
-    name="license", title="Licence", description="SPDX identifier of the licence",
-    column="license", is_counted=True, option="license", basis=Kind.CLAIMED,
+    name="license",
+    title="Licence",
+    description="SPDX identifier of the licence",
+    column="license",
+    is_counted=True,
+    option="license",
+    basis=Kind.CLAIMED,
     values={name.lower(): name for name in LICENCES},
-)  # fmt: skip
+)
 EVIDENCE: Final = Choice(
-    name="evidence", title="Evidence", is_counted=True, is_closed=True, needs_all=True,
+    name="evidence",
+    title="Evidence",
+    is_counted=True,
+    is_closed=True,
+    needs_all=True,
     description="has all of these: carbon (training emissions are declared), federated (made by "
     "federated training), upgrade (a variant with a higher opset is available)",
     values={
@@ -304,57 +392,102 @@ EVIDENCE: Final = Choice(
         "carbon": "declared carbon, carbon declared, with training carbon",
         "upgrade": "opset upgrade ready, upgrade ready",
     },
-)  # fmt: skip
+)
 _LARGE_STEPS: Final = (10**6, 10**7, 10**8, 10**9)
 MAX_SIZE: Final = Bound(
-    name="max_bytes", title="Maximum size", quantity=BYTES, attribute=SIZE, sort=SMALLEST,
-    description="maximum total size of the files in bytes", is_counted=True, option="max_size",
-    steps=_LARGE_STEPS, words="{} of files", example="100MB",
+    name="max_bytes",
+    title="Maximum size",
+    quantity=BYTES,
+    attribute=SIZE,
+    sort=SMALLEST,
+    description="maximum total size of the files in bytes",
+    is_counted=True,
+    option="max_size",
+    steps=_LARGE_STEPS,
+    words="{} of files",
+    example="100MB",
     subject="size",
     names="size, file size, files, file, download, download size, model size, disk, storage",
-)  # fmt: skip
+)
 MAX_PARAMETERS: Final = Bound(
-    name="max_parameters", title="Maximum parameters", quantity=COUNT, attribute=PARAMETERS,
-    sort=FEWEST_PARAMETERS, description="maximum number of parameters", is_counted=True,
-    option="max_parameters", steps=_LARGE_STEPS, words="{} parameters",
-    subject="parameters", names="parameters, parameter, params, weights", needs_subject=True,
-)  # fmt: skip
+    name="max_parameters",
+    title="Maximum parameters",
+    quantity=COUNT,
+    attribute=PARAMETERS,
+    sort=FEWEST_PARAMETERS,
+    description="maximum number of parameters",
+    is_counted=True,
+    option="max_parameters",
+    steps=_LARGE_STEPS,
+    words="{} parameters",
+    subject="parameters",
+    names="parameters, parameter, params, weights",
+    needs_subject=True,
+)
 MAX_MACS: Final = Bound(
-    name="max_macs", title="Maximum operations", quantity=MACS, attribute=OPERATIONS,
-    sort=FEWEST_OPERATIONS, option="max_macs", is_counted=True,
+    name="max_macs",
+    title="Maximum operations",
+    quantity=MACS,
+    attribute=OPERATIONS,
+    sort=FEWEST_OPERATIONS,
+    option="max_macs",
+    is_counted=True,
     description="maximum multiply-accumulate operations of a run, for usual sizes",
-    steps=(10**7, 10**8, 10**9, 10**10), example="1G",
-    subject="macs", names="macs, mac, operations, ops, multiply-accumulates",
-)  # fmt: skip
+    steps=(10**7, 10**8, 10**9, 10**10),
+    example="1G",
+    subject="macs",
+    names="macs, mac, operations, ops, multiply-accumulates",
+)
 MAX_MEMORY: Final = Bound(
-    name="max_memory", title="Maximum memory", quantity=BYTES, attribute=MEMORY,
-    sort=LEAST_MEMORY, option="max_memory", is_counted=True,
+    name="max_memory",
+    title="Maximum memory",
+    quantity=BYTES,
+    attribute=MEMORY,
+    sort=LEAST_MEMORY,
+    option="max_memory",
+    is_counted=True,
     description="maximum bytes of weights and activations, for usual sizes",
-    steps=(10**7, 10**8, 5 * 10**8, 10**9, 8 * 10**9), words="{} of memory", example="500MB",
-    subject="memory", names="memory, ram, peak memory, memory use", needs_subject=True,
+    steps=(10**7, 10**8, 5 * 10**8, 10**9, 8 * 10**9),
+    words="{} of memory",
+    example="500MB",
+    subject="memory",
+    names="memory, ram, peak memory, memory use",
+    needs_subject=True,
     means_maximum=True,
-)  # fmt: skip
+)
 NAMESPACE: Final = Choice(
-    name="namespace", title="Namespace", description="namespace of the model",
-    column="namespace_slug", is_counted=True,
-)  # fmt: skip
+    name="namespace",
+    title="Namespace",
+    description="namespace of the model",
+    column="namespace_slug",
+    is_counted=True,
+)
 KEYWORD: Final = Choice(
     name="keyword", title="Keyword", description="keyword of the card", is_counted=True
 )
 DOMAIN: Final = Choice(
-    name="domain", title="Domain", description="tasks in these domains", is_closed=True,
+    name="domain",
+    title="Domain",
+    description="tasks in these domains",
+    is_closed=True,
     values={name: name for name in TASKS_OF},
-)  # fmt: skip
+)
 OPERATOR: Final = Choice(
-    name="operator", title="Operator",
+    name="operator",
+    title="Operator",
     description="uses one of these ONNX operators; outside ai.onnx write `domain.Name`",
-)  # fmt: skip
+)
 PIXEL_FORMAT: Final = Choice(
-    name="pixel_format", title="Pixels", description="pixel format stated in the model file",
-    is_closed=True, values={name: name for name in PIXEL_FORMATS},
-)  # fmt: skip
+    name="pixel_format",
+    title="Pixels",
+    description="pixel format stated in the model file",
+    is_closed=True,
+    values={name: name for name in PIXEL_FORMATS},
+)
 PERSONAL_DATA: Final = Choice(
-    name="personal_data", title="Personal data in training", is_closed=True,
+    name="personal_data",
+    title="Personal data in training",
+    is_closed=True,
     description="personal-data status that the card declares for some training data",
     values=cards.PERSONAL_DATA,
     phrases={
@@ -364,32 +497,58 @@ PERSONAL_DATA: Final = Choice(
         "anonymised": "anonymised data, anonymized data, trained on anonymised data, "
         "anonymised personal data, trained on anonymized data, anonymized personal data",
     },
-)  # fmt: skip
+)
 FAILS_ON: Final = Choice(
-    name="fails_on", title="Fails on", values=RUNTIMES,
+    name="fails_on",
+    title="Fails on",
+    values=RUNTIMES,
     description="at least one variant fails a check on one of these runtimes",
-)  # fmt: skip
+)
 MAX_LATENCY: Final = Bound(
-    name="max_p50", title="Maximum latency", quantity=MILLISECONDS, sort=FASTEST,
-    option="max_p50", example="20ms", words="p50 {}",
+    name="max_p50",
+    title="Maximum latency",
+    quantity=MILLISECONDS,
+    sort=FASTEST,
+    option="max_p50",
+    example="20ms",
+    words="p50 {}",
     description="maximum median latency in milliseconds of an accepted result on the chosen "
     "device, runtime and provider",
     subject="latency",
     names="latency, median latency, p50, inference time, inference, per inference",
-)  # fmt: skip
+)
 CONTAINS: Final = Text(
-    name="contains", title="Name or summary",
+    name="contains",
+    title="Name or summary",
     description="text that the name or summary contains, ignoring case",
-)  # fmt: skip
+)
 # In the order of pages: first those that the list offers with counts.
 FILTERS: Final[dict[str, Choice | Bound | Text]] = {
     filter_.name: filter_
     for filter_ in (
-        TASK, PASSES_ON, PRECISION, OPSET_MAX, OPSET, MEASURED_ON, LICENCE, EVIDENCE, MAX_SIZE,
-        MAX_PARAMETERS, MAX_MACS, MAX_MEMORY, NAMESPACE, KEYWORD, DOMAIN, OPERATOR, PIXEL_FORMAT,
-        PERSONAL_DATA, FAILS_ON, MAX_LATENCY, CONTAINS,
+        TASK,
+        PASSES_ON,
+        PRECISION,
+        OPSET_MAX,
+        OPSET,
+        MEASURED_ON,
+        LICENCE,
+        EVIDENCE,
+        MAX_SIZE,
+        MAX_PARAMETERS,
+        MAX_MACS,
+        MAX_MEMORY,
+        NAMESPACE,
+        KEYWORD,
+        DOMAIN,
+        OPERATOR,
+        PIXEL_FORMAT,
+        PERSONAL_DATA,
+        FAILS_ON,
+        MAX_LATENCY,
+        CONTAINS,
     )
-}  # fmt: skip
+}
 CHOICES: Final = {choice.name: choice for choice in FILTERS.values() if isinstance(choice, Choice)}
 BOUNDS: Final = {bound.name: bound for bound in FILTERS.values() if isinstance(bound, Bound)}
 TEXTS: Final = {text.name: text for text in FILTERS.values() if isinstance(text, Text)}

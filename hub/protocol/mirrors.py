@@ -248,8 +248,9 @@ def _text(fields: dict[str, Any], name: str, longest: int) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > longest or value != clean(value):
-        raise problems.InvalidRequest(f"The field {name} of a record is not a text of up to "
-                                      f"{longest} characters.")  # fmt: skip
+        raise problems.InvalidRequest(
+            f"The field {name} of a record is not a text of up to {longest} characters."
+        )
     return value
 
 

@@ -73,10 +73,16 @@ def texts(value: object) -> tuple[str, ...]:
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
-    "int": count, "int | None": whole, "float | None": amount, "str": text,
-    "bool": lambda value: value is True, "tuple[str, ...]": texts, "tuple[int, ...]": tuple,
-    "Mapping[str, float]": amounts, "Mapping[str, Any]": mapping,
-}  # fmt: skip
+    "int": count,
+    "int | None": whole,
+    "float | None": amount,
+    "str": text,
+    "bool": lambda value: value is True,
+    "tuple[str, ...]": texts,
+    "tuple[int, ...]": tuple,
+    "Mapping[str, float]": amounts,
+    "Mapping[str, Any]": mapping,
+}
 
 
 @dataclass(frozen=True)

@@ -182,9 +182,10 @@ def _space() -> Iterator[Metric]:
     if free is not None:
         yield _value("hub_storage_free_bytes", "Free space for stored files.", free)
         yield _value(
-            "hub_storage_reserve_bytes", "Below this, uploads are refused.",
+            "hub_storage_reserve_bytes",
+            "Below this, uploads are refused.",
             settings.HUB_LIMITS_FREE_BYTES,
-        )  # fmt: skip
+        )
 
 
 def _files() -> Iterator[Metric]:

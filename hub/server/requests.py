@@ -61,9 +61,13 @@ def ended(
     if 0 <= threshold <= seconds:
         log.info(
             "request",
-            method=method, route=route, status=status, seconds=round(seconds, 4), user=user,
+            method=method,
+            route=route,
+            status=status,
+            seconds=round(seconds, 4),
+            user=user,
             request_id=request_id,
-        )  # fmt: skip
+        )
 
 
 def user_of(request: HttpRequest) -> int | None:

@@ -333,9 +333,18 @@ class Supervisor:
 
 def _web(descriptor: int, threads: int) -> list[str]:
     return [
-        sys.executable, "-m", "gunicorn", "--config", "python:hub.server.web",
-        "--workers", "1", "--threads", str(threads), "--bind", f"fd://{descriptor}",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "gunicorn",
+        "--config",
+        "python:hub.server.web",
+        "--workers",
+        "1",
+        "--threads",
+        str(threads),
+        "--bind",
+        f"fd://{descriptor}",
+    ]
 
 
 def _greet(address: str, notes: Sequence[str]) -> None:

@@ -96,10 +96,21 @@ def _listen(queues: Sequence[str], args: argparse.Namespace) -> NoReturn:
     if any(queue.startswith("gpu-") for queue in queues):
         os.environ["HUB_WORKER_START"] = "spawn"
     command = [
-        sys.executable, "-m", "celery", "-A", "hub.server.celery", "worker",
-        "--queues", ",".join(queues), "--concurrency", "1" if alone else str(args.concurrency),
-        "--loglevel", "warning", "--without-gossip", "--without-mingle",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "celery",
+        "-A",
+        "hub.server.celery",
+        "worker",
+        "--queues",
+        ",".join(queues),
+        "--concurrency",
+        "1" if alone else str(args.concurrency),
+        "--loglevel",
+        "warning",
+        "--without-gossip",
+        "--without-mingle",
+    ]
     if args.beat:
         command += ["--beat", "--schedule", str(Path(os.environ["HUB_HOME"]) / "celerybeat")]
     print_line(f"hub: starting a worker for {', '.join(queues)}; press Ctrl-C to stop it")

@@ -25,9 +25,18 @@ _SPELLED = {
 }
 _LISTS = ("datasets", "language", "metrics", "tags")
 _FIRST = (
-    "license", "license_name", "license_link", "library_name", "pipeline_tag", "language", "tags",
-    "base_model", "base_model_relation", "datasets", "metrics",
-)  # fmt: skip
+    "license",
+    "license_name",
+    "license_link",
+    "library_name",
+    "pipeline_tag",
+    "language",
+    "tags",
+    "base_model",
+    "base_model_relation",
+    "datasets",
+    "metrics",
+)
 
 
 def write(of: Sheet, front: dict[str, Any], body: str) -> bytes:

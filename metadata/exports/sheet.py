@@ -157,8 +157,10 @@ def read(iri: str, nquads: str, home: str) -> Sheet:
     licences = version.all("dcterms:license")
     texts = {name: tuple(version.all(term)) for name, term in _TEXTS.items()}
     impact = next(triples.subjects("it6:carbonEmitted"), None)
-    energies = (number(node.one("it6:powerConsumption"))
-                for node in triples.subjects("it6:powerConsumption"))  # fmt: skip
+    energies = (
+        number(node.one("it6:powerConsumption"))
+        for node in triples.subjects("it6:powerConsumption")
+    )
     return Sheet(
         iri=iri,
         namespace=match["namespace"] if match else "",

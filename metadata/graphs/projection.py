@@ -36,8 +36,12 @@ if TYPE_CHECKING:
     from metadata.graphs.references import Entity
 
 __all__ = [
-    "catalogue_graph", "dataset_graph", "entity_graph", "model_graph", "version_graph",
-]  # fmt: skip
+    "catalogue_graph",
+    "dataset_graph",
+    "entity_graph",
+    "model_graph",
+    "version_graph",
+]
 # Characters of a description: the whole card is one of the version's files.
 LONGEST = 20_000
 

@@ -23,8 +23,17 @@ MOST_PATTERNS = 250
 
 FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _UPDATES = (
-    "INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH",
-)  # fmt: skip
+    "INSERT",
+    "DELETE",
+    "LOAD",
+    "CLEAR",
+    "DROP",
+    "CREATE",
+    "ADD",
+    "MOVE",
+    "COPY",
+    "WITH",
+)
 # With these a query gives something else each time.
 _FLEETING = frozenset({"NOW", "RAND", "UUID", "STRUUID", "BNODE"})
 

@@ -36,8 +36,12 @@ def keys_of(dataset: Dataset) -> list[str]:
 def dataset_names(card: Card) -> list[str]:
     """The data sets that a card names, as it writes them: what was learned from or tried on."""
     datasets = (
-        *card.datasets, *card.training_data, *card.validated_on, *card.tested_on, *card.evaluated_on
-    )  # fmt: skip
+        *card.datasets,
+        *card.training_data,
+        *card.validated_on,
+        *card.tested_on,
+        *card.evaluated_on,
+    )
     return [
         name
         for mention in datasets

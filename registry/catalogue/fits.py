@@ -94,6 +94,12 @@ def _latency(limit: float, speed: DocumentSpeed | PredictedSpeed) -> Fit:
 def _accuracy(limit: Limit, figure: DocumentAccuracy) -> Fit:
     evaluated = Evaluated(figure.metric, figure.dataset, figure.version, figure.split, figure.rows)
     return Fit(
-        "max" if limit.is_maximum else "min", limit.value, figure.value, "", Kind.MEASURED,
-        figure.low, figure.high, evaluated,
-    )  # fmt: skip
+        "max" if limit.is_maximum else "min",
+        limit.value,
+        figure.value,
+        "",
+        Kind.MEASURED,
+        figure.low,
+        figure.high,
+        evaluated,
+    )

@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 # What happens to versions that were released; before that nothing of them is published.
 RELEASE_VERBS = (
-    "version.published", "version.yanked", "version.restored", "version.withdrawn",
-    "version.annotated", "version.described",
-)  # fmt: skip
+    "version.published",
+    "version.yanked",
+    "version.restored",
+    "version.withdrawn",
+    "version.annotated",
+    "version.described",
+)
 
 
 def record(

@@ -22,9 +22,16 @@ from redis.exceptions import RedisError
 
 SECONDS = 60
 KEYS = [
-    "counts:facets", "counts:totals", "counts:many", "counts:words", "counts:setups",
-    "counts:accuracies", "counts:sitemap", "counts:proven", "counts:fastest",
-]  # fmt: skip
+    "counts:facets",
+    "counts:totals",
+    "counts:many",
+    "counts:words",
+    "counts:setups",
+    "counts:accuracies",
+    "counts:sitemap",
+    "counts:proven",
+    "counts:fastest",
+]
 
 # How often a count is made anew, as a multiple of the time that it takes.
 _REST = 20

@@ -156,9 +156,9 @@ def use_counts(actor: Actor, of: Sequence[Dataset]) -> dict[int, int]:
     if not of:
         return {}
     rows = resolution.meanings(of).filter(version__in=_visible(actor))
-    counts = rows.order_by().values_list("meaning").annotate(
-        n=Count("version__model", distinct=True)
-    )  # fmt: skip
+    counts = (
+        rows.order_by().values_list("meaning").annotate(n=Count("version__model", distinct=True))
+    )
     return dict(counts)
 
 

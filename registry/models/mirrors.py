@@ -44,9 +44,12 @@ class Mirror(models.Model):
     scope = models.CharField(max_length=10, choices=MirrorScope.choices)
     selector = models.CharField(max_length=200, help_text="model, namespace or search text there")
     visibility = models.CharField(
-        max_length=8, choices=Visibility.choices, blank=True, default="",
+        max_length=8,
+        choices=Visibility.choices,
+        blank=True,
+        default="",
         help_text="of the models made; empty: as at the source",
-    )  # fmt: skip
+    )
     pull_through = models.BooleanField(default=False)
     interval_seconds = models.PositiveIntegerField(default=3600)
     is_paused = models.BooleanField(default=False)

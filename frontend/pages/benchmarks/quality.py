@@ -64,8 +64,11 @@ def of(
     choice = next(
         (axis for axis in counts if axis.name == chosen_name), counts.most_common(1)[0][0]
     )
-    rows = [(item.row, values[item.row.pk, choice]) for item in items
-            if (item.row.pk, choice) in values and item.row.p50_ms]  # fmt: skip
+    rows = [
+        (item.row, values[item.row.pk, choice])
+        for item in items
+        if (item.row.pk, choice) in values and item.row.p50_ms
+    ]
     points = [
         charts.Point(row.p50_ms or 0, value, f"of-{latency_strips.tone(row)}", row.is_ranked)
         for row, value in rows

@@ -240,8 +240,10 @@ def command(row: Measurement) -> str:
         parts.append(f"--runtime {row.runtime}")
     if row.provider and row.provider != "CPUExecutionProvider":
         parts.append(f"--provider {row.provider}")
-    parts += [f"--option {name}={json.dumps(value).strip(chr(34))}"
-              for name, value in record.provider.options.items()]  # fmt: skip
+    parts += [
+        f"--option {name}={json.dumps(value).strip(chr(34))}"
+        for name, value in record.provider.options.items()
+    ]
     if row.scenario != "single_stream":
         parts.append(f"--scenario {row.scenario}")
     parts += _load_options(row)

@@ -36,8 +36,17 @@ if TYPE_CHECKING:
     from registry.models import Version
 
 FILTERS = ("device", "runtime", "precision", "batch", "scenario")
-ACROSS = ("task", "key", "device", "runtime", "precision", "max_bytes", "max_parameters", "sort",
-          "quality")  # fmt: skip
+ACROSS = (
+    "task",
+    "key",
+    "device",
+    "runtime",
+    "precision",
+    "max_bytes",
+    "max_parameters",
+    "sort",
+    "quality",
+)
 SORTS = {
     "" if metric is benchmark_metrics.P50 else word: metric.label
     for word, metric in rankings.SORTS.items()

@@ -76,9 +76,11 @@ def is_picture(path: str) -> bool:
 def may_be_text(path: str) -> bool:
     """Whether a file's name is that of a text."""
     stem = posixpath.basename(path).partition(".")[0].lower()
-    return _ending(path) in _LEXERS or _ending(path) in _PLAIN or (
-        "." not in posixpath.basename(path) and (stem in _NAMES or bool(_LABELS.search(stem)))
-    )  # fmt: skip
+    return (
+        _ending(path) in _LEXERS
+        or _ending(path) in _PLAIN
+        or ("." not in posixpath.basename(path) and (stem in _NAMES or bool(_LABELS.search(stem))))
+    )
 
 
 def text(file: File, page: str) -> dict[str, Any] | None:
@@ -110,8 +112,14 @@ def text(file: File, page: str) -> dict[str, Any] | None:
         clipped.append(line if len(line) <= budget else line[: max(0, budget)] + " …")
         budget -= len(clipped[-1])
     labels = bool(_LABELS.search(posixpath.basename(file.path))) and _ending(file.path) not in (
-        "json", "yaml", "yml", "py", "csv", "tsv", "md",
-    )  # fmt: skip
+        "json",
+        "yaml",
+        "yml",
+        "py",
+        "csv",
+        "tsv",
+        "md",
+    )
     from_ = start if labels else start + 1
     return {
         "body": _coloured("\n".join(clipped), _ending(file.path)),

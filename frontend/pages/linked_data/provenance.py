@@ -136,22 +136,32 @@ def _beginning(narrative: _Narrative) -> Iterator[Sentence]:
     yield narrative.sentence(
         "recorded",
         [uploader, " created this version ", Part(at=of.created_at), "."],
-        "", f"{IT6}hasUploader", f"{DCTERMS}created",
-    )  # fmt: skip
+        "",
+        f"{IT6}hasUploader",
+        f"{DCTERMS}created",
+    )
     if of.published_at is not None:
         yield narrative.sentence(
             "recorded",
-            ["Published under ", _agent(narrative, of.namespace), " ",
-             Part(at=of.published_at), "."],
-            "", f"{DCTERMS}publisher", f"{DCTERMS}issued",
-        )  # fmt: skip
+            [
+                "Published under ",
+                _agent(narrative, of.namespace),
+                " ",
+                Part(at=of.published_at),
+                ".",
+            ],
+            "",
+            f"{DCTERMS}publisher",
+            f"{DCTERMS}issued",
+        )
     if of.previous is not None:
         url = reverse("version", args=[of.namespace, of.name, of.previous])
         yield narrative.sentence(
             "recorded",
             ["Follows ", Part(f"version {of.previous}", url), " of the same model."],
-            "", f"{DCAT}previousVersion",
-        )  # fmt: skip
+            "",
+            f"{DCAT}previousVersion",
+        )
     if people := narrative.card.creators:
         yield narrative.sentence(
             "declared", ["Created by ", _row(people), "."], "", f"{DCTERMS}creator"
@@ -174,9 +184,11 @@ def _making(narrative: _Narrative) -> Iterator[Sentence]:
     tool = producer(of)
     if tool:
         yield narrative.sentence(
-            "declared", ["File written by ", tool, ", according to the file."],
-            narrative.generation, f"{PROV}wasAssociatedWith",
-        )  # fmt: skip
+            "declared",
+            ["File written by ", tool, ", according to the file."],
+            narrative.generation,
+            f"{PROV}wasAssociatedWith",
+        )
     else:
         yield narrative.sentence("none", ["The file does not name the tool that wrote it."])
     origin = stored.mapping(of.card.get("mirrored_from"))
@@ -185,10 +197,15 @@ def _making(narrative: _Narrative) -> Iterator[Sentence]:
         commit = str(origin.get("commit") or "")[:40]
         yield narrative.sentence(
             "declared",
-            ["Mirrored from ", Part(_clip(url), place, outside=bool(place)),
-             f" at the commit {commit}." if commit else "."],
-            "", f"{PROV}hadPrimarySource", f"{DCTERMS}source",
-        )  # fmt: skip
+            [
+                "Mirrored from ",
+                Part(_clip(url), place, outside=bool(place)),
+                f" at the commit {commit}." if commit else ".",
+            ],
+            "",
+            f"{PROV}hadPrimarySource",
+            f"{DCTERMS}source",
+        )
 
 
 def _learning(narrative: _Narrative) -> Iterator[Sentence]:
@@ -233,9 +250,14 @@ def _derived(narrative: _Narrative) -> Iterator[Sentence]:
             if job.finished_at is not None:
                 parts += [" finished ", Part(at=job.finished_at)]
         yield narrative.sentence(
-            "recorded", [*parts, "."],
-            step, f"{PROV}used", f"{PROV}startedAtTime", f"{PROV}endedAtTime", f"{RDFS}seeAlso",
-        )  # fmt: skip
+            "recorded",
+            [*parts, "."],
+            step,
+            f"{PROV}used",
+            f"{PROV}startedAtTime",
+            f"{PROV}endedAtTime",
+            f"{RDFS}seeAlso",
+        )
     for file in of.files:
         if file.source:
             iri = f"{narrative.version}/files/{quads.part(file.path, '/')}"
@@ -252,8 +274,9 @@ def _signing(narrative: _Narrative) -> Iterator[Sentence]:
         yield narrative.sentence(
             "recorded",
             [f"The manifest, sha256 {narrative.of.manifest_sha256}, lists all uploaded files."],
-            "", narrative.places.term("manifestSha256"),
-        )  # fmt: skip
+            "",
+            narrative.places.term("manifestSha256"),
+        )
 
 
 # --- pieces --------------------------------------------------------------------------------------

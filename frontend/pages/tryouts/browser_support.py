@@ -21,12 +21,19 @@ ABSENT = {
     "ImageDecoder": 20,
     **dict.fromkeys(
         (
-            "Bernoulli", "GlobalLpPool", "MaxRoiPool", "Multinomial", "RandomNormal",
-            "RandomNormalLike", "RandomUniform", "RandomUniformLike", "RoiAlign",
+            "Bernoulli",
+            "GlobalLpPool",
+            "MaxRoiPool",
+            "Multinomial",
+            "RandomNormal",
+            "RandomNormalLike",
+            "RandomUniform",
+            "RandomUniformLike",
+            "RoiAlign",
         ),
         22,
     ),
-}  # fmt: skip
+}
 # A page holds the model twice while it loads, in an address space of 4 GB.
 MOST_BYTES = 1_500_000_000
 

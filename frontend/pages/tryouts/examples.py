@@ -38,9 +38,10 @@ def read(
 ) -> tuple[Example, ...]:
     """The examples of a model with these inputs, test data first; at most `MOST_EXAMPLES`."""
     small = {
-        path for path, file in files.items()
+        path
+        for path, file in files.items()
         if file.blob.size <= MOST_BYTES and not file.blob.erased_at
-    }  # fmt: skip
+    }
     examples = list(_test_data(small, entry, len(names)))
     places = {name: place for place, name in enumerate(names)}
     pairs = tuple(

@@ -104,11 +104,20 @@ def _resolved(feed: Feed) -> Picture | None:
 def _steps(feed: Feed, how: Picture) -> dict[str, Any]:
     """What `prepare` of the module takes: the steps that are not its defaults."""
     steps = {
-        "channels": how.channels, "layout": how.layout, "invert": how.invert, "trim": feed.trim,
-        "width": how.width, "height": how.height, "mode": how.mode,
-        "interpolation": how.interpolation, "shortest_edge": how.shortest_edge, "pad": how.pad,
-        "scale": how.scale.name, "mean": list(how.mean), "std": list(how.std),
-    }  # fmt: skip
+        "channels": how.channels,
+        "layout": how.layout,
+        "invert": how.invert,
+        "trim": feed.trim,
+        "width": how.width,
+        "height": how.height,
+        "mode": how.mode,
+        "interpolation": how.interpolation,
+        "shortest_edge": how.shortest_edge,
+        "pad": how.pad,
+        "scale": how.scale.name,
+        "mean": list(how.mean),
+        "std": list(how.std),
+    }
     stated = {key: value for key, value in steps.items() if value not in (None, False, [], 0)}
     if feed.trim:
         stated["dark"] = (feed.own == "dark-on-light") != how.invert

@@ -125,10 +125,12 @@ def read(version: Version, variant: Variant) -> Model:
         profile=_profile(variant.precision),
         task=task,
         examples=examples.read(
-            own, variant.entry.path if variant.entry_id else "",
-            [port.name for port in facts.inputs], declarations.values(),
+            own,
+            variant.entry.path if variant.entry_id else "",
+            [port.name for port in facts.inputs],
+            declarations.values(),
         ),
-    )  # fmt: skip
+    )
 
 
 def first_values(row: dict[str, Any], labels: tuple[str, ...]) -> dict[str, Any]:

@@ -56,10 +56,13 @@ def draw(boxes: Sequence[Box], lines: Iterable[tuple[str, str]]) -> SafeString:
     return format_html(
         '<svg class="drawing" width="{}" height="{}" viewBox="0 0 {} {}" aria-hidden="true"'
         ' focusable="false">{}{}</svg>',
-        width, height, width, height,
+        width,
+        height,
+        width,
+        height,
         _lines(places, lines),
         format_html_join("", "{}", ((_box(box, *places[box.key]),) for box in drawn)),
-    )  # fmt: skip
+    )
 
 
 def _fitting(number: int, rows: list[Box]) -> list[Box]:
@@ -98,8 +101,15 @@ def _box(box: Box, x: int, y: int) -> SafeString:
     )
     return format_html(
         '<g class="{}"><rect x="{}" y="{}" width="{}" height="{}" rx="{}"/>{}{}</g>',
-        box.kind, x, y, WIDTH, HEIGHT, round_, words, note,
-    )  # fmt: skip
+        box.kind,
+        x,
+        y,
+        WIDTH,
+        HEIGHT,
+        round_,
+        words,
+        note,
+    )
 
 
 def cut(words: str, most: int) -> str:

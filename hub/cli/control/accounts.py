@@ -18,97 +18,170 @@ def _show_account(account: Whoami) -> None:
 
 
 WHOAMI = Verb(
-    "whoami", "users.whoami", "show the user and the scopes of your token",
+    "whoami",
+    "users.whoami",
+    "show the user and the scopes of your token",
     ("hub whoami", "hub whoami --json"),
     show=_show_account,
-)  # fmt: skip
+)
 
-NAMESPACES = Noun("namespaces", "list, create and edit namespaces", (
-    Verb(
-        "list", "namespaces.list", "list the namespaces that you belong to",
-        ("hub namespaces list",), columns=("slug=name", "role"),
+NAMESPACES = Noun(
+    "namespaces",
+    "list, create and edit namespaces",
+    (
+        Verb(
+            "list",
+            "namespaces.list",
+            "list the namespaces that you belong to",
+            ("hub namespaces list",),
+            columns=("slug=name", "role"),
+        ),
+        Verb(
+            "show",
+            "namespaces.read",
+            "show the members' view of a namespace: name, storage and quota",
+            ("hub namespaces show acme",),
+            names={"slug": "namespace"},
+        ),
+        Verb(
+            "create",
+            "namespaces.create",
+            "create an organisation that you own",
+            ("hub namespaces create acme --display-name 'Acme Ltd'",),
+            positional=("slug",),
+            names={"slug": "namespace"},
+        ),
+        Verb(
+            "edit",
+            "namespaces.edit",
+            "change the display name or, as an administrator, the quota",
+            (
+                "hub namespaces edit acme --display-name Acme",
+                "hub namespaces edit acme --quota-bytes 50000000000",
+            ),
+            names={"slug": "namespace"},
+        ),
     ),
-    Verb(
-        "show", "namespaces.read", "show the members' view of a namespace: name, storage and quota",
-        ("hub namespaces show acme",), names={"slug": "namespace"},
-    ),
-    Verb(
-        "create", "namespaces.create", "create an organisation that you own",
-        ("hub namespaces create acme --display-name 'Acme Ltd'",),
-        positional=("slug",), names={"slug": "namespace"},
-    ),
-    Verb(
-        "edit", "namespaces.edit", "change the display name or, as an administrator, the quota",
-        ("hub namespaces edit acme --display-name Acme",
-         "hub namespaces edit acme --quota-bytes 50000000000"),
-        names={"slug": "namespace"},
-    ),
-))  # fmt: skip
+)
 
-MEMBERS = Noun("members", "list, add and remove the members of a namespace", (
-    Verb(
-        "list", "members.list", "list the members of a namespace",
-        ("hub members list acme",), columns=("username=user", "role"), names={"slug": "namespace"},
+MEMBERS = Noun(
+    "members",
+    "list, add and remove the members of a namespace",
+    (
+        Verb(
+            "list",
+            "members.list",
+            "list the members of a namespace",
+            ("hub members list acme",),
+            columns=("username=user", "role"),
+            names={"slug": "namespace"},
+        ),
+        Verb(
+            "set",
+            "members.set",
+            "add a member or change their role; for owners",
+            ("hub members set acme ada --role writer",),
+            names={"slug": "namespace", "username": "user"},
+        ),
+        Verb(
+            "remove",
+            "members.remove",
+            "remove a member; for owners",
+            ("hub members remove acme ada --yes",),
+            question="Remove {username} from {slug}? They lose access to its private models.",
+            message="Removed {username} from {slug}",
+            names={"slug": "namespace", "username": "user"},
+        ),
     ),
-    Verb(
-        "set", "members.set", "add a member or change their role; for owners",
-        ("hub members set acme ada --role writer",),
-        names={"slug": "namespace", "username": "user"},
-    ),
-    Verb(
-        "remove", "members.remove", "remove a member; for owners",
-        ("hub members remove acme ada --yes",),
-        question="Remove {username} from {slug}? They lose access to its private models.",
-        message="Removed {username} from {slug}",
-        names={"slug": "namespace", "username": "user"},
-    ),
-))  # fmt: skip
+)
 
-TOKENS = Noun("tokens", "list, create and revoke your tokens", (
-    Verb(
-        "list", "tokens.list", "list your tokens, without their secrets",
-        ("hub tokens list",),
-        columns=("id", "name", "scopes", "namespace", "expires_at=expires", "last_used_at=used"),
+TOKENS = Noun(
+    "tokens",
+    "list, create and revoke your tokens",
+    (
+        Verb(
+            "list",
+            "tokens.list",
+            "list your tokens, without their secrets",
+            ("hub tokens list",),
+            columns=(
+                "id",
+                "name",
+                "scopes",
+                "namespace",
+                "expires_at=expires",
+                "last_used_at=used",
+            ),
+        ),
+        Verb(
+            "create",
+            "tokens.create",
+            "create a token and print it; it is shown only once",
+            (
+                "hub tokens create laptop --scope read --scope write",
+                "hub tokens create ci --scope publish --namespace acme --expires-days 30",
+            ),
+            positional=("name",),
+            names={"scopes": "scope"},
+            texts={
+                "scopes": "permission of the token: read, write, publish or admin; repeatable",
+                "name": "name shown in the list of tokens",
+                "namespace": "limit the token to this namespace",
+            },
+            show=lambda token: print(token.token),
+        ),
+        Verb(
+            "revoke",
+            "tokens.revoke",
+            "revoke a token immediately",
+            ("hub tokens revoke 3 --yes",),
+            names={"token_id": "id"},
+            question="Revoke token {token_id}? Programs that use it lose access. This cannot be "
+            "undone.",
+            message="Revoked token {token_id}",
+        ),
     ),
-    Verb(
-        "create", "tokens.create", "create a token and print it; it is shown only once",
-        ("hub tokens create laptop --scope read --scope write",
-         "hub tokens create ci --scope publish --namespace acme --expires-days 30"),
-        positional=("name",), names={"scopes": "scope"},
-        texts={"scopes": "permission of the token: read, write, publish or admin; repeatable",
-               "name": "name shown in the list of tokens",
-               "namespace": "limit the token to this namespace"},
-        show=lambda token: print(token.token),
-    ),
-    Verb(
-        "revoke", "tokens.revoke", "revoke a token immediately",
-        ("hub tokens revoke 3 --yes",), names={"token_id": "id"},
-        question="Revoke token {token_id}? Programs that use it lose access. This cannot be "
-        "undone.",
-        message="Revoked token {token_id}",
-    ),
-))  # fmt: skip
+)
 
-USERS = Noun("users", "list, create and close accounts; for administrators", (
-    Verb(
-        "list", "users.list", "list accounts, newest first; for administrators",
-        ("hub users list --limit 100",),
-        columns=("username=user", "is_active=active", "is_admin=administrator",
-        "created_at=created"),
+USERS = Noun(
+    "users",
+    "list, create and close accounts; for administrators",
+    (
+        Verb(
+            "list",
+            "users.list",
+            "list accounts, newest first; for administrators",
+            ("hub users list --limit 100",),
+            columns=(
+                "username=user",
+                "is_active=active",
+                "is_admin=administrator",
+                "created_at=created",
+            ),
+        ),
+        Verb(
+            "create",
+            "users.create",
+            "create an account and print its first password",
+            ("hub users create ada --email ada@example.org",),
+            positional=("username",),
+            names={"username": "user"},
+        ),
+        Verb(
+            "edit",
+            "users.edit",
+            "open or close an account; its published models remain",
+            ("hub users edit ada --no-active",),
+            names={"username": "user", "is_active": "active"},
+        ),
+        Verb(
+            "reset-password",
+            "users.password",
+            "set a new password and print it",
+            ("hub users reset-password ada --yes",),
+            names={"username": "user"},
+            question="Reset the password of {username}? All their sessions end and their tokens "
+            "are revoked.",
+        ),
     ),
-    Verb(
-        "create", "users.create", "create an account and print its first password",
-        ("hub users create ada --email ada@example.org",),
-        positional=("username",), names={"username": "user"},
-    ),
-    Verb(
-        "edit", "users.edit", "open or close an account; its published models remain",
-        ("hub users edit ada --no-active",), names={"username": "user", "is_active": "active"},
-    ),
-    Verb(
-        "reset-password", "users.password", "set a new password and print it",
-        ("hub users reset-password ada --yes",), names={"username": "user"},
-        question="Reset the password of {username}? All their sessions end and their tokens are "
-        "revoked.",
-    ),
-))  # fmt: skip
+)

@@ -49,65 +49,107 @@ def _show_comment(answer: object) -> None:
         output.raw(comment.body)
 
 
-DISCUSSION = Noun("discussion", "read and write discussions of models", (
-    Verb(
-        "list", "discussions.list", "list the discussions of a model, newest first",
-        ("hub discussion list zoo/resnet50", "hub discussion list zoo/resnet50 --status open",
-         "hub discussion list zoo/resnet50 --version 3"),
-        ("number", "status", "title", "version", "author", "comment_count=comments"),
-        texts={"version": "only discussions about this version"},
+DISCUSSION = Noun(
+    "discussion",
+    "read and write discussions of models",
+    (
+        Verb(
+            "list",
+            "discussions.list",
+            "list the discussions of a model, newest first",
+            (
+                "hub discussion list zoo/resnet50",
+                "hub discussion list zoo/resnet50 --status open",
+                "hub discussion list zoo/resnet50 --version 3",
+            ),
+            ("number", "status", "title", "version", "author", "comment_count=comments"),
+            texts={"version": "only discussions about this version"},
+        ),
+        Verb(
+            "show",
+            "discussions.read",
+            "show a discussion with its first 50 comments",
+            ("hub discussion show zoo/resnet50 7",),
+            show=_show,
+        ),
+        Verb(
+            "comments",
+            "discussions.comments",
+            "list the comments of a discussion, oldest first",
+            ("hub discussion comments zoo/resnet50 7 --limit 100",),
+            ("number", "author", "created_at=written", "body"),
+        ),
+        Verb(
+            "open",
+            "discussions.open",
+            "open a discussion, perhaps about a version, one of its results or a node",
+            (
+                (
+                    "hub discussion open zoo/resnet50 --title 'Diverges on my GPU' "
+                    "--body 'With CUDA 12.'"
+                ),
+                f"{_OPEN} --version 3 --node /conv1/Conv",
+                f"{_OPEN} --version 3 --evidence conformance/7",
+            ),
+            show=_show,
+        ),
+        Verb(
+            "comment",
+            "discussions.comment",
+            "comment in a discussion",
+            ("hub discussion comment zoo/resnet50 7 'The same on sm_90.'",),
+            positional=("body",),
+            texts=_BODY,
+            show=_show_comment,
+        ),
+        Verb(
+            "edit",
+            "discussions.edit_comment",
+            "change your comment",
+            ("hub discussion edit zoo/resnet50 7 2 'The same on sm_90, with ONNX Runtime 1.23.'",),
+            positional=("body",),
+            texts=_BODY,
+            show=_show_comment,
+        ),
+        Verb(
+            "rename",
+            "discussions.edit",
+            "change the title of your discussion",
+            ("hub discussion rename zoo/resnet50 7 'Diverges on H100'",),
+            positional=("title",),
+            fixed={"status": None},
+            texts={"title": "the new title"},
+            show=_show,
+        ),
+        Verb(
+            "close",
+            "discussions.edit",
+            "close a discussion, as its author or a writer",
+            ("hub discussion close zoo/resnet50 7",),
+            fixed={"status": "closed", "title": None},
+            show=_show,
+        ),
+        Verb(
+            "reopen",
+            "discussions.edit",
+            "reopen a discussion, as its author or a writer",
+            ("hub discussion reopen zoo/resnet50 7",),
+            fixed={"status": "open", "title": None},
+            show=_show,
+        ),
+        Verb(
+            "hide",
+            "discussions.hide_comment",
+            "hide the text of a comment from readers, as a writer of the namespace",
+            ("hub discussion hide zoo/resnet50 7 2 --reason 'Advertising'",),
+            show=_show_comment,
+        ),
+        Verb(
+            "unhide",
+            "discussions.unhide_comment",
+            "show the text of a hidden comment again, as a writer of the namespace",
+            ("hub discussion unhide zoo/resnet50 7 2",),
+            show=_show_comment,
+        ),
     ),
-    Verb(
-        "show", "discussions.read", "show a discussion with its first 50 comments",
-        ("hub discussion show zoo/resnet50 7",), show=_show,
-    ),
-    Verb(
-        "comments", "discussions.comments", "list the comments of a discussion, oldest first",
-        ("hub discussion comments zoo/resnet50 7 --limit 100",),
-        ("number", "author", "created_at=written", "body"),
-    ),
-    Verb(
-        "open", "discussions.open",
-        "open a discussion, perhaps about a version, one of its results or a node",
-        ("hub discussion open zoo/resnet50 --title 'Diverges on my GPU' --body 'With CUDA 12.'",
-         f"{_OPEN} --version 3 --node /conv1/Conv",
-         f"{_OPEN} --version 3 --evidence conformance/7"),
-        show=_show,
-    ),
-    Verb(
-        "comment", "discussions.comment", "comment in a discussion",
-        ("hub discussion comment zoo/resnet50 7 'The same on sm_90.'",),
-        positional=("body",), texts=_BODY, show=_show_comment,
-    ),
-    Verb(
-        "edit", "discussions.edit_comment", "change your comment",
-        ("hub discussion edit zoo/resnet50 7 2 'The same on sm_90, with ONNX Runtime 1.23.'",),
-        positional=("body",), texts=_BODY, show=_show_comment,
-    ),
-    Verb(
-        "rename", "discussions.edit", "change the title of your discussion",
-        ("hub discussion rename zoo/resnet50 7 'Diverges on H100'",),
-        positional=("title",), fixed={"status": None}, texts={"title": "the new title"},
-        show=_show,
-    ),
-    Verb(
-        "close", "discussions.edit", "close a discussion, as its author or a writer",
-        ("hub discussion close zoo/resnet50 7",),
-        fixed={"status": "closed", "title": None}, show=_show,
-    ),
-    Verb(
-        "reopen", "discussions.edit", "reopen a discussion, as its author or a writer",
-        ("hub discussion reopen zoo/resnet50 7",),
-        fixed={"status": "open", "title": None}, show=_show,
-    ),
-    Verb(
-        "hide", "discussions.hide_comment",
-        "hide the text of a comment from readers, as a writer of the namespace",
-        ("hub discussion hide zoo/resnet50 7 2 --reason 'Advertising'",), show=_show_comment,
-    ),
-    Verb(
-        "unhide", "discussions.unhide_comment",
-        "show the text of a hidden comment again, as a writer of the namespace",
-        ("hub discussion unhide zoo/resnet50 7 2",), show=_show_comment,
-    ),
-))  # fmt: skip
+)

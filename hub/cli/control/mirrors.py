@@ -17,8 +17,14 @@ if TYPE_CHECKING:
     from hub.client.rest.mirrors import MirrorDetail
 
 _COLUMNS = (
-    "id", "source", "into", "synced_at=synced", "next_at=next", "is_paused=paused", "error",
-)  # fmt: skip
+    "id",
+    "source",
+    "into",
+    "synced_at=synced",
+    "next_at=next",
+    "is_paused=paused",
+    "error",
+)
 _NAMES = {"mirror_id": "id"}
 
 
@@ -98,55 +104,94 @@ def _import(options: argparse.Namespace) -> int:
     return PROBLEM if any(result.problem for result in results) else DONE
 
 
-MIRROR = Noun("mirror", "mirror models of other servers; export and import folders of models", (
-    Verb(
-        "add", "mirrors.create", "mirror a model, a namespace or a search into a namespace",
-        ("hub mirror add https://hub.example.org/zoo/resnet50 --into zoo",
-         "hub mirror add https://hub.example.org/zoo --into zoo --interval-seconds 86400",
-         "hub mirror add https://huggingface.co/acme --into acme --pull-through"),
-        positional=("source",), show=_show,
+MIRROR = Noun(
+    "mirror",
+    "mirror models of other servers; export and import folders of models",
+    (
+        Verb(
+            "add",
+            "mirrors.create",
+            "mirror a model, a namespace or a search into a namespace",
+            (
+                "hub mirror add https://hub.example.org/zoo/resnet50 --into zoo",
+                "hub mirror add https://hub.example.org/zoo --into zoo --interval-seconds 86400",
+                "hub mirror add https://huggingface.co/acme --into acme --pull-through",
+            ),
+            positional=("source",),
+            show=_show,
+        ),
+        Verb(
+            "list",
+            "mirrors.list",
+            "list the mirrors of your namespaces",
+            ("hub mirror list",),
+            columns=_COLUMNS,
+        ),
+        Verb(
+            "show",
+            "mirrors.read",
+            "show a mirror with its models, progress and problems",
+            ("hub mirror show 3",),
+            names=_NAMES,
+            show=_show,
+        ),
+        Verb(
+            "sync",
+            "mirrors.sync",
+            "start a synchronisation now",
+            ("hub mirror sync 3",),
+            names=_NAMES,
+            show=_show,
+        ),
+        Verb(
+            "edit",
+            "mirrors.edit",
+            "change the interval, the visibility of new models or the token",
+            ("hub mirror edit 3 --interval-seconds 86400",),
+            names=_NAMES,
+            fixed={"is_paused": None},
+            show=_show,
+        ),
+        Verb(
+            "pause",
+            "mirrors.edit",
+            "stop synchronisations until you resume them",
+            ("hub mirror pause 3",),
+            names=_NAMES,
+            show=_show,
+            fixed={"is_paused": True, "token": None, "visibility": None, "interval_seconds": None},
+        ),
+        Verb(
+            "resume",
+            "mirrors.edit",
+            "resume a paused mirror",
+            ("hub mirror resume 3",),
+            names=_NAMES,
+            show=_show,
+            fixed={"is_paused": False, "token": None, "visibility": None, "interval_seconds": None},
+        ),
+        Verb(
+            "remove",
+            "mirrors.remove",
+            "stop mirroring; models and versions stay",
+            ("hub mirror remove 3 --yes",),
+            names=_NAMES,
+            question="Remove the mirror {mirror_id}? Its models and versions stay.",
+            message="Removed the mirror {mirror_id}",
+        ),
+        Task(
+            "export",
+            "write models with their history and evidence into a folder",
+            ("hub mirror export zoo/resnet50 /media/disk", "hub mirror export zoo /media/disk"),
+            _export_arguments,
+            _export,
+        ),
+        Task(
+            "import",
+            "store the models of an exported folder; files that are there are skipped",
+            ("hub mirror import /media/disk", "hub mirror import /media/disk --into zoo"),
+            _import_arguments,
+            _import,
+        ),
     ),
-    Verb(
-        "list", "mirrors.list", "list the mirrors of your namespaces", ("hub mirror list",),
-        columns=_COLUMNS,
-    ),
-    Verb(
-        "show", "mirrors.read", "show a mirror with its models, progress and problems",
-        ("hub mirror show 3",), names=_NAMES, show=_show,
-    ),
-    Verb(
-        "sync", "mirrors.sync", "start a synchronisation now", ("hub mirror sync 3",),
-        names=_NAMES, show=_show,
-    ),
-    Verb(
-        "edit", "mirrors.edit", "change the interval, the visibility of new models or the token",
-        ("hub mirror edit 3 --interval-seconds 86400",), names=_NAMES,
-        fixed={"is_paused": None}, show=_show,
-    ),
-    Verb(
-        "pause", "mirrors.edit", "stop synchronisations until you resume them",
-        ("hub mirror pause 3",), names=_NAMES, show=_show,
-        fixed={"is_paused": True, "token": None, "visibility": None, "interval_seconds": None},
-    ),
-    Verb(
-        "resume", "mirrors.edit", "resume a paused mirror", ("hub mirror resume 3",),
-        names=_NAMES, show=_show,
-        fixed={"is_paused": False, "token": None, "visibility": None, "interval_seconds": None},
-    ),
-    Verb(
-        "remove", "mirrors.remove", "stop mirroring; models and versions stay",
-        ("hub mirror remove 3 --yes",), names=_NAMES,
-        question="Remove the mirror {mirror_id}? Its models and versions stay.",
-        message="Removed the mirror {mirror_id}",
-    ),
-    Task(
-        "export", "write models with their history and evidence into a folder",
-        ("hub mirror export zoo/resnet50 /media/disk", "hub mirror export zoo /media/disk"),
-        _export_arguments, _export,
-    ),
-    Task(
-        "import", "store the models of an exported folder; files that are there are skipped",
-        ("hub mirror import /media/disk", "hub mirror import /media/disk --into zoo"),
-        _import_arguments, _import,
-    ),
-))  # fmt: skip
+)

@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 _FILE = f'{{"path": "a.onnx", "blob": "sha256:{"0" * 63}1"}}'
 _VERSION_COLUMNS = (
-    "number=version", "state", "label", "created_by=by", "published_at=published", "message",
-)  # fmt: skip
+    "number=version",
+    "state",
+    "label",
+    "created_by=by",
+    "published_at=published",
+    "message",
+)
 
 
 def _what_a_model_loses(hub: Hub, values: Mapping[str, Any]) -> str:
@@ -29,254 +34,424 @@ def _what_a_model_loses(hub: Hub, values: Mapping[str, Any]) -> str:
 
 
 DELETE = Verb(
-    "delete", "models.delete", "delete a model with all of its versions",
+    "delete",
+    "models.delete",
+    "delete a model with all of its versions",
     ("hub delete zoo/resnet50 --yes",),
-    question=_what_a_model_loses, message="Deleted {model}",
-)  # fmt: skip
+    question=_what_a_model_loses,
+    message="Deleted {model}",
+)
 MOVE = Verb(
-    "move", "models.move",
+    "move",
+    "models.move",
     "rename a model, or move it to another namespace; the old name redirects",
-    ("hub move zoo/resnet50 --name resnet50-v2",
-    "hub move ada/resnet50 --namespace acme --name resnet50"),
+    (
+        "hub move zoo/resnet50 --name resnet50-v2",
+        "hub move ada/resnet50 --namespace acme --name resnet50",
+    ),
     texts={"name": "new name", "namespace": "new namespace"},
-)  # fmt: skip
+)
 VISIBILITY = Verb(
-    "visibility", "models.edit", "make a model public or private",
-    ("hub visibility zoo/resnet50 private",), positional=("visibility",),
+    "visibility",
+    "models.edit",
+    "make a model public or private",
+    ("hub visibility zoo/resnet50 private",),
+    positional=("visibility",),
     fixed=dict.fromkeys(("gate", "summary", "license", "task", "keywords")),
-)  # fmt: skip
+)
 EDIT = Verb(
-    "edit", "models.edit", "change the description, visibility or gate of a model",
-    ("hub edit zoo/resnet50 --summary 'Image classification' --keywords vision",
-     "hub edit zoo/resnet50 --gate manual"),
-)  # fmt: skip
+    "edit",
+    "models.edit",
+    "change the description, visibility or gate of a model",
+    (
+        "hub edit zoo/resnet50 --summary 'Image classification' --keywords vision",
+        "hub edit zoo/resnet50 --gate manual",
+    ),
+)
 CREATE = Verb(
-    "create", "models.create", "create a model without versions",
+    "create",
+    "models.create",
+    "create a model without versions",
     ("hub create --namespace zoo resnet50 --visibility private",),
-    positional=("name",), texts={"name": "name of the model"},
-)  # fmt: skip
+    positional=("name",),
+    texts={"name": "name of the model"},
+)
 _STATE = ("ref", "state", "reason", "url")
 YANK = Verb(
-    "yank", "versions.yank",
+    "yank",
+    "versions.yank",
     "remove a version from lists; its exact number still resolves, with a warning",
-    ("hub yank zoo/resnet50@3 --reason 'Wrong labels'",), _STATE, pinned=True,
-)  # fmt: skip
-RESTORE = Verb(
-    "restore", "versions.restore", "undo a yank", ("hub restore zoo/resnet50@3",), _STATE,
+    ("hub yank zoo/resnet50@3 --reason 'Wrong labels'",),
+    _STATE,
     pinned=True,
-)  # fmt: skip
+)
+RESTORE = Verb(
+    "restore",
+    "versions.restore",
+    "undo a yank",
+    ("hub restore zoo/resnet50@3",),
+    _STATE,
+    pinned=True,
+)
 WITHDRAW = Verb(
-    "withdraw", "versions.withdraw", "delete the files of a version; page and digests remain",
-    ("hub withdraw zoo/resnet50@3 --reason 'Licence revoked' --yes",), _STATE, pinned=True,
+    "withdraw",
+    "versions.withdraw",
+    "delete the files of a version; page and digests remain",
+    ("hub withdraw zoo/resnet50@3 --reason 'Licence revoked' --yes",),
+    _STATE,
+    pinned=True,
     question="Withdraw {model}@{number}? Its files are deleted permanently; page, number and "
     "digests remain. This cannot be undone.",
-)  # fmt: skip
-ALIAS = Noun("alias", "set and delete aliases, movable names of versions", (
-    Verb(
-        "set", "refs.put", "create an alias, or move it to another version",
-        ("hub alias set zoo/resnet50 champion --version 3",), fixed={"kind": "alias"},
-        names={"ref": "alias"}, texts={"ref": "name of the alias"},
-    ),
-    Verb(
-        "delete", "refs.delete", "delete an alias",
-        ("hub alias delete zoo/resnet50 champion --yes",),
-        names={"ref": "alias"}, texts={"ref": "name of the alias"},
-        question="Delete the alias {ref} of {model}? References to it stop working.",
-        message="Deleted the alias {ref} of {model}",
-    ),
-))  # fmt: skip
-TAG = Noun("tag", "set and delete tags, permanent names of versions", (
-    Verb(
-        "set", "refs.put", "create a tag", ("hub tag set zoo/resnet50 1.4.0 --version 3",),
-        fixed={"kind": "tag"}, names={"ref": "tag"}, texts={"ref": "name of the tag"},
-    ),
-    Verb(
-        "delete", "refs.delete", "delete a tag", ("hub tag delete zoo/resnet50 1.4.0 --yes",),
-        names={"ref": "tag"}, texts={"ref": "name of the tag"},
-        question="Delete the tag {ref} of {model}? References to it stop working.",
-        message="Deleted the tag {ref} of {model}",
-    ),
-))  # fmt: skip
-
-VERSIONS = Noun("versions", "list and show versions; open, publish and delete drafts", (
-    Verb(
-        "list", "versions.list", "list the versions of a model, newest first",
-        ("hub versions list zoo/resnet50", "hub versions list zoo/resnet50 --json"),
-        columns=_VERSION_COLUMNS,
-    ),
-    Verb(
-        "show", "versions.read", "show a version with its files, variants, checks and jobs",
-        ("hub versions show zoo/resnet50@3",),
-    ),
-    Verb(
-        "resolve", "versions.resolve", "show the version and variant that a reference means",
-        ("hub versions resolve zoo/resnet50@champion:int8",), positional=("ref",),
-        texts={"ref": "a reference, such as zoo/resnet50@champion:int8"},
-    ),
-    Verb(
-        "create", "versions.create", "open a draft under the next number; hub push does it for you",
-        ("hub versions create zoo/resnet50 --message 'Retrained'",),
-    ),
-    Verb(
-        "submit", "versions.submit", "freeze a draft and start its checks",
-        ("hub versions submit zoo/resnet50@4", "hub versions submit zoo/resnet50@4 --no-publish"),
-        pinned=True, texts={"publish": "publish the version when its checks pass"},
-    ),
-    Verb(
-        "publish", "versions.publish", "publish a version whose checks have passed",
-        ("hub versions publish zoo/resnet50@4",), pinned=True,
-    ),
-    Verb(
-        "delete", "versions.delete", "delete a draft",
-        ("hub versions delete zoo/resnet50@4 --yes",), pinned=True,
-        question="Delete the draft {model}@{number} with its files and card? This cannot be "
-        "undone.",
-        message="Deleted the draft {model}@{number}",
-    ),
-    Verb(
-        "shapes", "versions.shape_report", "show the MLDCAT-AP validation of a version's metadata",
-        ("hub versions shapes zoo/resnet50@3",),
-    ),
-    Verb(
-        "costs", "versions.costs", "show operations, memory and bytes of a run",
-        ("hub versions costs zoo/resnet50", "hub versions costs zoo/bert@2 --size sequence:256"),
-    ),
-))  # fmt: skip
-
-FILES = Noun("files", "download single files; change the files of a draft", (
-    Verb(
-        "get", "files.read", "download one file of a version",
-        ("hub files get zoo/resnet50@3 README.md --to card.md",), names={"to": "to"},
-    ),
-    Verb(
-        "get-blob", "files.read_blob", "download a file by its SHA-256",
-        (f"hub files get-blob sha256:{'0' * 63}1 --to model.onnx",),
-    ),
-    Verb(
-        "put", "files.put", "set a file of a draft to an uploaded blob",
-        (f"hub files put zoo/resnet50@4 model.onnx --blob sha256:{'0' * 63}1",), pinned=True,
-        texts={"blob": "sha256:<hex> of the uploaded file"},
-    ),
-    Verb(
-        "put-all", "files.put_all", "set several files of a draft, all or none",
-        (f"hub files put-all zoo/resnet50@4 --file '{_FILE}'",),
-        pinned=True, names={"files": "file"},
-        texts={"files": "JSON object with path and blob, or small content in base64; repeatable"},
-    ),
-    Verb(
-        "delete", "files.delete", "remove a file from a draft",
-        ("hub files delete zoo/resnet50@4 notes.txt --yes",), pinned=True,
-        question="Remove {path} from the draft {model}@{number}?",
-        message="Removed {path} from {model}@{number}",
-    ),
-))  # fmt: skip
-
-CARD = Noun("card", "show, check and write model cards", (
-    Verb(
-        "show", "cards.read", "print the card of a version",
-        ("hub card show zoo/resnet50@3",),
-    ),
-    Verb(
-        "check", "cards.check", "check a card without storing it", ("hub card check README.md",),
-        positional=("content",), names={"content": "file"},
-    ),
-    Verb(
-        "put", "cards.put", "write the card of a draft",
-        ("hub card put zoo/resnet50@4 README.md",), pinned=True,
-        positional=("content",), names={"content": "file"},
-    ),
-    Verb(
-        "import", "cards.import_file",
-        "fill a draft's card from emissions, evaluations or a citation",
-        ("hub card import zoo/resnet50@4 emissions.csv --filename emissions.csv --apply",),
-        pinned=True, positional=("content",), names={"content": "file"},
-    ),
-    Verb(
-        "refused", "refused_cards.list", "list the cards that were refused because of errors",
-        ("hub card refused zoo/resnet50",), show=lambda answer: output.table(
-            answer.items, ("id", "sent_at=sent", "author", "number=version", "detail"),
-            "no refused cards"
+)
+ALIAS = Noun(
+    "alias",
+    "set and delete aliases, movable names of versions",
+    (
+        Verb(
+            "set",
+            "refs.put",
+            "create an alias, or move it to another version",
+            ("hub alias set zoo/resnet50 champion --version 3",),
+            fixed={"kind": "alias"},
+            names={"ref": "alias"},
+            texts={"ref": "name of the alias"},
+        ),
+        Verb(
+            "delete",
+            "refs.delete",
+            "delete an alias",
+            ("hub alias delete zoo/resnet50 champion --yes",),
+            names={"ref": "alias"},
+            texts={"ref": "name of the alias"},
+            question="Delete the alias {ref} of {model}? References to it stop working.",
+            message="Deleted the alias {ref} of {model}",
         ),
     ),
-    Verb(
-        "show-refused", "refused_cards.read", "show a refused card with its findings",
-        ("hub card show-refused zoo/resnet50 7",), names={"card_id": "id"},
+)
+TAG = Noun(
+    "tag",
+    "set and delete tags, permanent names of versions",
+    (
+        Verb(
+            "set",
+            "refs.put",
+            "create a tag",
+            ("hub tag set zoo/resnet50 1.4.0 --version 3",),
+            fixed={"kind": "tag"},
+            names={"ref": "tag"},
+            texts={"ref": "name of the tag"},
+        ),
+        Verb(
+            "delete",
+            "refs.delete",
+            "delete a tag",
+            ("hub tag delete zoo/resnet50 1.4.0 --yes",),
+            names={"ref": "tag"},
+            texts={"ref": "name of the tag"},
+            question="Delete the tag {ref} of {model}? References to it stop working.",
+            message="Deleted the tag {ref} of {model}",
+        ),
     ),
-    Verb(
-        "delete-refused", "refused_cards.delete", "delete a refused card",
-        ("hub card delete-refused zoo/resnet50 7 --yes",), names={"card_id": "id"},
-        question="Delete the refused card {card_id} of {model}? This cannot be undone.",
-        message="Deleted the refused card {card_id}",
-    ),
-))  # fmt: skip
+)
 
-NAMES = Noun("names", "confirm which entries the names in a card refer to", (
-    Verb(
-        "list", "names.list", "list the data sets and base models that the cards of a model name",
-        ("hub names list zoo/resnet50",),
+VERSIONS = Noun(
+    "versions",
+    "list and show versions; open, publish and delete drafts",
+    (
+        Verb(
+            "list",
+            "versions.list",
+            "list the versions of a model, newest first",
+            ("hub versions list zoo/resnet50", "hub versions list zoo/resnet50 --json"),
+            columns=_VERSION_COLUMNS,
+        ),
+        Verb(
+            "show",
+            "versions.read",
+            "show a version with its files, variants, checks and jobs",
+            ("hub versions show zoo/resnet50@3",),
+        ),
+        Verb(
+            "resolve",
+            "versions.resolve",
+            "show the version and variant that a reference means",
+            ("hub versions resolve zoo/resnet50@champion:int8",),
+            positional=("ref",),
+            texts={"ref": "a reference, such as zoo/resnet50@champion:int8"},
+        ),
+        Verb(
+            "create",
+            "versions.create",
+            "open a draft under the next number; hub push does it for you",
+            ("hub versions create zoo/resnet50 --message 'Retrained'",),
+        ),
+        Verb(
+            "submit",
+            "versions.submit",
+            "freeze a draft and start its checks",
+            (
+                "hub versions submit zoo/resnet50@4",
+                "hub versions submit zoo/resnet50@4 --no-publish",
+            ),
+            pinned=True,
+            texts={"publish": "publish the version when its checks pass"},
+        ),
+        Verb(
+            "publish",
+            "versions.publish",
+            "publish a version whose checks have passed",
+            ("hub versions publish zoo/resnet50@4",),
+            pinned=True,
+        ),
+        Verb(
+            "delete",
+            "versions.delete",
+            "delete a draft",
+            ("hub versions delete zoo/resnet50@4 --yes",),
+            pinned=True,
+            question="Delete the draft {model}@{number} with its files and card? This cannot be "
+            "undone.",
+            message="Deleted the draft {model}@{number}",
+        ),
+        Verb(
+            "shapes",
+            "versions.shape_report",
+            "show the MLDCAT-AP validation of a version's metadata",
+            ("hub versions shapes zoo/resnet50@3",),
+        ),
+        Verb(
+            "costs",
+            "versions.costs",
+            "show operations, memory and bytes of a run",
+            (
+                "hub versions costs zoo/resnet50",
+                "hub versions costs zoo/bert@2 --size sequence:256",
+            ),
+        ),
     ),
-    Verb(
-        "confirm", "names.confirm", "confirm which entry a name refers to",
-        ("hub names confirm zoo/resnet50 --kind dataset --name MNIST --target mnist",),
-        texts={"name": "the name, as the card writes it"},
+)
+
+FILES = Noun(
+    "files",
+    "download single files; change the files of a draft",
+    (
+        Verb(
+            "get",
+            "files.read",
+            "download one file of a version",
+            ("hub files get zoo/resnet50@3 README.md --to card.md",),
+            names={"to": "to"},
+        ),
+        Verb(
+            "get-blob",
+            "files.read_blob",
+            "download a file by its SHA-256",
+            (f"hub files get-blob sha256:{'0' * 63}1 --to model.onnx",),
+        ),
+        Verb(
+            "put",
+            "files.put",
+            "set a file of a draft to an uploaded blob",
+            (f"hub files put zoo/resnet50@4 model.onnx --blob sha256:{'0' * 63}1",),
+            pinned=True,
+            texts={"blob": "sha256:<hex> of the uploaded file"},
+        ),
+        Verb(
+            "put-all",
+            "files.put_all",
+            "set several files of a draft, all or none",
+            (f"hub files put-all zoo/resnet50@4 --file '{_FILE}'",),
+            pinned=True,
+            names={"files": "file"},
+            texts={
+                "files": "JSON object with path and blob, or small content in base64; repeatable"
+            },
+        ),
+        Verb(
+            "delete",
+            "files.delete",
+            "remove a file from a draft",
+            ("hub files delete zoo/resnet50@4 notes.txt --yes",),
+            pinned=True,
+            question="Remove {path} from the draft {model}@{number}?",
+            message="Removed {path} from {model}@{number}",
+        ),
     ),
-    Verb(
-        "withdraw", "names.withdraw", "remove a confirmation",
-        ("hub names withdraw zoo/resnet50 --kind dataset --name MNIST",),
-        texts={"name": "the name, as the card writes it"},
-        message="Removed the confirmation of {name}",
+)
+
+CARD = Noun(
+    "card",
+    "show, check and write model cards",
+    (
+        Verb(
+            "show",
+            "cards.read",
+            "print the card of a version",
+            ("hub card show zoo/resnet50@3",),
+        ),
+        Verb(
+            "check",
+            "cards.check",
+            "check a card without storing it",
+            ("hub card check README.md",),
+            positional=("content",),
+            names={"content": "file"},
+        ),
+        Verb(
+            "put",
+            "cards.put",
+            "write the card of a draft",
+            ("hub card put zoo/resnet50@4 README.md",),
+            pinned=True,
+            positional=("content",),
+            names={"content": "file"},
+        ),
+        Verb(
+            "import",
+            "cards.import_file",
+            "fill a draft's card from emissions, evaluations or a citation",
+            ("hub card import zoo/resnet50@4 emissions.csv --filename emissions.csv --apply",),
+            pinned=True,
+            positional=("content",),
+            names={"content": "file"},
+        ),
+        Verb(
+            "refused",
+            "refused_cards.list",
+            "list the cards that were refused because of errors",
+            ("hub card refused zoo/resnet50",),
+            show=lambda answer: output.table(
+                answer.items,
+                ("id", "sent_at=sent", "author", "number=version", "detail"),
+                "no refused cards",
+            ),
+        ),
+        Verb(
+            "show-refused",
+            "refused_cards.read",
+            "show a refused card with its findings",
+            ("hub card show-refused zoo/resnet50 7",),
+            names={"card_id": "id"},
+        ),
+        Verb(
+            "delete-refused",
+            "refused_cards.delete",
+            "delete a refused card",
+            ("hub card delete-refused zoo/resnet50 7 --yes",),
+            names={"card_id": "id"},
+            question="Delete the refused card {card_id} of {model}? This cannot be undone.",
+            message="Deleted the refused card {card_id}",
+        ),
     ),
-))  # fmt: skip
+)
+
+NAMES = Noun(
+    "names",
+    "confirm which entries the names in a card refer to",
+    (
+        Verb(
+            "list",
+            "names.list",
+            "list the data sets and base models that the cards of a model name",
+            ("hub names list zoo/resnet50",),
+        ),
+        Verb(
+            "confirm",
+            "names.confirm",
+            "confirm which entry a name refers to",
+            ("hub names confirm zoo/resnet50 --kind dataset --name MNIST --target mnist",),
+            texts={"name": "the name, as the card writes it"},
+        ),
+        Verb(
+            "withdraw",
+            "names.withdraw",
+            "remove a confirmation",
+            ("hub names withdraw zoo/resnet50 --kind dataset --name MNIST",),
+            texts={"name": "the name, as the card writes it"},
+            message="Removed the confirmation of {name}",
+        ),
+    ),
+)
 
 LIKE = Verb("like", "likes.put", "like a model", ("hub like zoo/resnet50",))
 UNLIKE = Verb(
-    "unlike", "likes.delete", "remove your like of a model", ("hub unlike zoo/resnet50",),
+    "unlike",
+    "likes.delete",
+    "remove your like of a model",
+    ("hub unlike zoo/resnet50",),
     message="Removed your like of {model}",
-)  # fmt: skip
+)
 LIKES = Verb("likes", "likes.read", "show the likes of a model", ("hub likes zoo/resnet50",))
 WATCH = Verb(
-    "watch", "watches.put", "watch a model: see its new versions and evidence on your page",
-    ("hub watch zoo/resnet50",), message="Watching {model}",
-)  # fmt: skip
+    "watch",
+    "watches.put",
+    "watch a model: see its new versions and evidence on your page",
+    ("hub watch zoo/resnet50",),
+    message="Watching {model}",
+)
 UNWATCH = Verb(
-    "unwatch", "watches.delete", "stop watching a model", ("hub unwatch zoo/resnet50",),
+    "unwatch",
+    "watches.delete",
+    "stop watching a model",
+    ("hub unwatch zoo/resnet50",),
     message="No longer watching {model}",
-)  # fmt: skip
+)
 WATCHING = Verb(
-    "watching", "watches.list", "list the models that you watch", ("hub watching",),
+    "watching",
+    "watches.list",
+    "list the models that you watch",
+    ("hub watching",),
     ("model", "created_at=since"),
-)  # fmt: skip
-ACCESS = Noun("access", "request, grant and revoke access to the files of gated models", (
-    Verb(
-        "show", "access.read", "show whether you can download the files of a model",
-        ("hub access show acme/private-llm",),
+)
+ACCESS = Noun(
+    "access",
+    "request, grant and revoke access to the files of gated models",
+    (
+        Verb(
+            "show",
+            "access.read",
+            "show whether you can download the files of a model",
+            ("hub access show acme/private-llm",),
+        ),
+        Verb(
+            "request",
+            "access.ask",
+            "request access to the files of a gated model",
+            ("hub access request acme/private-llm --message 'For evaluation'",),
+            texts={"message": "message to the owner"},
+        ),
+        Verb(
+            "withdraw",
+            "access.withdraw",
+            "withdraw your request and the access granted by it",
+            ("hub access withdraw acme/private-llm --yes",),
+            question="Withdraw your access to {model}? You must request it again to download its "
+            "files.",
+            message="Withdrew your request for {model}",
+        ),
+        Verb(
+            "list",
+            "access_requests.list",
+            "list access requests, newest first; for maintainers",
+            ("hub access list acme/private-llm --status pending",),
+            columns=("user", "status", "asked_at=requested", "decided_by", "message"),
+        ),
+        Verb(
+            "grant",
+            "access_requests.decide",
+            "grant a user access, requested or not; for maintainers",
+            ("hub access grant acme/private-llm ada",),
+            fixed={"status": "accepted", "reason": None},
+            names={"username": "user"},
+        ),
+        Verb(
+            "revoke",
+            "access_requests.decide",
+            "reject a request, or revoke access; for maintainers",
+            ("hub access revoke acme/private-llm ada --reason 'Project ended' --yes",),
+            fixed={"status": "rejected"},
+            names={"username": "user"},
+            question="Revoke the access of {username} to the files of {model}?",
+        ),
     ),
-    Verb(
-        "request", "access.ask", "request access to the files of a gated model",
-        ("hub access request acme/private-llm --message 'For evaluation'",),
-        texts={"message": "message to the owner"},
-    ),
-    Verb(
-        "withdraw", "access.withdraw", "withdraw your request and the access granted by it",
-        ("hub access withdraw acme/private-llm --yes",),
-        question="Withdraw your access to {model}? You must request it again to download its "
-        "files.",
-        message="Withdrew your request for {model}",
-    ),
-    Verb(
-        "list", "access_requests.list", "list access requests, newest first; for maintainers",
-        ("hub access list acme/private-llm --status pending",),
-        columns=("user", "status", "asked_at=requested", "decided_by", "message"),
-    ),
-    Verb(
-        "grant", "access_requests.decide", "grant a user access, requested or not; for maintainers",
-        ("hub access grant acme/private-llm ada",), fixed={"status": "accepted", "reason": None},
-        names={"username": "user"},
-    ),
-    Verb(
-        "revoke", "access_requests.decide", "reject a request, or revoke access; for maintainers",
-        ("hub access revoke acme/private-llm ada --reason 'Project ended' --yes",),
-        fixed={"status": "rejected"}, names={"username": "user"},
-        question="Revoke the access of {username} to the files of {model}?",
-    ),
-))  # fmt: skip
+)

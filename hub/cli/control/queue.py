@@ -76,55 +76,92 @@ def _causes(job: JobDetail) -> list[str]:
     return lines or [line for line in (job.error_detail or job.message,) if line]
 
 
-JOBS = Noun("jobs", "list, show, watch and cancel jobs", (
-    Verb(
-        "list", "jobs.list", "list jobs, newest first",
-        ("hub jobs list --state running", "hub jobs list --pool cpu --json"),
-        columns=("uuid", "kind", "state", "progress=%", "model", "number=version", "queue",
-                 "queued_at=queued"),
-        texts={"state": "only jobs in this state", "pool": "only jobs of this pool"},
+JOBS = Noun(
+    "jobs",
+    "list, show, watch and cancel jobs",
+    (
+        Verb(
+            "list",
+            "jobs.list",
+            "list jobs, newest first",
+            ("hub jobs list --state running", "hub jobs list --pool cpu --json"),
+            columns=(
+                "uuid",
+                "kind",
+                "state",
+                "progress=%",
+                "model",
+                "number=version",
+                "queue",
+                "queued_at=queued",
+            ),
+            texts={"state": "only jobs in this state", "pool": "only jobs of this pool"},
+        ),
+        Verb(
+            "show",
+            "jobs.read",
+            "show a job with its attempts and what it waits for",
+            ("hub jobs show 0a1b2c3d-0000-4000-8000-000000000001",),
+        ),
+        Task(
+            "watch",
+            "follow a job to its end; exits with 0 if it succeeds, else with 1",
+            ("hub jobs watch 0a1b2c3d-0000-4000-8000-000000000001",),
+            arguments=_watch_arguments,
+            run=_watch,
+        ),
+        Verb(
+            "cancel",
+            "jobs.cancel",
+            "cancel a job, queued or running",
+            ("hub jobs cancel 0a1b2c3d-0000-4000-8000-000000000001",),
+            show=lambda job: print(f"{job.uuid} {job.state}"),
+        ),
+        Verb(
+            "lift",
+            "jobs.lift",
+            "release the quarantined file of a job; for administrators",
+            ("hub jobs lift 0a1b2c3d-0000-4000-8000-000000000001 --yes",),
+            question="Release the quarantined file of job {uuid}? It crashed its sandbox before, "
+            "and workers will open it again.",
+        ),
     ),
-    Verb(
-        "show", "jobs.read", "show a job with its attempts and what it waits for",
-        ("hub jobs show 0a1b2c3d-0000-4000-8000-000000000001",),
-    ),
-    Task(
-        "watch", "follow a job to its end; exits with 0 if it succeeds, else with 1",
-        ("hub jobs watch 0a1b2c3d-0000-4000-8000-000000000001",),
-        arguments=_watch_arguments, run=_watch,
-    ),
-    Verb(
-        "cancel", "jobs.cancel", "cancel a job, queued or running",
-        ("hub jobs cancel 0a1b2c3d-0000-4000-8000-000000000001",),
-        show=lambda job: print(f"{job.uuid} {job.state}"),
-    ),
-    Verb(
-        "lift", "jobs.lift", "release the quarantined file of a job; for administrators",
-        ("hub jobs lift 0a1b2c3d-0000-4000-8000-000000000001 --yes",),
-        question="Release the quarantined file of job {uuid}? It crashed its sandbox before, and "
-        "workers will open it again.",
-    ),
-))  # fmt: skip
+)
 
-WORKERS = Noun("workers", "list workers; enrol and revoke machines that contribute results", (
-    Verb(
-        "list", "workers.list", "list the workers of the hub", ("hub workers list",),
-        columns=("name", "host", "queues", "slots", "isolation", "seen_at=seen"),
+WORKERS = Noun(
+    "workers",
+    "list workers; enrol and revoke machines that contribute results",
+    (
+        Verb(
+            "list",
+            "workers.list",
+            "list the workers of the hub",
+            ("hub workers list",),
+            columns=("name", "host", "queues", "slots", "isolation", "seen_at=seen"),
+        ),
+        Verb(
+            "enrolled",
+            "enrolled_workers.list",
+            "list the enrolled machines; for administrators",
+            ("hub workers enrolled",),
+            columns=("name", "owner", "enrolled_at=enrolled", "revoked_at=revoked"),
+        ),
+        Verb(
+            "enrol",
+            "enrolled_workers.enrol",
+            "enrol a machine by its public key; for administrators",
+            (f"hub workers enrol lab-1 --owner ada --public-key {_PUBLIC_KEY}",),
+            positional=("name",),
+            texts={"name": "name of the machine"},
+        ),
+        Verb(
+            "revoke",
+            "enrolled_workers.revoke",
+            "revoke an enrolled machine; for administrators",
+            ("hub workers revoke lab-1 --yes",),
+            texts={"name": "name of the machine"},
+            question="Revoke {name}? Results that it signed before are no longer trusted either.",
+            message="Revoked {name}",
+        ),
     ),
-    Verb(
-        "enrolled", "enrolled_workers.list", "list the enrolled machines; for administrators",
-        ("hub workers enrolled",),
-        columns=("name", "owner", "enrolled_at=enrolled", "revoked_at=revoked"),
-    ),
-    Verb(
-        "enrol", "enrolled_workers.enrol", "enrol a machine by its public key; for administrators",
-        (f"hub workers enrol lab-1 --owner ada --public-key {_PUBLIC_KEY}",),
-        positional=("name",), texts={"name": "name of the machine"},
-    ),
-    Verb(
-        "revoke", "enrolled_workers.revoke", "revoke an enrolled machine; for administrators",
-        ("hub workers revoke lab-1 --yes",), texts={"name": "name of the machine"},
-        question="Revoke {name}? Results that it signed before are no longer trusted either.",
-        message="Revoked {name}",
-    ),
-))  # fmt: skip
+)

@@ -50,8 +50,10 @@ def _diff(options: argparse.Namespace) -> int:
         print(json.dumps(asdict(difference), indent=2))
         return DONE
     if not difference:
-        print(f"hub: {difference.before} and {difference.after} have the same files and card",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"hub: {difference.before} and {difference.after} have the same files and card",
+            file=sys.stderr,
+        )
         return DONE
     for file in difference.files:
         sizes = [counting.size(size) for size in (file.before, file.after) if size is not None]
@@ -69,9 +71,11 @@ def _diff(options: argparse.Namespace) -> int:
 def _query_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", help="SPARQL query, the name of a file with one, or -")
     parser.add_argument(
-        "--format", choices=["table", *_FORMATS], default="table",
+        "--format",
+        choices=["table", *_FORMATS],
+        default="table",
         help="format of the result (default: table)",
-    )  # fmt: skip
+    )
 
 
 def _query(options: argparse.Namespace) -> int:
@@ -120,13 +124,19 @@ LOGOUT = Task(
     "logout", "remove the stored token of a hub", ("hub logout",), _logout_arguments, _logout
 )
 DIFF = Task(
-    "diff", "compare the files, variants and cards of two versions",
+    "diff",
+    "compare the files, variants and cards of two versions",
     ("hub diff zoo/resnet50@1 @2", "hub diff zoo/resnet50@2 acme/resnet50@1 --json"),
-    _diff_arguments, _diff,
-)  # fmt: skip
+    _diff_arguments,
+    _diff,
+)
 QUERY = Task(
-    "query", "ask the public graphs a SPARQL query",
-    ("hub query 'SELECT ?model { ?model a <http://www.w3.org/ns/dcat#Dataset> } LIMIT 5'",
-     "hub query --format csv query.rq"),
-    _query_arguments, _query,
-)  # fmt: skip
+    "query",
+    "ask the public graphs a SPARQL query",
+    (
+        "hub query 'SELECT ?model { ?model a <http://www.w3.org/ns/dcat#Dataset> } LIMIT 5'",
+        "hub query --format csv query.rq",
+    ),
+    _query_arguments,
+    _query,
+)

@@ -195,8 +195,10 @@ class _Import:
     def _is_present(self, group: list[Entry]) -> bool:
         """Whether the newest version holds all of it, as far as the manifest itself tells."""
         marks = [(entry.opset, entry.sha256, entry.data_sha256 or "") for entry in group]
-        if any(not sha or (entry.data_path and not entry.data_sha256)
-               for entry, (_, sha, _) in zip(group, marks, strict=True)):  # fmt: skip
+        if any(
+            not sha or (entry.data_path and not entry.data_sha256)
+            for entry, (_, sha, _) in zip(group, marks, strict=True)
+        ):
             return False
         existing = self._labelled(label_of(marks))
         if existing and existing.state in _ENDED:

@@ -166,9 +166,12 @@ def edit_comment(actor: Actor, *, comment: Comment, body: str) -> Comment:
             comment.body, comment.edited_at = body, timezone.now()
             comment.save(update_fields=["body", "edited_at"])
             events.record(
-                "discussion.comment-edited", discussion, actor=user, comment=comment.number,
+                "discussion.comment-edited",
+                discussion,
+                actor=user,
+                comment=comment.number,
                 model=discussion.model,
-            )  # fmt: skip
+            )
     return comment
 
 

@@ -106,9 +106,11 @@ def withdraw(participant: Participant, *, task: Round) -> None:
 
 def _expect_few_withdrawals(participant: Participant) -> None:
     today = Event.objects.filter(
-        subject_kind="participant", subject_id=str(participant.pk), verb=WITHDRAWN,
+        subject_kind="participant",
+        subject_id=str(participant.pk),
+        verb=WITHDRAWN,
         at__gt=timezone.now() - timedelta(days=1),
-    )  # fmt: skip
+    )
     if today.count() >= MOST_WITHDRAWALS:
         raise problems.Throttled(
             f"{MOST_WITHDRAWALS} contributions were withdrawn within a day, which is the limit. "

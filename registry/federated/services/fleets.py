@@ -80,9 +80,13 @@ def desire(
     row.is_halted = False
     row.save()
     events.record(
-        "fleet.desired", row, actor=actor, model=row.model,
-        number=version.number, percent=percent,
-    )  # fmt: skip
+        "fleet.desired",
+        row,
+        actor=actor,
+        model=row.model,
+        number=version.number,
+        percent=percent,
+    )
     return row
 
 

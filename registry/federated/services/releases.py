@@ -44,9 +44,14 @@ def try_release(training: Training, ended: Round) -> None:
     except problems.Problem as problem:
         log.warning("release_refused", round=ended.pk, problem=problem.slug)
         events.record(
-            "round.unreleased", ended, actor=None, model=training.model,
-            number=ended.number, problem=problem.slug, detail=problem.detail,
-        )  # fmt: skip
+            "round.unreleased",
+            ended,
+            actor=None,
+            model=training.model,
+            number=ended.number,
+            problem=problem.slug,
+            detail=problem.detail,
+        )
 
 
 def release_best(training: Training) -> None:
@@ -103,9 +108,13 @@ def release(training: Training, ended: Round) -> Version:
     ended.version = version
     ended.save(update_fields=["version"])
     events.record(
-        "round.released", ended, actor=None, model=model,
-        number=ended.number, version=version.number,
-    )  # fmt: skip
+        "round.released",
+        ended,
+        actor=None,
+        model=model,
+        number=ended.number,
+        version=version.number,
+    )
     return version
 
 

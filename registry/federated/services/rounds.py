@@ -286,9 +286,13 @@ def _fail(training: Training, failed: Round, reason: str) -> None:
     failed.state, failed.reason, failed.ended_at = Round.State.FAILED, reason, timezone.now()
     failed.save(update_fields=["state", "reason", "ended_at"])
     events.record(
-        "round.failed", failed, actor=None, model=training.model,
-        number=failed.number, reason=reason,
-    )  # fmt: skip
+        "round.failed",
+        failed,
+        actor=None,
+        model=training.model,
+        number=failed.number,
+        reason=reason,
+    )
     if training.state == Training.State.OPEN:
         open_next(training)
 

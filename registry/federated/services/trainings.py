@@ -95,9 +95,14 @@ def create(
     Raises NotAllowed, TrainingConflict, InvalidRequest.
     """
     checked = plan(
-        actor, version=version, base_data=base_data, entry=entry,
-        rules=rules, schedule=schedule, roles=roles or {},
-    )  # fmt: skip
+        actor,
+        version=version,
+        base_data=base_data,
+        entry=entry,
+        rules=rules,
+        schedule=schedule,
+        roles=roles or {},
+    )
     model = RegisteredModel.objects.select_for_update().get(pk=version.model_id)
     highest = Training.objects.filter(model=model).aggregate(most=Max("number"))["most"] or 0
     training = Training.objects.create(
@@ -239,12 +244,16 @@ def on_deleted(subject: Subject) -> None:
 _MOVES = {
     Training.State.DRAFT: {Training.State.OPEN, Training.State.CANCELLED},
     Training.State.OPEN: {
-        Training.State.PAUSED, Training.State.FINISHED, Training.State.CANCELLED,
+        Training.State.PAUSED,
+        Training.State.FINISHED,
+        Training.State.CANCELLED,
     },
     Training.State.PAUSED: {
-        Training.State.OPEN, Training.State.FINISHED, Training.State.CANCELLED,
+        Training.State.OPEN,
+        Training.State.FINISHED,
+        Training.State.CANCELLED,
     },
-}  # fmt: skip
+}
 
 
 def _open(training: Training, actor: Actor | None = None) -> None:

@@ -117,9 +117,10 @@ class Repository:
             raise self._unknown(tag)
         name, space = self.model.name, self.model.namespace.slug
         ref = (
-            refs.Ref(name, space, number=int(number[1])) if number
+            refs.Ref(name, space, number=int(number[1]))
+            if number
             else refs.Ref(name, space, label=tag)
-        )  # fmt: skip
+        )
         try:
             version = selectors.find_version(self.actor, self.model, ref)
         except problems.NotFound as error:

@@ -104,10 +104,18 @@ def _variants(ids: list[int]) -> dict[int, list[VariantRow]]:
     rows = Variant.objects.filter(version__in=ids, entry__blob__erased_at=None).order_by("pk")
     by_version = defaultdict(list)
     for row in rows.values_list(
-        "version_id", "name", "origin", "opset", "proof_strength", "entry__path",
-        "entry__blob_id", "entry__blob__size", "facts__inputs", "facts__outputs",
+        "version_id",
+        "name",
+        "origin",
+        "opset",
+        "proof_strength",
+        "entry__path",
+        "entry__blob_id",
+        "entry__blob__size",
+        "facts__inputs",
+        "facts__outputs",
         "facts__external_files",
-    ):  # fmt: skip
+    ):
         one = VariantRow(*row)
         if not one.files:
             by_version[one.version_id].append(one)

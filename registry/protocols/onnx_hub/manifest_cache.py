@@ -42,9 +42,18 @@ MOST_NEWS = 2_000
 MOST_CHANGED = 200
 # What happens to no model that others load.
 NOISE = (
-    "job.", "check.", "conformance.", "token.", "member.", "dataset.", "namespace.created",
-    "version.drafted", "version.submitted", "version.amended", "version.rejected",
-)  # fmt: skip
+    "job.",
+    "check.",
+    "conformance.",
+    "token.",
+    "member.",
+    "dataset.",
+    "namespace.created",
+    "version.drafted",
+    "version.submitted",
+    "version.amended",
+    "version.rejected",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,9 +183,13 @@ class Bucket:
             start = (number - 1) * self._copy_part_bytes
             end = min(start + self._copy_part_bytes, head.size)
             answer = self._ask(
-                "upload_part_copy", target, **condition, UploadId=upload, PartNumber=number,
+                "upload_part_copy",
+                target,
+                **condition,
+                UploadId=upload,
+                PartNumber=number,
                 CopySourceRange=f"bytes={start}-{end - 1}",
-            )  # fmt: skip
+            )
             tag = answer["CopyPartResult"]["ETag"]
             return Part(number, tag, end - start)
 

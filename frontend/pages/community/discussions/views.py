@@ -163,8 +163,11 @@ def client_address(
 def new(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     """The form for a new discussion; the address may say what it is about."""
     model = versions.model(request.user, namespace, name)
-    about = {key: request.GET[key][:255] for key in ("version", "evidence", "node")
-             if request.GET.get(key)}  # fmt: skip
+    about = {
+        key: request.GET[key][:255]
+        for key in ("version", "evidence", "node")
+        if request.GET.get(key)
+    }
     form = DiscussionForm(request.POST or None, initial=about)
     if request.method == "POST" and form.is_valid():
         with forms.explained(form):

@@ -53,6 +53,8 @@ def errors_of(cure: str) -> Iterator[None]:
             f"freed. {cure}"
         ) from error
     except (
-        database.DumpError, manifest.BadManifestError, restoring.RestoreError,
-    ) as error:  # fmt: skip
+        database.DumpError,
+        manifest.BadManifestError,
+        restoring.RestoreError,
+    ) as error:
         raise CommandError(str(error)) from error

@@ -26,9 +26,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("place", help=address_help())
         parser.add_argument(
-            "--keep", type=int, default=0, metavar="N",
+            "--keep",
+            type=int,
+            default=0,
+            metavar="N",
             help="then remove all but the newest N backups (default: keep all)",
-        )  # fmt: skip
+        )
 
     def handle(self, *_args: Any, place: str, keep: int, **_options: Any) -> None:
         if keep < 0:
