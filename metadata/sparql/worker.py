@@ -172,9 +172,11 @@ def _answer(store: pyoxigraph.Store, task: dict[str, Any], output: _Output) -> N
         dataset = {"default_graph": default, "named_graphs": named}
     answer: Any = output
     result = store.query(task["query"], base_iri=task["base"], **dataset)
-    is_graph = isinstance(result, pyoxigraph.QueryTriples)
-    formats = pyoxigraph.RdfFormat if is_graph else pyoxigraph.QueryResultsFormat
-    result.serialize(answer, format=formats.from_media_type(task["media_type"]))
+    kind = task["media_type"]
+    if isinstance(result, pyoxigraph.QueryTriples):
+        result.serialize(answer, format=pyoxigraph.RdfFormat.from_media_type(kind))
+    else:
+        result.serialize(answer, format=pyoxigraph.QueryResultsFormat.from_media_type(kind))
     output.flush()
 
 
