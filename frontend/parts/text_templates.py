@@ -1,6 +1,6 @@
 """Templates of plain text, such as code: nothing is escaped but by the filters named here.
 
-A line of nothing but tags leaves no line in the text, as with `trim_blocks` of Jinja.
+A line of nothing but tags leaves no line in the text.
 """
 
 from __future__ import annotations

@@ -131,13 +131,13 @@ def _benchmark_part(version: Version) -> Describe:
     main = version.variants.order_by("pk").first()
     rows = sorted(selectors.of_version(version), key=lambda row: row.pk)
     trusted = [row for row in rows if row.status in Measurement.PUBLIC and row.is_trusted]
-    listed = {speed.result for speed in speed_index.of_main(main)} if main and rows else set()
+    in_lists = {speed.result for speed in speed_index.of_main(main)} if main and rows else set()
 
     def describe(graph: Graph, iri: str) -> None:
         for row in trusted:
             is_main = main is not None and row.variant.name == main.name
             subject = iri if is_main else variant_of(iri, row.variant.name)
-            benchmarks.describe(graph, iri, subject, row, is_listed=row.pk in listed)
+            benchmarks.describe(graph, iri, subject, row, is_listed=row.pk in in_lists)
 
     return describe
 
