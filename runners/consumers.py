@@ -41,11 +41,11 @@ def connect() -> None:
         JobKind("check", method=_method()),
         JobKind(
             "upgrade",
-            results.take_variant,
+            results.take_variants,
             method=_method(str(proofs.METHOD)),
             schedule_missing=verification.schedule_missing,
         ),
-        JobKind("convert", results.take_variant, method=_method()),
+        JobKind("convert", results.take_variants, method=_method()),
         JobKind("annotate", results.take_copy, method=_method()),
         JobKind(
             "skeleton", networks.take, method=_method(), schedule_missing=networks.schedule_missing

@@ -92,20 +92,33 @@ def conformance(version, measures, runtime="onnxruntime", *, entry="model.onnx",
 
 def upgrade(version, content=b"upgraded", *, target=26, source="default", **facts):
     """An upgraded variant."""
-    told = {
-        "source": 17,
-        "target": target,
-        "rules": ["Hardmax", "Softmax"],
-        "steps": [{"target": target, "result": "equal", "reason": "", "blocking": []}],
-        "changed": True,
-        "described": FACTS | {"opset": target},
-        "parity": {"worst": {"max_abs": 0.0}},
-        "proof": PROOF.to_json(),
-    } | facts
+    return upgrades(version, {target: content}, target=target, source=source, **facts)[0]
+
+
+def upgrades(version, contents, *, target=None, source="default", **facts):
+    """The variants of one job: ``contents`` are their bytes by their opset."""
+    equal = [
+        {"target": opset, "result": "equal", "reason": "", "blocking": []} for opset in contents
+    ]
+    steps = facts.pop("steps", equal)
+    rows = [
+        {
+            "file": f"model.opset{opset}.onnx",
+            "target": opset,
+            "rules": ["Hardmax", "Softmax"],
+            "described": FACTS | {"opset": opset},
+            "parity": {"worst": {"max_abs": 0.0}},
+            "proof": PROOF.to_json(),
+        }
+        | facts
+        for opset in contents
+    ]
     job = running(version, "upgrade", source=source, target=target, runtime="onnxruntime")
-    outputs = [_output(f"model.opset{target}.onnx", content)]
-    _end(job, _report("upgrade", facts=told, measures=[figures(max_abs=0.0)], outputs=outputs))
-    return Variant.objects.get(version=version, job_uuid=job.pk)
+    outputs = [_output(f"model.opset{opset}.onnx", content) for opset, content in contents.items()]
+    measures = [{**figures(max_abs=0.0), "target": opset} for opset in contents]
+    told = {"source": 17, "steps": steps, "variants": rows}
+    _end(job, _report("upgrade", facts=told, measures=measures, outputs=outputs))
+    return list(Variant.objects.filter(version=version, job_uuid=job.pk))
 
 
 def blocked(version, *, target=None):
@@ -117,7 +130,7 @@ def blocked(version, *, target=None):
         {"target": 21, "result": "parity-lost", "reason": "y differs by 0.3", "blocking": []},
     ]
     finding = Finding("upgrade-blocked", "error", "Blocked: node 'up'.", "up")
-    facts = {"source": 9, "target": 9, "rules": [], "steps": steps, "changed": False}
+    facts = {"source": 9, "steps": steps, "variants": []}
     _end(job, _report("upgrade", "failed", findings=[finding], facts=facts))
     return job
 
@@ -128,7 +141,7 @@ def unprovable(version):
     reason = "output 'y' is the same on every input"
     steps = [{"target": 26, "result": "not-provable", "reason": reason, "blocking": []}]
     finding = Finding("parity-not-proven", "warning", reason)
-    facts = {"source": 9, "target": 9, "rules": [], "steps": steps, "changed": False}
+    facts = {"source": 9, "steps": steps, "variants": []}
     _end(job, _report("upgrade", "passed", findings=[finding], facts=facts))
     return job
 

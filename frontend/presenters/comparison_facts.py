@@ -131,10 +131,10 @@ def _ops(column: Column) -> Fact:
 
 
 def _ready(column: Column) -> Fact:
-    highest = version_head.highest_upgrade(column.version, column.variant)
-    if highest is None:
+    upgraded = version_head.preferred_upgrade(column.version, column.variant)
+    if upgraded is None:
         return Fact("none", absent=True)
-    return Fact(version_head.readiness(highest), url=column.place("version-variants"))
+    return Fact(version_head.readiness(upgraded), url=column.place("version-variants"))
 
 
 def _precision(column: Column) -> Fact:

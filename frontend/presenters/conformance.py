@@ -66,6 +66,11 @@ def matrix(version: Version, of: selectors.Matrix) -> dict[str, Any]:
         "sentence": _sentence(results, awaited),
         "summary": tally_text(results) if results else waiting,
         "at": max((result.at for result in results), default=None),
+        "builds": tuple(
+            f"{labels.runtime(column.runtime)} {column.version}"
+            for column in of.columns
+            if any(result.runtime == column.runtime and result.runs for result in results)
+        ),
     }
 
 

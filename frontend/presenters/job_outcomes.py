@@ -73,11 +73,13 @@ def _page(job: Job) -> JobPage:
 
 
 def _variants(job: Job) -> list[Output]:
-    variant = selectors.made_by(job)
-    if variant is None:
-        return []
-    url = f"{place(job)}?{urlencode({'variant': variant.name})}"
-    return [Output(f"{variant.name}: {variant.entry.path}", url)]
+    return [
+        Output(
+            f"{variant.name}: {variant.entry.path}",
+            f"{place(job)}?{urlencode({'variant': variant.name})}",
+        )
+        for variant in selectors.made_by(job)
+    ]
 
 
 def _results(job: Job) -> list[Output]:

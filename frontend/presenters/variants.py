@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from frontend.parts import addresses, formatting
 from frontend.presenters import evaluations, parity_figures, version_head
-from hub.protocol import stored
+from hub.protocol import runtime_builds, stored
 from runners.evaluations import selectors as evaluation_selectors
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def lines(version: Version, matrices: Iterable[dict[str, Any]]) -> list[dict[str
 
     The accuracy of each is on the split that most of them were measured on.
     """
-    summaries = {matrix["variant"]: matrix["summary"] for matrix in matrices}
+    matrix_of = {matrix["variant"]: matrix for matrix in matrices}
     variants = {row.pk: row for row in version_head.variants(version)}
     measured = evaluation_selectors.shared(list(variants.values()))
     return [
@@ -45,7 +45,7 @@ def lines(version: Version, matrices: Iterable[dict[str, Any]]) -> list[dict[str
             version,
             row,
             variants.get(row.derived_from_id or 0),
-            summaries,
+            matrix_of.get(row.name, {}),
             evaluations.line(measured[row.pk]) if row.pk in measured else None,
         )
         for row in variants.values()
@@ -58,7 +58,7 @@ def upgrade_attempts(version: Version, of: selectors.UpgradeHistory) -> dict[str
     for target in of.targets:
         newest.setdefault(target.opset, _step(target))
     steps = sorted(newest.values(), key=lambda step: -(step["opset"] or 0))
-    highest = of.highest
+    preferred = of.preferred
     state, sentence = _sentence(of)
     return {
         "variant": of.variant.name,
@@ -68,8 +68,8 @@ def upgrade_attempts(version: Version, of: selectors.UpgradeHistory) -> dict[str
         "steps": tuple(steps),
         "findings": of.job.typed_report.findings if of.job and not steps else (),
         "job": str(of.job.pk) if of.job else "",
-        "ready": highest.opset if highest else None,
-        "ready_url": version_head.place(version) + version_head.choice_of(version, highest),
+        "ready": preferred.opset if preferred else None,
+        "ready_url": version_head.place(version) + version_head.choice_of(version, preferred),
     }
 
 
@@ -88,7 +88,7 @@ def _line(
     version: Version,
     row: Variant,
     source: Variant | None,
-    summaries: Mapping[str, str],
+    matrix: Mapping[str, Any],
     accuracy: evaluations.Line | None,
 ) -> dict[str, Any]:
     derivation = stored.mapping(row.derivation)
@@ -105,7 +105,9 @@ def _line(
         if source
         else None,
         "rules": tuple(map(str, rules)) if isinstance(rules, list) else (),
-        "conformance": summaries.get(row.name, "not run"),
+        "conformance": matrix.get("summary", "not run"),
+        "builds": matrix.get("builds", ()),
+        "refusals": runtime_builds.refusals(row.opset, row.ir_version),
         "load": load_of(version, row),
         "graph": _graph(version, row, source),
         "accuracy": accuracy,
@@ -146,14 +148,14 @@ def _blocking(row: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _sentence(of: selectors.UpgradeHistory) -> tuple[str, str]:
-    """The state of the attempts and a sentence: the highest opset, or why it got nowhere."""
-    job, highest = of.job, of.highest
-    if highest is not None:
-        return "passed", f"{highest.opset} ready: {highest.proof_sentence}"
+    """The state of the attempts and a sentence: the opset that is ready, or why none is."""
+    job, preferred = of.job, of.preferred
+    if preferred is not None:
+        return "passed", f"{preferred.opset} ready: {preferred.proof_sentence}"
     own = of.variant.opset or 0
     unchosen = [row for row in of.ready if not row.is_chosen and (row.opset or 0) > own]
     if unchosen:
-        unproven = max(unchosen, key=lambda row: row.opset or 0)
+        unproven = max(unchosen, key=lambda row: row.preference)
         return (
             "can't tell",
             f"{unproven.opset} created, not used by default: {unproven.proof_sentence}",

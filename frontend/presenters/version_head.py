@@ -182,8 +182,8 @@ def own_model(version: Version, variant: Variant | None) -> list[File]:
     return sorted(files, key=lambda file: file.pk != variant.entry_id)
 
 
-def highest_upgrade(version: Version, variant: Variant | None) -> Variant | None:
-    """The variant upgraded from this one with the highest opset above its own; the chosen first."""
+def preferred_upgrade(version: Version, variant: Variant | None) -> Variant | None:
+    """The variant upgraded from this one to an opset above its own that is offered first."""
     return max(
         (
             row
@@ -193,7 +193,7 @@ def highest_upgrade(version: Version, variant: Variant | None) -> Variant | None
             and row.derived_from_id == variant.pk
             and (row.opset or 0) > (variant.opset or 0)
         ),
-        key=lambda row: (row.is_chosen, row.opset or 0),
+        key=lambda row: row.preference,
         default=None,
     )
 
@@ -204,8 +204,8 @@ def _ready(version: Version, variant: Variant | None) -> str:
         return _proof(variant)
     if variant is None or variant.origin != "uploaded":
         return ""
-    highest = highest_upgrade(version, variant)
-    return "" if highest is None else readiness(highest)
+    upgraded = preferred_upgrade(version, variant)
+    return "" if upgraded is None else readiness(upgraded)
 
 
 def readiness(upgraded: Variant) -> str:

@@ -76,18 +76,23 @@ def follow(transport: Transport, document: object, *, progress: bool | None) -> 
 
 
 def made_by(transport: Transport, resolved: Resolved, job: Job) -> dict[str, Any]:
-    """Return the variant that an ended job made, or the one it was made for where none was due."""
+    """Return the variant that an ended job made, or the one it was made for where none was due.
+
+    Of several, it is the one that every runtime loads.
+    """
     ref = resolved.ref
     address = f"/api/v1/models/{ref.name}/versions/{resolved.number}/variants"
     outputs = stored.mapping(job.report).get("outputs")
     deadline = time.monotonic() + checks.LONGEST_POLL_SECONDS
     while True:
         items: list[dict[str, Any]] = transport.get(address)["items"]
-        for variant in items:
-            if outputs and variant.get("job") == job.uuid:
-                return variant
-            if not outputs and variant["entry"] == job.entry:
-                return variant
+        matches = [
+            variant
+            for variant in items
+            if (variant.get("job") == job.uuid if outputs else variant["entry"] == job.entry)
+        ]
+        if matches:
+            return max(matches, key=lambda row: (row.get("portable") is True, row["opset"] or 0))
         # The job's end and the variant are two steps of the hub, moments apart.
         if time.monotonic() > deadline:
             raise problems.VariantMissing(

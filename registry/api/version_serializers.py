@@ -104,6 +104,12 @@ class VariantOutput(Output[Variant]):
         Column("entry", "entry.path"),
         "opset",
         "ir_version",
+        Column(
+            "portable",
+            "is_portable",
+            help_text="whether ONNX Runtime on CPU, on GPU and in browsers, in the versions that "
+            "this hub offers, all load this opset and IR version",
+        ),
         "precision",
         Column("parameters", help_text=PARAMETERS),
         "macs",

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from hub.protocol import proofs
 from hub.protocol.facts import Facts
+from hub.protocol.runtime_builds import PORTABLE
 from registry.models.blobs import Blob
 from registry.models.constraints import HEX40, RELATIVE_PATH, matches, one_of
 from registry.models.versions import Version
@@ -136,6 +137,19 @@ class Variant(models.Model):
     def is_chosen(self) -> bool:
         """Whether it may stand in for its original where an opset is asked for."""
         return self.origin != VariantOrigin.UPGRADED or self.proof_strength in proofs.SUFFICIENT
+
+    @property
+    def is_portable(self) -> bool:
+        """Whether no build of ONNX Runtime that is offered here has a lower opset or IR version."""
+        return PORTABLE.admits(self.opset, self.ir_version)
+
+    @property
+    def preference(self) -> tuple[bool, bool, int]:
+        """Order of upgraded variants; the greatest is offered first.
+
+        One that may stand in for the original, then a portable one, then one of a higher opset.
+        """
+        return self.is_chosen, self.is_portable, self.opset or 0
 
     @property
     def proof_sentence(self) -> str:

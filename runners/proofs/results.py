@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol.proofs import InvalidProofError, Proof
+from hub.protocol.stored import rows
 from hub.protocol.variants import UPGRADE
 from registry.core import events
 from registry.models import File, Variant
@@ -20,6 +21,8 @@ from runners.models import ConformanceResult, SuiteResult, SuiteRun
 from runners.proofs import derivations
 
 if TYPE_CHECKING:
+    from registry.models import Version
+    from runners.engine.reports import Report
     from runners.models import Job
 
 EVIDENCE = "evidence"
@@ -28,29 +31,41 @@ FIGURES = 500
 
 
 @transaction.atomic
-def take_variant(job: Job) -> Variant | None:
-    """Attach the variant that an upgrade or a conversion made; None if it made none."""
+def take_variants(job: Job) -> int:
+    """Attach the variants that an upgrade or a conversion made; returns their number.
+
+    An upgrade reports a row for each file that it made; a conversion, and an upgrade of an older
+    worker, is itself the row of all its files.
+    """
     report = job.typed_report
-    outputs = tuple(itertools.starmap(derivatives.Output, report.files.items()))
-    if job.version is None or not outputs:
-        return None
-    facts = dict(report.facts)
-    described = facts.pop("described", {})
-    proof = facts.pop("proof", None)
+    if job.version is None or not report.files:
+        return 0
+    shared = {key: value for key, value in report.facts.items() if key != "variants"}
+    entries = [shared | row for row in rows(report.facts.get("variants"))] or [shared]
+    return sum(_attach(job, job.version, report, entry) is not None for entry in entries)
+
+
+def _attach(job: Job, version: Version, report: Report, row: dict[str, Any]) -> Variant | None:
+    """Attach one variant from what a report says of it."""
+    facts = dict(row)
+    described, proof = facts.pop("described", {}), facts.pop("proof", None)
+    target, name = facts.get("target"), facts.pop("file", None)
+    files = {name: report.files[name]} if name in report.files else report.files
+    measures = [row for row in report.measures if row.get("target", target) == target]
     return derivatives.attach(
-        version=job.version,
+        version=version,
         manifest_sha256=job.input["manifest_sha256"],
         derived=derivatives.DerivedVariant(
             name=derivations.name_of(job, facts),
             origin=derivations.origin_of(job),
             source=str(job.input["source"]),
-            outputs=outputs,
+            outputs=tuple(itertools.starmap(derivatives.Output, files.items())),
             facts=described,
             derivation={
                 "task": job.kind,
                 **facts,
                 "versions": report.versions,
-                "figures": report.measures[:FIGURES],
+                "figures": measures[:FIGURES],
             },
             job_uuid=job.pk,
             proof=_proof(proof) if job.kind == UPGRADE.job else None,

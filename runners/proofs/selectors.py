@@ -91,11 +91,11 @@ class UpgradeHistory:
     job: Job | None
 
     @property
-    def highest(self) -> Variant | None:
-        """The upgraded variant with the highest opset that was proven equal to the original."""
+    def preferred(self) -> Variant | None:
+        """The upgraded variant that stands in for the original: portable, of the highest opset."""
         own = self.variant.opset or 0
         higher = [row for row in self.ready if row.is_chosen and (row.opset or 0) > own]
-        return max(higher, key=lambda row: row.opset or 0, default=None)
+        return max(higher, key=lambda row: row.preference, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +149,12 @@ def history_of(result: ConformanceResult) -> list[ConformanceResult]:
     return list(rows.order_by("-at", "-pk")[:50])
 
 
-def made_by(job: Job) -> Variant | None:
-    """The variant that a job made; None if it made none, or a later job replaced it."""
+def made_by(job: Job) -> list[Variant]:
+    """The variants that a job made, without those that a later job replaced."""
     if job.version is None or job.kind not in JOBS:
-        return None
+        return []
     rows = Variant.objects.filter(version=job.version, job_uuid=job.pk)
-    return rows.exclude(origin=Variant.Origin.UPLOADED).select_related("entry").first()
+    return list(rows.exclude(origin=Variant.Origin.UPLOADED).select_related("entry"))
 
 
 def matrices(version: Version, results: Sequence[ConformanceResult] | None = None) -> list[Matrix]:

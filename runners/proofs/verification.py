@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems, proofs
+from hub.protocol.runtime_builds import PORTABLE
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from registry.core.permissions import require
 from registry.models import Variant, Version
@@ -253,9 +254,13 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
 
 
 def upgrade_options(version: Version) -> dict[str, Any]:
-    """Options of every upgrade of a version: the method, and the inputs that its card declares."""
+    """Options of every upgrade of a version.
+
+    The method, the opset that every runtime loads, and the inputs that its card declares.
+    """
     inputs = version.card.get("inputs") if isinstance(version.card, dict) else None
-    return {"method": proofs.METHOD} | ({"inputs": inputs} if isinstance(inputs, dict) else {})
+    options = {"method": proofs.METHOD, "portable": PORTABLE.opset}
+    return options | ({"inputs": inputs} if isinstance(inputs, dict) else {})
 
 
 def _runtime_input(runtime: Runtime) -> dict[str, Any]:
@@ -276,6 +281,6 @@ def _made_with(job: Job) -> dict[str, Any]:
 
 def _mark(kind: str, entry: str, job_input: dict[str, Any]) -> tuple[Any, ...]:
     """Key that is equal for equal proofs."""
-    named = ("runtime", "runtime_version", "onnx_version", "target", "method")
+    named = ("runtime", "runtime_version", "onnx_version", "target", "method", "portable")
     checks = tuple(job_input.get("checks") or ())
     return kind, entry, checks, *(job_input.get(name) for name in named)

@@ -16,6 +16,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from hub.protocol.runtime_builds import CPU, GPU
 from hub.server.schedule import SCHEDULE
 from runners.pools import POOL, queues_of
 
@@ -76,10 +77,10 @@ def test_the_worker_listens_to_every_queue_that_is_used():
     assert {entry["options"]["queue"] for entry in SCHEDULE.values()} <= {"cpu", "light"}
 
 
-RUNTIME = {"web": None, "worker-cpu": "onnxruntime", "worker-gpu": "onnxruntime-gpu"}
+BUILDS = {"web": None, "worker-cpu": CPU, "worker-gpu": GPU}
 
 
-@pytest.mark.parametrize("extra", RUNTIME)
+@pytest.mark.parametrize("extra", BUILDS)
 def test_locks_hold_every_package_in_the_version_that_is_tested(extra):
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     tested = {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in lines}
@@ -92,11 +93,13 @@ def test_locks_hold_every_package_in_the_version_that_is_tested(extra):
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", package), name
     # A package for other Pythons or systems alone is not in the tested environment.
     conditional = {re.match(r"[a-z0-9.-]+", each)[0] for each in packages if " ; " in each}
-    # What only a GPU needs is tested nowhere here; its runtime has the version of the CPU's.
-    runtime = RUNTIME[extra]
+    build = BUILDS[extra]
+    runtime = build and build.package
+    assert build is None or locked[runtime] == build.version
+    # What only a GPU needs is tested nowhere here.
     for name, version in locked.items():
-        if name not in conditional and not name.startswith("nvidia-"):
-            assert version == tested["onnxruntime" if name == runtime else name], name
+        if name not in conditional and not name.startswith("nvidia-") and name != GPU.package:
+            assert version == tested[name], name
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = needed["optional-dependencies"]
     wanted = [*needed["dependencies"], *extras["web"], *extras["s3"]]
@@ -136,7 +139,7 @@ def test_images_run_as_nobody_without_tools_in_the_right_locale():
     assert "LC_ALL=en_US.UTF-8" in base
     assert "ORT_DISABLE_TELEMETRY=1" in base
     assert "pip uninstall" in base
-    for name in RUNTIME:
+    for name in BUILDS:
         assert set(re.findall(r"^COPY --from=(\S+)", stages()[name], re.MULTILINE)) == {
             f"install-{name}"
         }

@@ -23,7 +23,9 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.staticfiles import finders
 
-PACKAGE, VERSION = "onnxruntime-web", "1.30.0"
+from hub.protocol.runtime_builds import BROWSER
+
+PACKAGE, VERSION = BROWSER.package, BROWSER.version
 INTEGRITY = (
     "sha512-"
     "q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzcV7svNc4rKY3jL02Vb7QmRMDs1SigqR4CXAfKYQ=="

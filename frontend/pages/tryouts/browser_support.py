@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from frontend.pages.tryouts import browser_runtime
 from hub.protocol.facts import DEFAULT_DOMAIN, Facts
+from hub.protocol.runtime_builds import BROWSER
 
-# onnxruntime-web 1.30.0. Below opset 7 some operators have no implementation.
-OPSETS = {"ai.onnx": (7, 26), "ai.onnx.ml": (1, 5)}
-IR_VERSIONS = (3, 13)
+# Below opset 7 some operators have no implementation.
+OPSETS = {"ai.onnx": (7, BROWSER.ceiling.opset), "ai.onnx.ml": (1, 5)}
 DOMAINS = frozenset({"", "ai.onnx", "ai.onnx.ml", "com.microsoft"})
 # Operator -> the opset from which it has no implementation.
 ABSENT = {
@@ -73,10 +73,9 @@ def _versions(facts: Facts) -> Iterator[str]:
             title = "opset" if domain == DEFAULT_DOMAIN else f"opset of {domain}"
             yield f"its {title} is {version}, but the browser runtime supports {low} to {high}"
     written = facts.ir_version
-    if written is not None and written > IR_VERSIONS[1]:
-        yield (
-            f"its IR version is {written}, but the browser runtime supports up to {IR_VERSIONS[1]}"
-        )
+    highest = BROWSER.ceiling.ir_version
+    if written is not None and written > highest:
+        yield f"its IR version is {written}, but the browser runtime supports up to {highest}"
 
 
 def _operators(facts: Facts) -> Iterator[str]:

@@ -184,6 +184,9 @@ class Variant:
     entry: str
     opset: int | None
     ir_version: int | None
+    # whether ONNX Runtime on CPU, on GPU and in browsers, in the versions that this hub offers, all
+    # load this opset and IR version
+    portable: bool
     precision: str
     # number of stored weights (elements) by scope, and of those in attributes; null if they were
     # not counted

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from hub.protocol import proofs
 from hub.protocol.cards import Card
 from hub.protocol.facts import Type, read_ports
+from hub.protocol.runtime_builds import PORTABLE
 from registry.cards import licences
 from registry.models import File, Variant, Version
 from registry.protocols.onnx_hub import archives
@@ -44,6 +45,7 @@ class VariantRow(NamedTuple):
     name: str
     origin: str
     opset: int | None
+    ir_version: int | None
     strength: str
     path: str
     sha256: str
@@ -58,6 +60,11 @@ class VariantRow(NamedTuple):
         if self.origin == Variant.Origin.UPGRADED:
             return self.strength in proofs.SUFFICIENT
         return self.origin != Variant.Origin.CONVERTED
+
+    @property
+    def is_portable(self) -> bool:
+        """As `Variant.is_portable`."""
+        return PORTABLE.admits(self.opset, self.ir_version)
 
 
 class Release(NamedTuple):
@@ -108,6 +115,7 @@ def _variants(ids: list[int]) -> dict[int, list[VariantRow]]:
         "name",
         "origin",
         "opset",
+        "ir_version",
         "proof_strength",
         "entry__path",
         "entry__blob_id",
@@ -147,11 +155,16 @@ def _of_model(
     declared = {name: value for name, value in declared.items() if value}
     place = f"{model.namespace}/{model.name}@{release.number}"
     opsets: set[int | None] = set()
+    # Clients take the highest opset under a name: where a variant is portable, none that is not
+    # stands beside it there.
+    offered = [variant for variant in variants if variant.is_chosen]
+    has_portable = any(variant.is_portable for variant in offered)
     # A name means the variant as it was uploaded, and the main one.
     for variant in sorted(
         variants, key=lambda variant: (_ORIGINS.index(variant.origin), variant.name != "default")
     ):
-        is_first = variant.is_chosen and variant.opset not in opsets
+        is_named = variant in offered and variant.is_portable in (True, has_portable)
+        is_first = is_named and variant.opset not in opsets
         if is_first:
             opsets.add(variant.opset)
         metadata: dict[str, Any] = {

@@ -4,7 +4,9 @@ For each target opset, from the highest that the runtime loads downwards, the mo
 (`opsets`), checked by the ONNX checker, and compared with the original (`parity`). The first target
 whose candidate has a proof wins. If no run can decide because the original does not run or its
 outputs show nothing, a candidate is accepted in which no operator changed between the two opsets.
-The result is a new file beside the original; the report lists the attempts with their reasons.
+Where other runtimes load less than this one, the same is done once more from the highest opset that
+all of them load. Each result is a new file beside the original; the report lists the attempts with
+their reasons.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.proofs import BY_SCHEMA, PARTIAL, Proof
+from hub.protocol.runtime_builds import PORTABLE, Ceiling
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job, JobError, scan_of
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 
 
 # Opsets to try below the highest one of the runtime, in this order.
-TARGETS = (26, 25, 23, 21, 18, 17, 13)
+TARGETS = (27, 26, 25, 23, 21, 18, 17, 13)
 # A new file may be larger by nodes and constants, but not by weights, which stay as they are.
 _GROWTH_BYTES = 64 << 20
 _SHOWN_BLOCKING = 5
@@ -61,14 +64,35 @@ class TargetAttempt:
         return {name: row[name] for name in names}
 
 
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Opsets of which the first that can be proven is kept.
+
+    `is_needed` tells that without any of them the model has no form that the runtimes load.
+    """
+
+    targets: list[int]
+    is_needed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradedModel:
+    """A file that is kept: the attempt that made it, its comparison, its proof and its facts."""
+
+    attempt: TargetAttempt
+    result: CandidateResult
+    proof: Proof
+    name: str
+    described: dict[str, Any]
+
+
 def run(job: Job) -> Report:
     """Convert to the option `target`, or to the highest opset with a proof of equality.
 
-    The option `inputs` is the key `inputs` of the version's card.
+    Without a target, the option `portable` is an opset up to which a second file is made. The
+    option `inputs` is the key `inputs` of the version's card.
     """
-    target = job.request.options.get("target")
-    if target is not None and type(target) is not int:
-        raise JobError("engine-error", "The target of an upgrade must be a number.")
+    target, portable = (_opset(job, name) for name in ("target", "portable"))
     external = job.scan()
     files = job.request.files
     beside = datasets.paths(files, job.request.entry)
@@ -82,49 +106,91 @@ def run(job: Job) -> Report:
             raise JobError("engine-error", words)
         return job.report("failed", (Finding("upgrade-unreadable", "error", words),))
     survey = answers.read(Survey, ending.answer)
-    targets = targets_for(survey, target)
-    if not targets:
-        return job.report("passed", (), _unchanged(survey))
-    return _UpgradeAttempts(job, survey, external).run(targets)
+    return _UpgradeAttempts(job, survey, external).run(goals_of(survey, target, portable))
 
 
-def targets_for(survey: Survey, target: int | None) -> list[int]:
-    """Opsets to try, in order; empty if the model needs no upgrade.
+def _opset(job: Job, name: str) -> int | None:
+    value = job.request.options.get(name)
+    if value is not None and type(value) is not int:
+        raise JobError("engine-error", f"The option {name} of an upgrade must be a number.")
+    return value
 
-    A model at the highest opset is converted only if the runtime cannot read its IR version.
+
+def goals_of(survey: Survey, target: int | None, portable: int | None = None) -> list[Goal]:
+    """What to try, in order; empty if the model needs no upgrade.
+
+    With a target that alone, else the highest opset of the runtime, then the highest up to
+    `portable`.
     """
-    source, highest = survey.source, survey.highest
-    readable = survey.ir_version <= survey.highest_ir
+    highest = Ceiling(survey.highest, survey.highest_ir)
+    if target is not None:
+        is_there = target == survey.source and survey.ir_version <= highest.ir_version
+        return [] if is_there or survey.source == 0 else [Goal([target])]
+    goals = [Goal(targets_for(survey, highest))]
+    if portable is not None and portable < survey.highest:
+        lower = Ceiling(portable, min(PORTABLE.ir_version, survey.highest_ir))
+        goals.append(Goal(targets_for(survey, lower), is_needed=False))
+    return [goal for goal in goals if goal.targets]
+
+
+def targets_for(survey: Survey, ceiling: Ceiling) -> list[int]:
+    """Opsets to try up to a ceiling, in order; empty if the model needs no upgrade.
+
+    A model at the highest opset is converted only if its IR version is too high. One above it is
+    converted down.
+    """
+    source, highest = survey.source, ceiling.opset
     if source == 0:
         return []
-    if target is not None:
-        return [] if target == source and readable else [target]
     if source == highest:
-        return [] if readable else [source]
+        return [] if survey.ir_version <= ceiling.ir_version else [source]
     targets = [highest, *(opset for opset in TARGETS if opset < highest)]
     return [opset for opset in targets if source > highest or opset > source]
 
 
-def _unchanged(survey: Survey) -> dict[str, Any]:
-    source = survey.source
-    return {"source": source, "target": source, "rules": [], "steps": [], "changed": False}
-
-
 class _UpgradeAttempts:
-    """Attempts to convert one model, target by target, until a candidate has a proof."""
+    """Attempts to convert one model, target by target, until each goal has a proof."""
 
     def __init__(self, job: Job, survey: Survey, external: list[str]) -> None:
         self._job = job
         self._survey = survey
         self._external = external
         self._attempts: list[TargetAttempt] = []
+        self._upgraded: list[UpgradedModel] = []
+        self._findings: list[Finding] = []
         self._parity: ParityCheck | None = None
         self._original_checks: dict[str, str] | None = None
         self._fallback: tuple[TargetAttempt, ModelFile] | None = None
 
-    def run(self, targets: list[int]) -> Report:
+    def run(self, goals: list[Goal]) -> Report:
+        unreached: list[Goal] = []
+        for place, goal in enumerate(goals):
+            if not self._reach(goal, place / len(goals)):
+                unreached.append(goal)
+        if any(goal.is_needed for goal in unreached):
+            return self._failed()
+        for goal in unreached:
+            if self._survey.source > goal.targets[0]:
+                self._findings.append(_not_portable(goal, self._attempts[-1]))
+        rows = [
+            {**row, "target": upgraded.attempt.target}
+            for upgraded in self._upgraded
+            for row in upgraded.result.rows
+        ]
+        facts = {**self._facts(), "variants": [self._variant(row) for row in self._upgraded]}
+        names = [upgraded.name for upgraded in self._upgraded]
+        return self._job.report("passed", tuple(self._findings), facts, rows, names)
+
+    def _reach(self, goal: Goal, share: float) -> bool:
+        """Try the targets of a goal until one is kept; False if none is."""
+        if any(upgraded.attempt.target <= goal.targets[0] for upgraded in self._upgraded):
+            return True
+        self._fallback = None
+        first = len(self._attempts)
+        tried = {attempt.target for attempt in self._attempts}
+        targets = [target for target in goal.targets if target not in tried]
         for place, target in enumerate(targets):
-            self._job.tell(20 + 70 * place // len(targets), f"opset {target}")
+            self._job.tell(20 + int(70 * (share + place / len(targets) / 2)), f"opset {target}")
             attempt = TargetAttempt(target)
             self._attempts.append(attempt)
             candidate = self._convert(attempt)
@@ -132,34 +198,35 @@ class _UpgradeAttempts:
                 continue
             result = self._compare(attempt, candidate)
             if result.proof is not None:
-                return self._success(attempt, candidate, result, result.proof)
+                self._keep(attempt, candidate, result, result.proof, first)
+                return True
             if attempt.untouched and self._fallback is None:
                 self._fallback = (attempt, candidate)
             else:
                 self._discard(target)
             if result.status == TargetStatus.NOT_PROVABLE and self._fallback:
                 break
-        return self._accept_by_registry() or self._failed()
+        return self._accept_by_registry(first)
 
-    def _accept_by_registry(self) -> Report | None:
+    def _accept_by_registry(self, first: int) -> bool:
         """Accept a candidate without comparison if no operator of the model changed.
 
         Only if the original has no usable outputs to compare with, and did not crash.
         """
         parity = self._parity
         if self._fallback is None or parity is None or parity.crash_reason:
-            return None
+            return False
         if not parity.has_no_baseline and not parity.uninformative_reason:
-            return None
+            return False
         attempt, candidate = self._fallback
         if attempt.result == TargetStatus.INVALID:
-            return None
+            return False
         attempt.result = TargetStatus.UNCHANGED_OPERATORS
         del self._attempts[self._attempts.index(attempt) + 1 :]
         proof = Proof((BY_SCHEMA,))
-        return self._success(
-            attempt, candidate, CandidateResult(TargetStatus.EQUAL, proof=proof), proof
-        )
+        result = CandidateResult(TargetStatus.EQUAL, proof=proof)
+        self._keep(attempt, candidate, result, proof, first)
+        return True
 
     def _discard(self, target: int) -> None:
         (self._job.out / self._name(target)).unlink(missing_ok=True)
@@ -172,6 +239,8 @@ class _UpgradeAttempts:
         job, target = self._job, attempt.target
         candidate = job.out / self._name(target)
         ir_version = self._survey.highest_ir
+        if target <= PORTABLE.opset:
+            ir_version = min(ir_version, PORTABLE.ir_version)
         ending = job.stage(
             f"convert to {target}",
             lambda: candidates.make(job.model, target, ir_version, candidate),
@@ -289,10 +358,18 @@ class _UpgradeAttempts:
             attempt.node = answers.read(Difference, ending.answer)
             attempt.reason += f" (first at node {attempt.node.name!r}, {attempt.node.op})"
 
-    def _success(
-        self, attempt: TargetAttempt, candidate: ModelFile, result: CandidateResult, proof: Proof
-    ) -> Report:
-        assert self._parity is not None  # noqa: S101 - a candidate was compared
+    def _keep(
+        self,
+        attempt: TargetAttempt,
+        candidate: ModelFile,
+        result: CandidateResult,
+        proof: Proof,
+        first: int,
+    ) -> None:
+        """Describe a candidate and keep it; `first` is the place of the first attempt at its goal.
+
+        Raises JobError if it cannot be described.
+        """
         job, name = self._job, self._name(attempt.target)
         sizes = staging.sizes({path: job.request.files[path] for path in self._external})
         entry = str(PurePosixPath(job.request.entry).with_name(name))
@@ -304,30 +381,37 @@ class _UpgradeAttempts:
         )
         if ending.kind != EndingKind.ANSWERED:
             raise JobError("engine-error", f"The new file was not described: {job.cause(ending)}")
-        facts = {
-            **_unchanged(self._survey),
-            "target": attempt.target,
-            "rules": attempt.rules,
-            "steps": [step.to_json() for step in self._attempts],
-            "changed": True,
-            "described": scan_of(ending.answer).facts,
-            "parity": self._parity.facts(result),
-            "proof": proof.to_json(),
-        }
-        findings = [*_stepped_down(self._attempts), *_gaps(proof)]
+        described = scan_of(ending.answer).facts
+        self._upgraded.append(UpgradedModel(attempt, result, proof, name, described))
+        self._findings += [*_stepped_down(self._attempts[first:]), *_gaps(proof)]
         if attempt.checks["inference"] and self._accepts_original("inference"):
             words = (
                 "Strict shape inference rejects the new file but not the original: "
                 f"{attempt.checks['inference']}"
             )
-            findings.append(Finding("upgrade-inference", "info", words))
-        return job.report("passed", tuple(findings), facts, result.rows, [name])
+            self._findings.append(Finding("upgrade-inference", "info", words))
+
+    def _facts(self) -> dict[str, Any]:
+        steps = [attempt.to_json() for attempt in self._attempts]
+        return {"source": self._survey.source, "steps": steps}
+
+    def _variant(self, upgraded: UpgradedModel) -> dict[str, Any]:
+        """One new file, as reports have it; the measures of its target belong to it."""
+        assert self._parity is not None  # noqa: S101 - a candidate was compared
+        return {
+            "file": upgraded.name,
+            "target": upgraded.attempt.target,
+            "rules": upgraded.attempt.rules,
+            "described": upgraded.described,
+            "parity": self._parity.facts(upgraded.result),
+            "proof": upgraded.proof.to_json(),
+        }
 
     def _failed(self) -> Report:
         job = self._job
         for attempt in self._attempts:
             self._discard(attempt.target)
-        facts = {**_unchanged(self._survey), "steps": [step.to_json() for step in self._attempts]}
+        facts = {**self._facts(), "variants": []}
         if self._parity is not None:
             facts["notes"] = self._parity.notes[:20]
         findings = tuple(_reasons(self._attempts))
@@ -355,6 +439,15 @@ def _stepped_down(attempts: list[TargetAttempt]) -> Iterable[Finding]:
             f"Operator set {attempts[0].target} was not reached ({attempts[0].reason}); "
             f"{last.target} is the highest that passed.",
         )
+
+
+def _not_portable(goal: Goal, last: TargetAttempt) -> Finding:
+    return Finding(
+        "upgrade-not-portable",
+        "info",
+        f"No operator set up to {goal.targets[0]} was reached ({last.reason}), so runtimes that "
+        "load no higher one cannot run this model.",
+    )
 
 
 def _gaps(proof: Proof) -> Iterable[Finding]:

@@ -15,6 +15,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from hub.protocol.runtime_builds import PORTABLE
 from registry.core import outbox, usage
 from registry.models import Event, RegisteredModel
 from registry.protocols.onnx_hub import archives, manifest, manifest_cache, scope
@@ -145,6 +146,28 @@ def test_each_opset_is_an_entry_and_other_variants_have_names(api, ada):
     ):
         path = found[name, opset]["model_path"]
         assert body(api().get(f"{HEAD}/media/any/thing/at/all/{path}")) == content
+
+
+def test_an_opset_that_some_runtimes_do_not_load_has_a_name_of_its_own(api, ada):
+    """Clients take the highest opset under a name."""
+    version = publish(ada)
+    upgraded(version, 26, "opset26", content=b"portable")
+    upgraded(version, PORTABLE.opset + 1, "opset27", content=b"newest")
+    entries = entries_of(api().get(ALL))
+    assert {(entry["model"], entry["opset_version"]) for entry in entries} == {
+        ("ada/net", 17), ("ada/net", 26), ("ada/net:opset27", 27),
+    }  # fmt: skip
+
+
+def test_a_model_that_some_runtimes_do_not_load_keeps_its_name_unless_a_variant_is_better(api, ada):
+    version = publish(ada, facts={"opset": PORTABLE.opset + 1})
+    [entry] = entries_of(api().get(ALL))
+    assert (entry["model"], entry["opset_version"]) == ("ada/net", 27)
+    upgraded(version, 26, "opset26")
+    entries = entries_of(api().get(ALL))
+    assert {(entry["model"], entry["opset_version"]) for entry in entries} == {
+        ("ada/net", 26), ("ada/net:default", 27),
+    }  # fmt: skip
 
 
 def test_models_with_weights_in_other_files_are_not_listed(api, ada):

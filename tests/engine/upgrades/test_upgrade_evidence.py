@@ -16,13 +16,13 @@ from tests import samples
 from tests.engine import evidence_models as hidden
 from tests.engine.conftest import codes
 from tests.engine.opset_models import floats, old, port, run
-from tests.engine.upgrades.test_upgrade import results
+from tests.engine.upgrades.test_upgrade import results, upgraded
 
 X = floats(*hidden.SHAPE)
 
 
 def proof_of(report):
-    return Proof.from_json(report.facts["proof"])
+    return Proof.from_json(upgraded(report)["proof"])
 
 
 def differs(model, x):

@@ -109,6 +109,22 @@ def test_matrix_says_number_word_and_blame_and_opens_the_run(guest, version):
     assert "data wrong" in guest.page(PAGE)
 
 
+def test_a_variant_names_the_builds_that_ran_it_and_those_that_load_no_such_opset(guest, version):
+    proven.upgrades(version, {28: b"newest", 26: b"portable"})
+    for name, runtime in (("opset28", "onnxruntime"), ("opset26", "onnx-reference")):
+        checks = [proven.measure("determinism", runtime=runtime, runs=True)]
+        proven.conformance(version, checks, runtime, entry=f"model.{name}.onnx")
+    text = words(guest.page(VARIANTS))
+    assert text.count("does not load on GPU (1.31.1) or in browsers (1.30.0)") == 1
+    assert text.count("ran on ONNX Runtime 1.31.1") == 1
+    assert text.count("ran on ONNX reference 1.23.2") == 1
+    assert "26 ready: " in text
+    items = guest.get("/api/v1/models/ada/net/versions/1/variants").json()["items"]
+    assert {row["name"]: row["portable"] for row in items} == {
+        "default": True, "opset28": False, "opset26": True,
+    }  # fmt: skip
+
+
 def test_cells_without_a_result_lead_to_their_job(guest, version, offered):
     proven.running(version, "conformance", runtime="onnxruntime")
     waits = proven.waiting(version, "conformance", runtime="onnx-reference")

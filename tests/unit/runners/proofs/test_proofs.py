@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from hub.protocol.proofs import Branch
+from hub.protocol.runtime_builds import PORTABLE
 from registry.core import outbox
 from registry.models import File, SearchDocument, Variant
 from registry.versions import selectors
@@ -23,7 +24,7 @@ from runners.proofs import derivations, results, verification
 from runners.proofs import selectors as proof_selectors
 from runners.queue import services
 from runners.worker_features import WorkerFeatures
-from tests import factories, shared
+from tests import factories, proven, shared
 from tests.proven import PROOF
 
 pytestmark = pytest.mark.django_db
@@ -238,8 +239,26 @@ def test_an_upgrade_becomes_a_variant_beside_the_original(owner, version):
     assert tested == ["onnxruntime"]
     assert ("upgrade", "model.opset26.onnx") not in asked
     history = proof_selectors.upgrade_histories(version)[0]
-    assert history.highest == variant
+    assert history.preferred == variant
     assert [(target.opset, target.outcome) for target in history.targets] == [(26, "equal")]
+
+
+def test_one_upgrade_may_make_a_variant_that_is_newer_than_some_runtimes_load(owner, version):
+    newest, portable = proven.upgrades(version, {28: b"newest", 26: b"portable"})
+    assert [(row.name, row.is_portable) for row in (newest, portable)] == [
+        ("opset28", False), ("opset26", True),
+    ]  # fmt: skip
+    assert (newest.entry.path, portable.entry.path) == ("model.opset28.onnx", "model.opset26.onnx")
+    assert [len(row.derivation["figures"]) for row in (newest, portable)] == [1, 1]
+    history = proof_selectors.upgrade_histories(version)[0]
+    assert history.preferred == portable
+    assert [target.opset for target in history.targets] == [28, 26]
+    assert selectors.variant(version, None, 28, None) == newest
+    assert proof_selectors.made_by(Job.objects.get(pk=newest.job_uuid)) == [newest, portable]
+
+
+def test_an_upgrade_is_asked_for_the_opset_that_every_runtime_loads(version):
+    assert waiting("upgrade")[0].input["portable"] == PORTABLE.opset
 
 
 PARTIAL = replace(PROOF, branches=(Branch("If_3", "If", "else_branch", 2, taken=False),), ran=120)
@@ -264,7 +283,7 @@ def test_an_upgrade_without_enough_proof_is_loaded_by_its_name_alone(
     assert "ada/net@1:opset26" in str(refusal.value)
     assert selectors.variant(version, None, 17, None).name == "default"
     assert selectors.variant(version, "opset26", None, None) == variant
-    assert proof_selectors.upgrade_histories(version)[0].highest is None
+    assert proof_selectors.upgrade_histories(version)[0].preferred is None
 
 
 def test_the_evidence_is_stored_with_the_variant(owner, version):
