@@ -5,8 +5,6 @@ from django.apps import AppConfig
 
 class MetadataConfig(AppConfig):
     name = "metadata"
-    label = "metadata"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from metadata import consumers, nightly  # noqa: PLC0415 - models must be loaded first

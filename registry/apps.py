@@ -5,8 +5,6 @@ from django.apps import AppConfig
 
 class RegistryConfig(AppConfig):
     name = "registry"
-    label = "registry"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from registry.catalogue import documents  # noqa: PLC0415 - models must be loaded first

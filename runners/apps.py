@@ -5,8 +5,6 @@ from django.apps import AppConfig
 
 class RunnersConfig(AppConfig):
     name = "runners"
-    label = "runners"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from registry.versions import evidence  # noqa: PLC0415 - models must be loaded first

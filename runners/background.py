@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,6 @@ from hub.protocol.ports import Port
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ Handlers read the current rows, so they may run twice or late without harm.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hub.protocol import proofs
 from hub.protocol.facts import read_ports
@@ -23,9 +23,6 @@ from runners.proofs import results, verification
 from runners.queue import job_kinds, services
 from runners.queue.content import ENGINE
 from runners.queue.job_kinds import JobKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def connect() -> None:

@@ -8,14 +8,13 @@ claimed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from runners.worker_features import WorkerFeatures
 
 POOL = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)$"

@@ -5,7 +5,6 @@ from django.apps import AppConfig
 
 class ServerConfig(AppConfig):
     name = "hub.server"
-    label = "server"
 
     def ready(self) -> None:
         """Register the checks, which commands list before they import any address."""

@@ -7,7 +7,6 @@ from registry.core.routes import Route, routes
 
 class SparqlConfig(AppConfig):
     name = "metadata.sparql"
-    label = "sparql"
 
     def ready(self) -> None:
         from metadata.sparql import registrations  # noqa: PLC0415 - models must be loaded first

@@ -7,7 +7,6 @@ from registry.core.routes import Route, routes
 
 class CommunityConfig(AppConfig):
     name = "registry.community"
-    label = "community"
 
     def ready(self) -> None:
         routes.register(

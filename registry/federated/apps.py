@@ -7,8 +7,6 @@ class FederatedConfig(AppConfig):
     """The tables, and the files that their rows hold, whether or not trainings are offered."""
 
     name = "registry.federated"
-    label = "federated"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from registry.federated import holding  # noqa: PLC0415 - models must be loaded first

@@ -7,7 +7,6 @@ from registry.core.routes import Route, routes
 
 class MirrorsConfig(AppConfig):
     name = "registry.mirrors"
-    label = "mirrors"
 
     def ready(self) -> None:
         from registry.mirrors.services import pull_through  # noqa: PLC0415 - models come first

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
@@ -14,9 +15,6 @@ from runners.engine.hardware.causes import CODES
 from runners.graphs import differences
 from runners.models import Attempt, Job, Worker
 from runners.queue import aliases, registration, selectors
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class WorkerField(serializers.CharField):

@@ -11,14 +11,12 @@ from registry.api import pagination
 from registry.api.operations import View, command, detail, listing, operation, resource
 from registry.api.parameters import PAGED, asks
 from runners.api.serializers import JobDetailOutput, JobOutput, WorkerOutput
-from runners.models import Job
+from runners.models import Job, Worker
 from runners.queue import selectors, services
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.response import Response
-
-    from runners.models import Worker
 
 
 class Jobs(View):

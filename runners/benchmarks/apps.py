@@ -7,7 +7,6 @@ from registry.core.routes import Route, routes
 
 class BenchmarksConfig(AppConfig):
     name = "runners.benchmarks"
-    label = "benchmarks"
 
     def ready(self) -> None:
         from runners.benchmarks import registrations  # noqa: PLC0415 - models must be loaded first

@@ -7,20 +7,18 @@ and never ranked. About the machine it contains only what the reader saw and sen
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from hub.protocol import problems
-from registry.models import File
+from registry.models import File, Variant
 from runners.benchmarks import contributions
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import rules, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from registry.core.permissions import Actor
-    from registry.models import Variant
     from runners.models import Measurement
 
 RUNTIME, PROVIDER = rules.PAGE, "WasmExecutionProvider"

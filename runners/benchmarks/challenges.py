@@ -7,7 +7,7 @@ be older than its challenge, nor be sent twice.
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -21,8 +21,6 @@ from runners.engine.benchmark import record as form
 from runners.models import Challenge
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from registry.core.permissions import Actor
     from registry.models import User, Version
     from runners.engine.benchmark.typed_record import Record

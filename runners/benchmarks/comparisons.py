@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
@@ -14,8 +15,6 @@ from runners.graphs import differences
 from runners.models import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from registry.core.permissions import Actor
     from runners.benchmarks.offers import Offer
 

@@ -18,7 +18,7 @@ from django.db import transaction
 from hub.protocol import problems
 from registry.core import events, parsing
 from registry.core.permissions import can, require_user
-from registry.models import Event, File, Variant
+from registry.models import Event, File, User, Variant, Version
 from registry.versions import lifecycle
 from registry.versions import selectors as registry
 from registry.versions.services import derivatives
@@ -31,7 +31,6 @@ from runners.queue.selectors import live_workers
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.models import User, Version
 
 # Maximum size of a contributed record in bytes, about 800 000 samples.
 MOST_BYTES = 8 << 20

@@ -8,14 +8,13 @@ and Talwalkar 2017; nn-Meter, Zhang et al. 2021, doi:10.1145/3458864.3467882).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from hub.protocol import stored
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from hub.protocol.costs import Costs, Function
     from hub.protocol.facts import Port
 

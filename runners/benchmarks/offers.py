@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from runners.models import Job
 from runners.queue import selectors, services
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from registry.models import Variant
 
 _CPU = "CPUExecutionProvider"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import F, OuterRef, Subquery
@@ -26,9 +27,6 @@ from runners.benchmarks.cost_features import Features
 from runners.benchmarks.regression import Fit
 from runners.graphs import networks
 from runners.models import LatencyFit, Measurement, VariantWork
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 # Graphs whose costs one round reads, and models that a fit is made from: the last measured.
 MOST_GRAPHS = 200

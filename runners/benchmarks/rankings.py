@@ -7,6 +7,7 @@ Noisy and unverified results have no rank; each have a list of their own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,7 @@ from django.db.models import (
     FloatField,
     Max,
     OuterRef,
+    QuerySet,
     Value,
     When,
 )
@@ -29,10 +31,6 @@ from runners.benchmarks import selectors
 from runners.models import Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from django.db.models import QuerySet
-
     from registry.core.permissions import Actor
 
 CANDIDATES = 1000

@@ -7,6 +7,7 @@ measured nobody can check.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,9 @@ from runners.benchmarks.record_consistency import UnbelievableError, checked
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import verdicts
 from runners.engine.benchmark.typed_record import Comparison, Record
-from runners.engine.reports import Finding
+from runners.engine.reports import Finding, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from runners.engine.reports import Report
     from runners.models import Job
 
 RECORD, COMPARISON = "record.json", "comparison.json"

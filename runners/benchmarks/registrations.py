@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.stored import mapping
 from registry.core.periodic import HourlyTask, hourly_tasks
@@ -10,11 +10,8 @@ from registry.versions import evidence
 from runners.benchmarks import calibrations, records, scheduling, selectors, speed_index
 from runners.engine.benchmark import record
 from runners.engine.benchmark.verdicts import SpeedChange
-from runners.models import Measurement
+from runners.models import Job, Measurement
 from runners.queue.job_kinds import JobKind, job_kinds
-
-if TYPE_CHECKING:
-    from runners.models import Job
 
 
 def register(package: str) -> None:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from runners.benchmarks.cost_features import Features
 
 COVERAGE: Final = 0.8

@@ -9,10 +9,23 @@ history.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import CharField, Count, Exists, F, Max, Min, OuterRef, Q, Subquery, Value
+from django.db.models import (
+    CharField,
+    Count,
+    Exists,
+    F,
+    Max,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
 from django.db.models.functions import Coalesce, Concat
 
 from hub.protocol import problems
@@ -21,10 +34,7 @@ from registry.models import RegisteredModel, Version
 from runners.models import Comparison, Environment, Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
-
-    from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
 

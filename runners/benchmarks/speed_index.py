@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hub.protocol import filters
@@ -11,8 +12,6 @@ from runners.benchmarks import selectors
 from runners.models import Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from registry.catalogue.searchable import Fact
     from registry.models import Variant, Version
 

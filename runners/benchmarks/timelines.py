@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Case, F, Min, When
@@ -12,8 +13,6 @@ from runners.benchmarks import selectors
 from runners.models import Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from registry.core.permissions import Actor
     from registry.models import RegisteredModel, Variant
 

@@ -9,22 +9,21 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import strict
 from runners.engine.checks import check
 from runners.engine.confine import children, fresh, isolation
-from runners.engine.confine.children import EndingKind
+from runners.engine.confine.children import Ending, EndingKind, Stop
 from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.onnx_files import staging, text
 from runners.engine.reports import Finding, Outcome, OutputFile, Report, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from runners.engine.confine.children import Ending, Stop
 
 # What is left to a stage when its job's time is nearly over: enough to fail with a verdict.
 _LEAST_SECONDS = 1.0

@@ -7,15 +7,13 @@ nothing (`hub.protocol.strict`): wrong types, unknown words and missing keys are
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from hub.protocol import strict
 from hub.protocol.stored import count, mapping, rows, text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Severity = Literal["error", "warning", "info"]
 Outcome = Literal["passed", "failed", "errored"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hub.protocol.accuracy import stated
@@ -10,8 +11,6 @@ from registry.catalogue.accuracies import Accuracy
 from runners.evaluations import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from registry.models import Variant
 
 

@@ -7,7 +7,6 @@ from registry.core.routes import Route, routes
 
 class EvaluationsConfig(AppConfig):
     name = "runners.evaluations"
-    label = "evaluations"
 
     def ready(self) -> None:
         from runners.evaluations import registrations  # noqa: PLC0415 - models must be loaded first

@@ -6,6 +6,7 @@ same name, and a metric of it is one that evaluations give.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from runners.engine.evaluation import rules
 from runners.queue import order, services
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hub.protocol.splits import Split
     from registry.cards.claims import Claim
     from registry.core.permissions import Actor

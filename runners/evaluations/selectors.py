@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import F, Max
+from django.db.models import F, Max, QuerySet
 
 from hub.protocol import accuracy, problems
 from hub.protocol.figures import Status
@@ -15,10 +16,6 @@ from runners.evaluations import scheduling
 from runners.models import Evaluation, Job
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from django.db.models import QuerySet
-
     from registry.cards.claims import Claim
     from registry.models import Variant, Version
 

@@ -6,6 +6,7 @@ looked up when they begin, and what they find is for the training's rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,6 @@ from runners.queue import services
 from runners.queue.job_kinds import GoneError, Staged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from registry.core.outbox import Subject

@@ -6,20 +6,18 @@ a licence that changed since is other work, and the older copy stays readable.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hub.protocol import problems
 from registry.core.permissions import require_user
-from registry.models import File
+from registry.models import File, Variant, Version
 from runners.models import Job
 from runners.queue import services
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from registry.core.permissions import Actor
-    from registry.models import Variant, Version
 
 KIND = "annotate"
 _URGENT = 2

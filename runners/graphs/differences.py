@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems, stored
 from registry.core.permissions import require_user
-from registry.models import File, Version
+from registry.models import File, Variant, Version
 from registry.versions import selectors as registry
 from runners.engine.graphs.changes import Change
 from runners.models import Job
@@ -20,7 +20,6 @@ from runners.queue import order, services
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.models import Variant
 
 KIND = "difference"
 # Folder of the files of the earlier version in a job.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
 from registry.core.permissions import require_user
-from registry.models import File
+from registry.models import File, Version
 from registry.versions.selectors import require_files
 from runners.graphs import derived_files
 from runners.models import Job
@@ -20,7 +20,6 @@ from runners.queue import services
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.models import Version
 
 KIND = "tensors"
 FOLDER = "tensors"

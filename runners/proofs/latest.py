@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Exists, OuterRef
 
-from registry.models import RegisteredModel, Version
+from registry.models import RegisteredModel, Variant, Version
 from runners.models import ConformanceResult
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from registry.core.permissions import Actor
-    from registry.models import Variant
 
 # Number of results that are read: a job writes up to four.
 _READ = 60

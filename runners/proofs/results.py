@@ -15,15 +15,13 @@ from hub.protocol.proofs import InvalidProofError, Proof
 from hub.protocol.stored import rows
 from hub.protocol.variants import UPGRADE
 from registry.core import events
-from registry.models import File, Variant
+from registry.models import File, Variant, Version
 from registry.versions.services import derivatives
-from runners.models import ConformanceResult, SuiteResult, SuiteRun
+from runners.models import ConformanceResult, Job, SuiteResult, SuiteRun
 from runners.proofs import derivations
 
 if TYPE_CHECKING:
-    from registry.models import Version
     from runners.engine.reports import Report
-    from runners.models import Job
 
 EVIDENCE = "evidence"
 WORDS = 4000

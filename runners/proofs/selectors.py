@@ -6,24 +6,18 @@ state of its job, or "not run".
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.db.models import Count, F, Max
+from django.db.models import Count, F, Max, QuerySet
 
 from hub.protocol import problems
 from hub.protocol.variants import JOBS
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE, RUNTIMES
-from registry.models import Variant
+from registry.models import Variant, Version
 from runners.models import ConformanceResult, Job, SuiteResult, SuiteRun
 from runners.proofs import verification
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from django.db.models import QuerySet
-
-    from registry.models import Version
 
 RESULTS = 2000
 CHECKS = tuple(ConformanceResult.Check.values)

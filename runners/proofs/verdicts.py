@@ -7,6 +7,7 @@ wrong data or a wrong reference are no failures: they are counted apart.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from runners.models import ConformanceResult, ConformanceVerdict
 from runners.proofs import selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from registry.catalogue.searchable import Fact
     from registry.models import Version
 

@@ -7,6 +7,7 @@ missing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,6 @@ from runners.models import ConformanceResult, Job, Runtime, SuiteRun
 from runners.queue import order, selectors, services
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from registry.core.permissions import Actor
 
 # A runtime that no worker has offered for this long gets no more proofs.

@@ -6,13 +6,12 @@ jobs ran on the same machine, but learn no host name or process id.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.utils.crypto import salted_hmac
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from registry.core.permissions import Actor
 
 _SALT = "runners.aliases"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from django.utils import timezone
 from hub.protocol import inputs, strict
 from hub.protocol.facts import Facts
 from registry.cards import cards
-from registry.models import Blob, File, Variant
+from registry.models import Blob, File, Variant, Version
 from runners import pools
 from runners.engine.onnx_files import describe
 from runners.engine.reports import Report
@@ -27,11 +28,8 @@ from runners.models import Comparison, Job, Measurement, Worker
 from runners.queue import job_kinds, order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from django.db.models import QuerySet
 
-    from registry.models import Version
 
 # Version of the methods that never changed. A new method invalidates older results.
 ENGINE = "1"

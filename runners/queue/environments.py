@@ -13,18 +13,15 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 
 from hub.protocol.problems import HubError
 from runners import pools
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # Written last, with the installed requirements, so that an upgrade of the hub makes the environment
 # again.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.ports import Port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from registry.models import Version

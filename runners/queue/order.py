@@ -8,19 +8,15 @@ precede all others and take turns among themselves.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Min, Q
+from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Min, Q, QuerySet
 from django.utils import timezone
 
 from runners import pools
 from runners.models import Attempt, Job, Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from django.db.models import QuerySet
 
 # Priorities of scheduled evidence: the first that each version gets, and further evidence.
 FIRST, DEEP = 4, 6

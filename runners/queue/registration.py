@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import socket
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from runners.engine.hardware import causes
 from runners.worker_features import WorkerFeatures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from runners.engine.hardware.causes import Cause
     from runners.sandbox import Sandbox
 

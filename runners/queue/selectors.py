@@ -5,9 +5,10 @@ Jobs without a version belong to the hub and are visible to everyone.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from hub.protocol import problems
@@ -18,11 +19,8 @@ from runners.queue import aliases, order
 from runners.queue.services import sharing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
     from datetime import datetime, timedelta
     from uuid import UUID
-
-    from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
 

@@ -6,23 +6,21 @@ list, and both are deleted after an hour; the bytes follow as any that nothing n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from hub.protocol import digests, problems
 from registry.core.permissions import require_user
-from registry.models import Blob
+from registry.models import Blob, Variant
 from registry.versions import selectors as registry
 from runners.models import Job
 from runners.queue import selectors, services
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hub.protocol.inputs import Image, Polarity
     from registry.core.permissions import Actor
-    from registry.models import Variant
 
 KIND = "run"
 # The version path under which a run sees its inputs.

@@ -11,6 +11,7 @@ import re
 import stat
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -34,8 +35,6 @@ from runners.sandbox import Limits, Request, Sandbox
 from runners.workers.metering import Meter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from runners.models import Job
 
 log = structlog.get_logger(__name__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Self
 
@@ -26,7 +27,6 @@ from runners.worker_features import WorkerFeatures
 from runners.workers.execution import execute
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import FrameType
 
 log = structlog.get_logger(__name__)

@@ -7,7 +7,6 @@ from registry.core.routes import Route, routes
 
 class LinkedDataConfig(AppConfig):
     name = "frontend.pages.linked_data"
-    label = "linked_data"
 
     def ready(self) -> None:
         from frontend.presenters.version_head import Tab, tabs  # noqa: PLC0415 - models come first

@@ -7,7 +7,6 @@ from registry.core.routes import Route, routes
 
 class TryoutsConfig(AppConfig):
     name = "frontend.pages.tryouts"
-    label = "tryouts"
 
     def ready(self) -> None:
         from frontend.pages.tryouts import registrations  # noqa: PLC0415 - models must be loaded first

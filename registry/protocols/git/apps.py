@@ -7,7 +7,6 @@ from registry.core.routes import Route, routes
 
 class GitConfig(AppConfig):
     name = "registry.protocols.git"
-    label = "git"
 
     def ready(self) -> None:
         routes.register(self.name, Route("registry.protocols.git.urls"))

@@ -7,7 +7,6 @@ from registry.core.routes import Route, routes
 
 class OciConfig(AppConfig):
     name = "registry.protocols.oci"
-    label = "oci"
 
     def ready(self) -> None:
         routes.register(self.name, Route("registry.protocols.oci.urls"))

@@ -7,7 +7,6 @@ from registry.core.routes import Route, routes
 
 class OnnxHubConfig(AppConfig):
     name = "registry.protocols.onnx_hub"
-    label = "onnx_hub"
 
     def ready(self) -> None:
         from registry.protocols.onnx_hub import archives  # noqa: PLC0415 - models come first

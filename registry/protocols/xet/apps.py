@@ -7,7 +7,6 @@ from registry.core.routes import Route, routes
 
 class XetConfig(AppConfig):
     name = "registry.protocols.xet"
-    label = "xet"
 
     def ready(self) -> None:
         from registry.core.periodic import HourlyTask, hourly_tasks  # noqa: PLC0415 - models first

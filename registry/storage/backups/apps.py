@@ -5,7 +5,6 @@ from django.apps import AppConfig
 
 class BackupsConfig(AppConfig):
     name = "registry.storage.backups"
-    label = "backups"
 
     def ready(self) -> None:
         from registry.core.gauges import Gauges, gauges  # noqa: PLC0415 - models must be loaded

@@ -6,7 +6,6 @@ from django.core import checks
 
 class S3Config(AppConfig):
     name = "registry.storage.s3"
-    label = "s3"
 
     def ready(self) -> None:
         from registry.storage import files  # noqa: PLC0415 - models must be loaded first

@@ -6,11 +6,9 @@ choice is a pure function of what was tried, so that it can be made again from a
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from typing import Any
 
 BY_THROUGHPUT, FIXED = "highest throughput", "fixed by the model"
 ENDS = ("maximum", "memory", "slower", "failed", "time", "fixed")

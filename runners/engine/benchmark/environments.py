@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 from runners.engine.hardware import devices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from runners.engine.benchmark.options import Options
     from runners.engine.benchmark.requests import SessionFacts
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import batches, bounds, provider_options, statistics
@@ -12,8 +13,6 @@ from runners.engine.benchmark import record as form
 from runners.engine.benchmark.rules import Broken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from runners.engine.benchmark.record import Document
 
 _CURE = "Send the record as `hub bench` wrote it."

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ from typing import TYPE_CHECKING
 from runners.engine.benchmark import record as form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     Infer = Callable[[], object]
 
 _clock = time.perf_counter_ns

@@ -13,18 +13,15 @@ import resource
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 # Loaded before the confinement, which hides the hub's own folder from what is imported later.
 from hub.protocol import vocabularies  # noqa: F401
-from runners.engine.benchmark import loops
+from runners.engine.benchmark import loops, sessions
+from runners.engine.benchmark import outputs as outputs_of
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
 from runners.engine.benchmark.requests import ProcessRequest, SessionRequest
 from runners.engine.hardware import devices, readings
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark import outputs as outputs_of
-    from runners.engine.benchmark import sessions
 
 _PROFILE_RUNS = 100
 # Inferences of each caller, all at once, before the warm-up of a session with several callers.

@@ -7,13 +7,11 @@ without computing shows. Works in children only.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runners.engine.benchmark.record import NOT_APPLICABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # Elements of each output that are kept to be compared: more would count as the model's memory.
 _MOST_VALUES = 4096

@@ -6,21 +6,19 @@ Every process is kept in the record, whatever became of it.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import summary, trials, verdicts
 from runners.engine.benchmark.assembling import assemble, now
 from runners.engine.benchmark.record import NOT_EXPOSED, Document, Process
-from runners.engine.benchmark.subjects import TroubleError
+from runners.engine.benchmark.subjects import Subject, TroubleError
 from runners.engine.hardware import devices, readings
 from runners.engine.onnx_files import staging
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from runners.engine.benchmark.options import Options
-    from runners.engine.benchmark.subjects import Subject
     from runners.engine.jobs import Job
 
 _SWEEP_PROCESSES = 5

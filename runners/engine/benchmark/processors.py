@@ -9,10 +9,8 @@ Manual volume 3, appendix D; Arm ARM, A2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import Any
 
 _X86 = frozenset({"x86_64", "AMD64", "i686"})
 _ARM = frozenset({"aarch64", "arm64", "armv8l"})

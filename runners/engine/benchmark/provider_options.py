@@ -9,12 +9,10 @@ a device, a file or another process of the host are left out: the hub decides th
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 TENSORRT = "TensorrtExecutionProvider"

@@ -6,6 +6,7 @@ A checker takes data and where it stands in the record, and raises InvalidRecord
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ from runners.engine.benchmark.record import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Check = Callable[[Any, str], None]
 
 _MOST_TEXT = 2000

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations, pairwise
@@ -20,8 +21,6 @@ from runners.engine.benchmark import power, processors
 from runners.engine.benchmark import record as form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from runners.engine.benchmark.record import Document, Process
 
 # Nanoseconds. A bound model of one Identity node takes 1,800 in ONNX Runtime 1.31 on a Zen 5 core.

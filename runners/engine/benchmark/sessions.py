@@ -11,20 +11,16 @@ import ctypes
 import hashlib
 import importlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.vocabularies import OPENVINO
 from runners.engine.benchmark import provider_options
 from runners.engine.benchmark.record import GPU_PROVIDERS, NOT_APPLICABLE, NOT_EXPOSED
-from runners.engine.benchmark.requests import SessionFacts
+from runners.engine.benchmark.requests import Profile, SessionFacts, SessionRequest
 from runners.engine.runtimes import onnxruntime_cpu
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runners.engine.benchmark.requests import Profile, SessionRequest
 
 CPU = "CPUExecutionProvider"
 OPENVINO_CPU = "OpenVINO:CPU"

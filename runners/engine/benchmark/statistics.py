@@ -12,10 +12,7 @@ from __future__ import annotations
 import functools
 import math
 import random
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 # A middle with the ends of its interval.
 Interval = tuple[float, float, float]

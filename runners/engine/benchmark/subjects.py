@@ -19,9 +19,9 @@ from runners.engine.benchmark import (
     statistics,
 )
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark.record import NOT_EXPOSED
-from runners.engine.benchmark.requests import ProcessRequest, Profile, SessionFacts
-from runners.engine.confine.children import EndingKind
+from runners.engine.benchmark.record import NOT_EXPOSED, Process
+from runners.engine.benchmark.requests import ProcessRequest, Profile, SessionFacts, SessionRequest
+from runners.engine.confine.children import Ending, EndingKind
 from runners.engine.hardware import devices
 from runners.engine.onnx_files import text
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.benchmark.options import Options
-    from runners.engine.benchmark.record import Process
-    from runners.engine.benchmark.requests import SessionRequest
-    from runners.engine.confine.children import Ending
     from runners.engine.jobs import Job
 
 _FILE_BYTES = 1 << 30

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from runners.engine.benchmark import power, procedure, summary
@@ -14,8 +15,6 @@ from runners.engine.onnx_files import datasets
 from runners.engine.reports import Finding, Outcome, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from runners.engine.benchmark.record import Document
 
 RECORD, SAMPLES = "record.json", "samples.csv"

@@ -6,6 +6,7 @@ Each rate and each batch has a fresh process of its own, like the processes that
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from runners.engine.benchmark import batches, bounds, environments, summary
 from runners.engine.benchmark.subjects import Subject, TroubleError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from runners.engine.benchmark.record import Process
 
 NOT_MET = "latency-bound-not-met"

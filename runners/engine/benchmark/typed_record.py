@@ -7,6 +7,7 @@ here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,6 @@ from runners.engine.benchmark import batches, bounds
 from runners.engine.benchmark.record import NOT_EXPOSED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hub.protocol.benchmark_metrics import BenchmarkMetric
 
     # A number, or why there is none: not-exposed or not-applicable.

@@ -7,6 +7,7 @@ what a neighbour does to one he does to the other, and only their ratio counts. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from runners.engine.benchmark import record_shape, statistics, summary
 from runners.engine.benchmark.statistics import rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from runners.engine.benchmark.record import Document, Process
 
     Pair = tuple[Document, Document]

@@ -12,6 +12,7 @@ import os
 import selectors
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -22,8 +23,6 @@ from runners.engine.confine.scratch import Excess, Meter
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from runners.engine.confine.isolation import Confinement, Limits
 
 

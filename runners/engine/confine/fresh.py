@@ -11,15 +11,13 @@ import importlib
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from runners.engine.confine import children
 from runners.engine.confine.isolation import Confinement, Limits
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Modules with `prepare(arguments)`, called before the confinement, and `work(arguments, prepared)`.
 _TASKS = {"measure": "runners.engine.benchmark.measuring", "probe": "runners.engine.confine.probe"}

@@ -10,13 +10,10 @@ import ctypes
 import os
 import stat
 import struct
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runners.engine.confine import kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_QUERY = 1

@@ -11,14 +11,11 @@ import os
 import posixpath
 import stat
 from collections import deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runners.engine.confine import kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _STAGING = str(Path(__file__).resolve().parent)
 _OLD = "/.outside"

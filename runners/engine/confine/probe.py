@@ -13,16 +13,14 @@ import resource
 import socket
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runners.engine.confine import children, isolation, kernel
 from runners.engine.confine.children import EndingKind
 from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.reports import IsolationLevel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _GIB = 1 << 30
 _LIMITS = Limits(wall_seconds=20, cpu_seconds=10, memory_bytes=4 * _GIB, output_bytes=1 << 16)

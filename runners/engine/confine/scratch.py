@@ -12,11 +12,11 @@ import os
 import signal
 import stat
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from runners.engine.confine.isolation import Limits

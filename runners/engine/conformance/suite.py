@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
-from runners.engine.confine.children import EndingKind
+from runners.engine.confine.children import Ending, EndingKind
 from runners.engine.conformance import cases
 from runners.engine.jobs import Job, JobError, brief
 from runners.engine.onnx_files import bodies, datasets, text
@@ -24,7 +24,6 @@ from runners.engine.runs.agreement import Profile
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runners.engine.confine.children import Ending
     from runners.engine.conformance.cases import Case
     from runners.engine.reports import Report
 

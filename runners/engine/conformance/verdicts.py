@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -10,8 +11,6 @@ from runners.engine.reports import Finding, Severity
 from runners.engine.runs.child_runs import title_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from runners.engine.runs.answers import Comparison, Node, Row
     from runners.engine.runs.shared_runs import Attempt
 

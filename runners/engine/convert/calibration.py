@@ -7,6 +7,7 @@ read without pickle. If there is enough test data, some is held out for the comp
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from onnx import helper
 from runners.engine.onnx_files import datasets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from runners.engine.onnx_files.datasets import DataSet, Value

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import stat
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from runners.engine.checks import written_models
-from runners.engine.confine.children import EndingKind
+from runners.engine.confine.children import Ending, EndingKind
 from runners.engine.convert import makers, parity, prepare
 from runners.engine.convert.recipes import RECIPES, Recipe, Settings
 from runners.engine.jobs import Job, JobError
@@ -20,11 +21,6 @@ from runners.engine.onnx_files import datasets, staging, text
 from runners.engine.reports import Finding, Report
 from runners.engine.runs import answers
 from runners.engine.runs.answers import Baseline, Judgement, Parity, Preparation, Variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runners.engine.confine.children import Ending
 
 _MEMORY_COPIES = 6
 _ROOM_BYTES = 1 << 30

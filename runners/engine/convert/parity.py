@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ from runners.engine.runs import agreement, generate
 from runners.engine.runs.answers import Baseline, Parity, SetRun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from runners.engine.convert.recipes import Recipe

@@ -8,11 +8,9 @@ ONNX; ContribOperators.md of ONNX Runtime.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 Shape = tuple[int, ...]
 

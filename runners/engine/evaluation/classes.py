@@ -6,12 +6,9 @@ A text that is a label means that class: names decide. Otherwise it is the numbe
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from hub.protocol.splits import MOST_LABELS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _NUMBER = re.compile(r"(0|[1-9][0-9]{0,8})(\.0)?")
 

@@ -6,12 +6,11 @@ Nothing is guessed: what fits in no way, or in several, is refused with the reas
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from runners.engine.evaluation.answers import Column, Port
 
 # Rows that are run at once where the model leaves their number free, and values of one input.

@@ -8,6 +8,7 @@ Several that could be meant are refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,8 +18,6 @@ from hub.protocol import splits
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hub.protocol.splits import Task
 
     Array = np.ndarray[Any, Any]

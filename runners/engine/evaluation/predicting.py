@@ -11,6 +11,7 @@ import json
 import os
 import time
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,7 +29,6 @@ from runners.engine.runs import child_runs, pictures
 from runners.engine.runs.answers import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     import onnx

@@ -12,6 +12,7 @@ import json
 import math
 import zipfile
 import zlib
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,6 @@ from runners.engine.evaluation.archives import UnreadableDataError
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from hub.protocol.splits import Split

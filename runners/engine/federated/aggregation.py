@@ -20,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import math
 import statistics
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,7 +32,6 @@ from runners.engine.federated.kernels import Term
 from runners.engine.federated.updates import Array, Dense, Update, Weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from hub.protocol.federated import Part

@@ -8,6 +8,7 @@ is bounded so then goes through the rule of the training.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,6 @@ from runners.engine.federated import updates
 from runners.engine.federated.updates import Array, Dense, Update, Weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from hub.protocol.federated import Part
 
 # A variance may be this many times the median, or that share of it; a mean so many median

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from runners.engine.federated import updates
 from runners.engine.federated.updates import Update, Weights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from hub.protocol.federated import Part
     from runners.engine.federated.mapping import Buffer
 

@@ -6,6 +6,7 @@ depends neither on the order of arrival nor on how the work was cut.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from runners.engine.federated import updates
 from runners.engine.federated.updates import Array, Dense, Sparse, Update, Weights, part_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from hub.protocol.federated import Part
 
 # How many values all updates together may take in a matrix of runs.

@@ -8,6 +8,7 @@ apart.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,6 @@ from runners.engine.onnx_files import bodies, text
 from runners.engine.reports import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 _FLOATS: dict[int, str] = {

@@ -7,6 +7,7 @@ none harming another; the accepted ones become the next weights.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from hub.protocol import federated
 from hub.protocol.federated import Part
 from hub.protocol.problems import InvalidRequest
 from hub.protocol.training_rules import Rules
-from runners.engine.confine.children import EndingKind
+from runners.engine.confine.children import Ending, EndingKind
 from runners.engine.federated import aggregation, judging, mapping, splitting
 from runners.engine.federated.aggregation import Member, Round
 from runners.engine.federated.judging import Contribution
@@ -25,10 +26,8 @@ from runners.engine.jobs import Job, JobError, mapping_of, scan_of
 from runners.engine.reports import Finding, Report, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from runners.engine.confine.children import Ending
 
 _SCHEMA_ROOM_BYTES = 16 << 20
 _MEMORY_COPIES = 4

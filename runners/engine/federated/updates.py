@@ -6,6 +6,7 @@ contributions passes through the caches run by run and nothing of a file's size 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ import numpy as np
 from hub.protocol import federated, safetensors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from hub.protocol.federated import Part
     from hub.protocol.safetensors import Header
     from runners.engine.federated.mapping import Buffer

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import wire
 from runners.engine.reports import Finding, Report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 # ModelProto.metadata_props, and the two fields of a StringStringEntryProto.
 _PROPS, _KEY, _VALUE = 14, 1, 2

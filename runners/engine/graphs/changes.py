@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import stored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 # Attributes of these types, and all attributes of constants, may contain weights.
 _WEIGHTY = frozenset({"float", "floats", "strings", "tensor", "tensors"})

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.onnx_files import nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
-
     from runners.engine.graphs.sides import Input, Placed, Side
 
 # The search for longest common runs takes time quadratic in this.

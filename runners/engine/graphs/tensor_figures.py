@@ -14,6 +14,7 @@ import math
 import mmap
 import os
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,6 @@ from runners.engine.onnx_files.vocabulary import DATA_TYPES
 from runners.engine.reports import Finding, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     Array = np.ndarray[Any, Any]
     Tensors = Iterator[tuple[str, Any]]
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.devices import GPU_PROVIDERS, NOT_APPLICABLE, NOT_EXPOSED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FIELDS = (
     "gpu_model",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
@@ -18,10 +19,6 @@ from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 
 from hub.protocol import inputs as declarations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 # An array, a sequence, a map, or an optional without a value. Text: object arrays of str.
 Value: TypeAlias = "np.ndarray[Any, Any] | list[Any] | dict[Any, Any] | None"

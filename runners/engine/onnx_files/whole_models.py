@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import onnx
@@ -9,7 +10,6 @@ import onnx
 from runners.engine.onnx_files import bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 # A protobuf file ends at 2 GiB; room is left for everything that is no weight.

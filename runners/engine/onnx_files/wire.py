@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import mmap
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 Buffer = bytes | mmap.mmap

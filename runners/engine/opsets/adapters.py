@@ -7,6 +7,7 @@ and each of its errors belongs to one node.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ import onnx
 from onnx import version_converter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from runners.engine.opsets.names import Names
     from runners.engine.opsets.scopes import Scope
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from runners.engine.onnx_files import bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import onnx
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from runners.engine.opsets.rules.case import Case
 from runners.engine.opsets.scopes import Scope, of_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from runners.engine.opsets.names import Names
 
 # More rounds than there are opsets mean that a rule does not terminate.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import onnx
 
 from runners.engine.onnx_files import bodies
 from runners.engine.opsets import names, schemas
 from runners.engine.opsets.outcome import InvalidModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 # The first IR version in which initializers need not be among the inputs.
 FREE_INITIALIZERS = 4

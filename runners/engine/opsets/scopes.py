@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _CONSTANT_BYTES = 4096
 _TENSOR_FIELDS = ("raw_data", "float_data", "int32_data", "int64_data", "double_data")

@@ -7,6 +7,7 @@ is copied until the result is written. External data are never touched.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -16,7 +17,6 @@ from runners.engine.onnx_files.vocabulary import MESSAGES, RUNS
 from runners.engine.opsets.scopes import is_small
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 HELD_BYTES = 1024

@@ -6,6 +6,7 @@ follow the outputs of one runtime, so that every iteration has its actual inputs
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from onnx import helper
 from runners.engine.onnx_files import bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from runners.engine.onnx_files.datasets import Value
     from runners.engine.runtimes import Run
 

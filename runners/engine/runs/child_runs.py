@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from hub.protocol import inputs as declarations
 from hub.protocol.vocabularies import REFERENCE
 from runners.engine import opsets, runtimes
 from runners.engine.onnx_files import bodies, datasets, text
-from runners.engine.onnx_files.datasets import DataSet, UnreadableDataError
+from runners.engine.onnx_files.datasets import DataSet, UnreadableDataError, Value
 from runners.engine.runs import agreement, generate
 from runners.engine.runs.answers import (
     MOST_ROWS,
@@ -35,11 +36,9 @@ from runners.engine.runs.generate import GENERATED, VARIED
 from runners.engine.runtimes import probing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from hub.protocol.inputs import DeclaredInput
-    from runners.engine.onnx_files.datasets import Value
 
 
 BUNDLED = "bundled"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from onnx import numpy_helper
@@ -18,8 +19,6 @@ from runners.engine.runs.input_values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import onnx
 
     from hub.protocol.inputs import DeclaredInput

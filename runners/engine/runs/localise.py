@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 import zipfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,6 @@ from runners.engine.runs import agreement, body_runs, child_runs
 from runners.engine.runs.answers import Divergence, Evidence, Message, Name, Node, Step, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from runners.engine.runs.agreement import Figures

@@ -11,6 +11,7 @@ import functools
 import json
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ from runners.engine.reports import Finding, Report
 from runners.engine.runs import child_runs, pictures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     import onnx

@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import math
 import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import REFERENCE
-from runners.engine.confine.children import EndingKind
+from runners.engine.confine.children import Ending, EndingKind
 from runners.engine.runs import answers, child_runs, localise
 from runners.engine.runs.answers import (
     Comparison,
@@ -29,10 +30,8 @@ from runners.engine.runs.child_runs import BUNDLED, FileKind, ModelFile
 from runners.engine.runs.generate import GENERATED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from runners.engine.confine.children import Ending
     from runners.engine.jobs import Job
 
 # Limits of one run of all data sets of an origin. Sets that the slow reference has not finished by

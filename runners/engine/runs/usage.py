@@ -5,6 +5,7 @@ Looks at the nodes that read the input, through nodes that only reshape or cast 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from onnx import numpy_helper
 from runners.engine.onnx_files import bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import onnx
 
 _PASSING = frozenset(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
@@ -11,7 +12,6 @@ from runners.engine.runtimes import LoadError, Run, Runtime, UnpreparedError, Un
 from runners.engine.runtimes.exposing import expose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from runners.engine.onnx_files.datasets import Value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from runners.engine.runtimes import LoadError, Run, Runtime, UnsupportedModelErr
 from runners.engine.runtimes.exposing import expose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from runners.engine.onnx_files.datasets import Value

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.capabilities import CAPABILITIES
 from runners.engine.benchmark import pairing
@@ -17,14 +18,9 @@ from runners.engine.evaluation import task as evaluation_task
 from runners.engine.graphs import annotate, comparison, skeleton, tensor_figures
 from runners.engine.jobs import Job, mapping_of, scan_of
 from runners.engine.onnx_files import describe
-from runners.engine.reports import StageStatus, Verdict
+from runners.engine.reports import Finding, Report, StageStatus, Verdict
 from runners.engine.runs import run_once
 from runners.engine.upgrades import task as upgrade_task
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runners.engine.reports import Finding, Report
 
 _PROGRESS = {"describe": 10, check.SCAN: 5, check.CHECKER: 30, check.INFERENCE: 50, check.LOAD: 70}
 

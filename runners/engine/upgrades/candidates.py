@@ -7,6 +7,7 @@ new file refers to the same external data as the original.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hub.protocol.proofs import HiddenDifference
@@ -23,13 +24,13 @@ from runners.engine.runs.answers import (
     Difference,
     Inside,
     Message,
+    Name,
     Survey,
     name_of,
 )
 from runners.engine.runtimes import probing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import onnx
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from runners.engine.onnx_files.datasets import DataSet
     from runners.engine.reports import Scan
     from runners.engine.runs.agreement import Figures, Profile
-    from runners.engine.runs.answers import Name
     from runners.engine.runs.child_runs import ModelFile
 
 IR_LOWERED = "ir-version-lowered"

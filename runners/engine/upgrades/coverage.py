@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from runners.engine.onnx_files import bodies, datasets
 from runners.engine.runs.answers import MOST_ROWS, Branch, Trace, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from runners.engine.runs.child_runs import ModelFile

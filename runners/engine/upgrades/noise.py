@@ -12,6 +12,7 @@ The model's own runs measure this directly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ import numpy as np
 from runners.engine.runs import agreement
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from runners.engine.onnx_files.datasets import Value
     from runners.engine.runs.agreement import Figures
 

@@ -11,9 +11,10 @@ their reasons.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.proofs import BY_SCHEMA, PARTIAL, Proof
 from hub.protocol.runtime_builds import PORTABLE, Ceiling
@@ -28,10 +29,6 @@ from runners.engine.runs.child_runs import ModelFile
 from runners.engine.upgrades import candidates
 from runners.engine.upgrades.parity import ParityCheck
 from runners.engine.upgrades.results import CandidateResult, TargetStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 # Opsets to try below the highest one of the runtime, in this order.
 TARGETS = (27, 26, 25, 23, 21, 18, 17, 13)

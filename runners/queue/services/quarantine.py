@@ -9,11 +9,10 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from registry.core.permissions import require_admin
-from runners.models import Bar
+from runners.models import Bar, Job
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from runners.models import Job
 
 
 @transaction.atomic

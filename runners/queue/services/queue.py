@@ -14,7 +14,7 @@ from django.utils import timezone
 from hub.protocol import problems
 from registry.core import events
 from registry.core.permissions import require, require_user
-from registry.models import File
+from registry.models import File, Version
 from runners import pools
 from runners.models import Bar, Job
 from runners.queue import content, notifications, order
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from registry.core.permissions import Actor
-    from registry.models import Version
 
 
 def key_of(

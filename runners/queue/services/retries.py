@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from registry.models import Version
@@ -9,7 +10,6 @@ from runners.models import Job
 from runners.queue.services.queue import enqueue
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from datetime import datetime
 
     from django.db.models import QuerySet

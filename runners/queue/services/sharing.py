@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from hub.protocol import problems
@@ -17,10 +18,6 @@ from runners.models import Job
 from runners.queue import content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from django.db.models import QuerySet
-
     from runners.queue.content import JobEnvironment
 
 # Number of jobs that are ended in the transaction that ends another one.
