@@ -86,6 +86,7 @@ def _next(
         "model": model,
         "title": fields["title"],
         "settings": [(name, request.POST[name]) for name in form.fields if name in request.POST],
-        "consequences": consequences.of(plan, **form.release),
+        "effects": consequences.of(plan),
+        **form.release,
     }
     return render(request, "trainings/review.html", context)

@@ -38,7 +38,7 @@ def ada(start):
 
 def review(browser, **changes):
     shown = text(browser.post(NEW, begun(step="review", **changes)))
-    return html.unescape(shown).replace("\u202f", " ")
+    return " ".join(html.unescape(shown).split())
 
 
 def test_the_review_states_what_follows_and_creates_nothing(ada):
