@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drf_spectacular.utils import OpenApiParameter
 
 from hub.protocol import problems
-from hub.protocol.costs import Costs, Function, Node
+from hub.protocol.costs import Costs, Node
 from registry.api.operations import VersionView, operation
 from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import asks
 from registry.versions import selectors
 from runners.graphs import networks
+
+if TYPE_CHECKING:
+    from hub.protocol.costs import Function
 
 
 class NodeCostOutput(Output[Node]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hub.protocol.accuracy import stated
@@ -11,6 +10,8 @@ from registry.catalogue.accuracies import Accuracy
 from runners.evaluations import selectors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from registry.models import Variant
 
 

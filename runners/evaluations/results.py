@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -11,7 +11,10 @@ from django.utils import timezone
 from hub.protocol import accuracy
 from registry.core import events
 from registry.models import DatasetVersion, Variant
-from runners.models import Evaluation, Job
+from runners.models import Evaluation
+
+if TYPE_CHECKING:
+    from runners.models import Job
 
 
 @transaction.atomic

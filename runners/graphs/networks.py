@@ -15,7 +15,7 @@ from hub.protocol.costs import Costs
 from hub.protocol.stored import mapping
 from registry.core import events
 from registry.core.permissions import require_user
-from registry.models import File, Variant, Version
+from registry.models import File, Variant
 from registry.versions import selectors as registry
 from runners.engine.costs import METHOD
 from runners.graphs import derived_files
@@ -24,6 +24,7 @@ from runners.queue import services
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
+    from registry.models import Version
 
 KIND = "skeleton"
 FOLDER = "graph"

@@ -8,11 +8,13 @@ functions: whoever doubts a rate takes the decision again from the counts of eac
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runners.engine.benchmark import statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 RULE = (
     "the percentile's estimate by early stopping, at 99 % confidence, is at most the bound, and "

@@ -12,7 +12,10 @@ from __future__ import annotations
 import functools
 import math
 import random
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # A middle with the ends of its interval.
 Interval = tuple[float, float, float]

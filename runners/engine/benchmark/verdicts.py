@@ -7,7 +7,6 @@ what a neighbour does to one he does to the other, and only their ratio counts. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,8 @@ from runners.engine.benchmark import record_shape, statistics, summary
 from runners.engine.benchmark.statistics import rounded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from runners.engine.benchmark.record import Document, Process
 
     Pair = tuple[Document, Document]

@@ -8,17 +8,18 @@ invalid or dangerous fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.confine.children import Ending, EndingKind
+from runners.engine.confine.children import EndingKind
 from runners.engine.onnx_files import describe, text
 from runners.engine.onnx_files.scan import scan
 from runners.engine.reports import Finding, Outcome, Scan, StageStatus, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from runners.engine.confine.children import Ending
     from runners.engine.confine.isolation import Limits
 
 SCAN, CHECKER, INFERENCE, LOAD = "scan", "checker", "inference", "load"

@@ -11,7 +11,6 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from runners.engine.costs.values import stored_value
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from runners.engine.costs.walks import Walk

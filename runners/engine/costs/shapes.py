@@ -8,8 +8,8 @@ skeleton suffices.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -31,6 +31,9 @@ from runners.engine.costs.values import (
 )
 from runners.engine.costs.walks import Step, Walk, greatest, known_sum
 from runners.engine.onnx_files.vocabulary import DEFAULT_DOMAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 CONTRIB_DOMAIN = "com.microsoft"
 # Operators that return their input without copying its bytes.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ from onnx import numpy_helper
 from runners.engine.onnx_files.vocabulary import DATA_TYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from runners.engine.costs.operators import Shape
 
 # Larger values determine no shapes.

@@ -9,7 +9,6 @@ area under the ROC curve the mean over the classes of each against the rest, wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,8 @@ import numpy as np
 from runners.engine.evaluation.rules import PERCENTILES, RESAMPLES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     Array = np.ndarray[Any, Any]
     # Given how often each row counts (``[draws, rows]``), the metric of each draw (``[draws]``);
     # NaN where it is not defined.

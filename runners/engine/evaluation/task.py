@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import splits
 from hub.protocol.vocabularies import ONNXRUNTIME
-from runners.engine.confine.children import Ending, EndingKind
+from runners.engine.confine.children import EndingKind
 from runners.engine.evaluation import answers, matching, predicting, readers, scoring
-from runners.engine.evaluation.answers import Port, Ports, Predicted, Rows
+from runners.engine.evaluation.answers import Ports, Predicted, Rows
 from runners.engine.evaluation.rules import METHOD, PERCENTILES, RESAMPLES
-from runners.engine.jobs import Job, JobError, RefusedError
-from runners.engine.reports import Finding, Report
+from runners.engine.jobs import JobError, RefusedError
+from runners.engine.reports import Finding
 from runners.engine.runs.answers import read
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from hub.protocol.splits import Split
+    from runners.engine.confine.children import Ending
+    from runners.engine.evaluation.answers import Port
     from runners.engine.evaluation.matching import Plan
+    from runners.engine.jobs import Job
+    from runners.engine.reports import Report
 
 # The share of a job's remaining time that running the model may take.
 _SHARE = 0.8

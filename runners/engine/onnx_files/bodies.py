@@ -5,10 +5,11 @@ Only for children, which hold the parsed model; the wire scan has walks of its o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     import onnx
 
 _FLOAT16, _BFLOAT16 = 10, 16

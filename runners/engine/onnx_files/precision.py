@@ -7,12 +7,13 @@ scales are laid out. Packed weights count by the values they stand for, not by t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.onnx_files.vocabulary import DATA_TYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from runners.engine.onnx_files.walk import QuantisingNode, Walk
 
 _WORDS = {

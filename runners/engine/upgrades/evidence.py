@@ -6,22 +6,23 @@ Each public function runs in one child.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from runners.engine.onnx_files import bodies, datasets
 from runners.engine.runs import agreement, child_runs
-from runners.engine.runs.answers import Comparison, Name, Names, OutputState, Row, name_of, number
+from runners.engine.runs.answers import Name, OutputState, name_of, number
 from runners.engine.upgrades import noise
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import onnx
 
     from hub.protocol import proofs
+    from runners.engine.runs.answers import Comparison, Names, Row
 
     Array = np.ndarray[Any, Any]
 
