@@ -12,6 +12,10 @@ from hub.protocol import stored
 
 Holds = Literal["everywhere", "multiples", "nearly"]
 _HOLDS: tuple[Holds, ...] = ("everywhere", "multiples", "nearly")
+# How the operations of a node were counted, the surest first: as they are; as a bound, since data
+# select a branch or end a loop; or once, since data tell how often a body runs.
+Exactness = Literal["exact", "at-most", "per-iteration"]
+EXACTNESS: tuple[Exactness, ...] = ("exact", "at-most", "per-iteration")
 MOST_TERMS = 100
 # The greatest sum of powers in one term. With `LARGEST_FACTOR` and `LARGEST_SIZE` every sum of
 # terms is a finite number.
@@ -24,6 +28,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _USUAL_SIZES = (
     (re.compile(r"batch|^[bn]$", re.IGNORECASE), 1),
     (re.compile(r"past|cache", re.IGNORECASE), 0),
+    (re.compile(r"samples|audio|wave", re.IGNORECASE), 16_000),
     (re.compile(r"seq|len|token|time|step|frame|^[st]$", re.IGNORECASE), 128),
     (re.compile(r"height|width|^[hw]_?$", re.IGNORECASE), 224),
 )
@@ -50,38 +55,75 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A sum of terms; none of them is zero."""
+    """A sum of terms, none of which is zero, plus the greatest alternative of each choice.
+
+    Alternatives are branches of which data select one; they have no choices of their own.
+    """
 
     terms: tuple[Term, ...] = ()
+    choices: tuple[tuple[Function, ...], ...] = ()
 
     @classmethod
     def read(cls, value: object, symbols: frozenset[str]) -> Function | None:
-        """Read [[factor, {symbol: power}], …]; None for anything else, infinity and NaN too."""
+        """Read [[factor, {symbol: power}], …, {"max": [terms, …]}, …].
+
+        None for anything else, infinity and NaN too.
+        """
         if not isinstance(value, list) or len(value) > MOST_TERMS:
             return None
-        terms = []
-        for pair in value:
-            if not isinstance(pair, list) or len(pair) != 2:
+        choices = []
+        for choice in (item for item in value if isinstance(item, dict)):
+            rows = choice.get("max")
+            if not isinstance(rows, list) or not 0 < len(rows) <= MOST_TERMS:
                 return None
-            factor, powers = stored.finite(pair[0]), pair[1]
-            if factor is None or abs(factor) > LARGEST_FACTOR or not isinstance(powers, dict):
-                return None
-            if not all(
-                name in symbols and stored.whole(power) is not None and power > 0
-                for name, power in powers.items()
-            ):
-                return None
-            if sum(powers.values()) > MOST_POWER:
-                return None
-            terms.append(Term(factor, powers))
-        return cls(tuple(terms))
+            choices.append([_terms(row, symbols) for row in rows])
+        terms = _terms([item for item in value if not isinstance(item, dict)], symbols)
+        if terms is None or any(None in choice for choice in choices):
+            return None
+        return cls(
+            terms, tuple(tuple(cls(part) for part in choice if part is not None)
+                         for choice in choices)
+        )  # fmt: skip
 
     def at(self, sizes: Mapping[str, int]) -> int:
-        """The value for these sizes, rounded to a whole number."""
-        return round(sum(term.at(sizes) for term in self.terms))
+        """The value for these sizes, rounded to a whole number.
+
+        It is negative where the graph has no run of these sizes, such as an input shorter than a
+        kernel.
+        """
+        dearest = (max(each.at(sizes) for each in choice) for choice in self.choices)
+        return round(sum(term.at(sizes) for term in self.terms)) + sum(dearest)
+
+    @property
+    def length(self) -> int:
+        """The number of terms, those of alternatives included."""
+        return len(self.terms) + sum(each.length for choice in self.choices for each in choice)
 
     def __str__(self) -> str:
-        return " + ".join(map(str, self.terms)) or "0"
+        choices = (f"max({', '.join(map(str, choice))})" for choice in self.choices)
+        return " + ".join([*map(str, self.terms), *choices]) or "0"
+
+
+def _terms(value: object, symbols: frozenset[str]) -> tuple[Term, ...] | None:
+    """Read [[factor, {symbol: power}], …]; None for anything else."""
+    if not isinstance(value, list) or len(value) > MOST_TERMS:
+        return None
+    terms = []
+    for pair in value:
+        if not isinstance(pair, list) or len(pair) != 2:
+            return None
+        factor, powers = stored.finite(pair[0]), pair[1]
+        if factor is None or abs(factor) > LARGEST_FACTOR or not isinstance(powers, dict):
+            return None
+        if not all(
+            name in symbols and stored.whole(power) is not None and power > 0
+            for name, power in powers.items()
+        ):
+            return None
+        if sum(powers.values()) > MOST_POWER:
+            return None
+        terms.append(Term(factor, powers))
+    return tuple(terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +135,7 @@ class Node:
     macs: Function | None
     bytes: Function | None
     parameters: int = 0
+    exactness: Exactness = "exact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +143,9 @@ class Costs:
     """Multiply-accumulate operations (MACs), bytes that nodes read and write, and memory.
 
     `peaks` are the moments of a run that may need the most activations: their maximum is what the
-    run needs. `unknown` counts nodes, by operator, whose MACs are not in the sum; `fixed` are free
-    dimensions beyond those that were followed.
+    run needs. `unknown` counts nodes, by operator, whose MACs are not in the sum, `at_most` those
+    whose MACs are a bound, and `per_iteration` loops that count once, since data tell how often
+    they run; `fixed` are free dimensions beyond those that were followed.
     """
 
     symbols: tuple[str, ...] = ()
@@ -115,6 +159,8 @@ class Costs:
     peak_is_whole: bool = False
     weights: int = 0
     unknown: Mapping[str, int] = field(default_factory=dict)
+    at_most: Mapping[str, int] = field(default_factory=dict)
+    per_iteration: Mapping[str, int] = field(default_factory=dict)
     total: int = 0
     nodes: tuple[Node, ...] = ()
 
@@ -144,13 +190,17 @@ class Costs:
             peaks=() if None in peaks else tuple(peak for peak in peaks if peak is not None),
             peak_is_whole=row.get("peak_is_whole") is True,
             weights=stored.count(row.get("weights")),
-            unknown={
-                stored.text(operator.get("op")): stored.count(operator.get("count"))
-                for operator in stored.rows(row.get("unknown"))
-            },
+            unknown=_operators(row.get("unknown")),
+            at_most=_operators(row.get("at_most")),
+            per_iteration=_operators(row.get("per_iteration")),
             total=stored.count(row.get("total")),
             nodes=tuple(_node(node, free) for node in stored.rows(row.get("nodes"))[:MOST_NODES]),
         )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `macs` has every node, and none of them as a bound."""
+        return not (self.unknown or self.at_most or self.per_iteration)
 
     @property
     def usual_sizes(self) -> dict[str, int]:
@@ -173,6 +223,11 @@ class Costs:
                 raise ValueError(f"The size of {name} must be at most {LARGEST_SIZE:,}.")
             sizes[name] = int(text)
         return sizes
+
+    def runs_at(self, sizes: Mapping[str, int]) -> bool:
+        """Whether the graph can run with these sizes: no figure is negative."""
+        nodes = (each for node in self.nodes for each in (node.macs, node.bytes) if each)
+        return all(each.at(sizes) >= 0 for each in (self.macs, self.bytes, *self.peaks, *nodes))
 
     def activations(self, sizes: Mapping[str, int]) -> int | None:
         """Bytes of activations that a run needs at once; None where no moment is known."""
@@ -200,6 +255,13 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def _operators(value: object) -> dict[str, int]:
+    """The number of nodes by operator."""
+    return {
+        stored.text(row.get("op")): stored.count(row.get("count")) for row in stored.rows(value)
+    }
+
+
 def _node(row: Mapping[str, Any], symbols: frozenset[str]) -> Node:
     return Node(
         operator=stored.text(row.get("op")),
@@ -207,4 +269,5 @@ def _node(row: Mapping[str, Any], symbols: frozenset[str]) -> Node:
         macs=Function.read(row.get("macs"), symbols),
         bytes=Function.read(row.get("bytes"), symbols),
         parameters=stored.count(row.get("parameters")),
+        exactness=next((word for word in EXACTNESS if word == row.get("exactness")), "exact"),
     )

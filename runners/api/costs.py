@@ -26,7 +26,12 @@ class NodeCostOutput(Output[Node]):
         "name",
         Column("macs", kind=int | None, help_text="null where unknown"),
         Column("bytes", kind=int | None, help_text="read and written"),
-        Column("parameters", help_text="elements of weights first used by it"),
+        Column("parameters", help_text="parameters that it is the first to use"),
+        Column(
+            "exactness",
+            help_text="how macs were counted: `exact`; `at-most`, since data select a branch or "
+            "end a loop; `per-iteration`, since data tell how often it runs",
+        ),
     )
 
 
@@ -37,8 +42,13 @@ class CostsOutput(Output[Costs]):
         Column("variant", kind=str),
         Column("sizes", kind=dict[str, int], help_text="sizes of the free dimensions"),
         Column("fixed", help_text="free dimensions that keep one size, where there are many"),
-        Column("macs", kind=int, help_text="multiply-accumulate operations"),
-        Column("bytes", kind=int, help_text="bytes that nodes read and write"),
+        Column(
+            "macs",
+            kind=int | None,
+            help_text="multiply-accumulate operations; null, as bytes and memory are, for sizes of "
+            "which the graph has no run",
+        ),
+        Column("bytes", kind=int | None, help_text="bytes that nodes read and write"),
         Column("weights_bytes", kind=int),
         Column(
             "activations_bytes",
@@ -54,10 +64,15 @@ class CostsOutput(Output[Costs]):
             "exact_for",
             kind=str,
             help_text="`all sizes`, `multiples of N`, or `no size` where the functions are "
-            "approximate",
+            "approximate, or macs is a bound or lacks nodes",
         ),
         Column("macs_function", kind=str, help_text="macs as a function of the free dimensions"),
         Column("unknown", help_text="nodes that macs lacks, by operator"),
+        Column("at_most", help_text="nodes whose part of macs is a bound, by operator"),
+        Column(
+            "per_iteration",
+            help_text="loops that macs has once, since data tell how often they run, by operator",
+        ),
         Column("nodes", field=NodeCostOutput, many=True),
     )
 
@@ -94,22 +109,26 @@ class GraphCosts(VersionView):
 
 
 def _content(variant: str, costs: Costs, sizes: dict[str, int]) -> dict[str, Any]:
+    runs = costs.runs_at(sizes)
+
     def at(function: Function | None) -> int | None:
-        return None if function is None else function.at(sizes)
+        return function.at(sizes) if function and runs else None
 
     rules = {"everywhere": "all sizes", "multiples": f"multiples of {costs.lattice}"}
     return {
         "variant": variant,
         "sizes": sizes,
         "fixed": costs.fixed,
-        "macs": costs.macs.at(sizes),
-        "bytes": costs.bytes.at(sizes),
+        "macs": at(costs.macs),
+        "bytes": at(costs.bytes),
         "weights_bytes": costs.weights,
-        "activations_bytes": costs.activations(sizes),
-        "memory_bytes": costs.memory(sizes),
-        "exact_for": rules.get(costs.holds, "no size"),
+        "activations_bytes": costs.activations(sizes) if runs else None,
+        "memory_bytes": costs.memory(sizes) if runs else None,
+        "exact_for": rules.get(costs.holds, "no size") if costs.is_exact else "no size",
         "macs_function": str(costs.macs),
         "unknown": costs.unknown,
+        "at_most": costs.at_most,
+        "per_iteration": costs.per_iteration,
         "nodes": [
             {
                 "operator": node.operator,
@@ -117,6 +136,7 @@ def _content(variant: str, costs: Costs, sizes: dict[str, int]) -> dict[str, Any
                 "macs": at(node.macs),
                 "bytes": at(node.bytes),
                 "parameters": node.parameters,
+                "exactness": node.exactness,
             }
             for node in costs.nodes
         ],

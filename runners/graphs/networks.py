@@ -112,9 +112,10 @@ def take(job: Job) -> None:
         version=job.version, entry__path=job.entry, entry__blob=job.subject
     )
     # Costs without some nodes are no upper bound, so lists of cheap models leave such a model out.
+    runs, is_bounded = costs.runs_at(sizes), not (costs.unknown or costs.per_iteration)
     changed = variants.update(
-        macs=None if costs.unknown else costs.macs.at(sizes),
-        memory_bytes=costs.memory(sizes) if costs.peak_is_whole else None,
+        macs=costs.macs.at(sizes) if runs and is_bounded else None,
+        memory_bytes=costs.memory(sizes) if runs and costs.peak_is_whole else None,
     )
     if changed:
         events.record("variant.counted", job.version, actor=None, model=job.version.model)

@@ -16,6 +16,7 @@ FIELD = addresses.SIZE_FIELD
 OPERATORS_SHOWN = 12
 NODES_SHOWN = 20
 TERMS_SHOWN = 8
+NAMES_SHOWN = 6
 MEMORIES = (10**9, 4 * 10**9, 8 * 10**9, 16 * 10**9, 80 * 10**9)
 
 
@@ -36,14 +37,13 @@ def table(costs: Costs | None, parameters: Mapping[str, str]) -> dict[str, Any] 
     except ValueError as error:
         raise problems.InvalidRequest(str(error)) from error
     scaling = costs.symbols[-1] if costs.symbols and costs.peaks else ""
-    macs = costs.macs.at(sizes)
+    macs, runs = costs.macs.at(sizes), costs.runs_at(sizes)
     return {
         "sizes": tuple((name, FIELD + name, size) for name, size in sizes.items()),
         "macs": macs,
-        "is_partial": bool(costs.unknown),
-        "formula": _formula(costs)
-        if costs.symbols and len(costs.macs.terms) <= TERMS_SHOWN
-        else "",
+        "runs": runs,
+        "bound": _bound(costs),
+        "formula": _formula(costs) if costs.symbols and costs.macs.length <= TERMS_SHOWN else "",
         "bytes": costs.bytes.at(sizes),
         "weights": costs.weights,
         "activations": costs.activations(sizes),
@@ -54,14 +54,21 @@ def table(costs: Costs | None, parameters: Mapping[str, str]) -> dict[str, Any] 
         "fits": tuple(
             (memory, costs.largest(scaling, sizes, memory)) for memory in MEMORIES if scaling
         ),
-        "operators": _operators(costs, sizes, macs),
-        "nodes": _dearest(costs, sizes, macs),
+        "operators": _operators(costs, sizes, macs) if runs else (),
+        "nodes": _dearest(costs, sizes, macs) if runs else (),
         "total": costs.total,
     }
 
 
 def _formula(costs: Costs) -> str:
     return str(costs.macs).replace(",", formatting.NARROW)
+
+
+def _bound(costs: Costs) -> str:
+    """Words before the operations, where they are no exact sum."""
+    if costs.per_iteration or (costs.unknown and costs.at_most):
+        return "in part"
+    return "at least" if costs.unknown else "at most" if costs.at_most else ""
 
 
 def _rule(costs: Costs) -> str:
@@ -72,10 +79,12 @@ def _rule(costs: Costs) -> str:
 
 def _lacks(costs: Costs) -> str:
     """What the sums do not hold, in a sentence."""
-    words = []
-    if costs.unknown:
-        names = ", ".join(f"{name} ({count})" for name, count in list(costs.unknown.items())[:6])
-        words.append(f"The sums leave out {names}.")
+    sentences = (
+        (costs.unknown, "The sums leave out {}."),
+        (costs.at_most, "A bound, since data select a branch or end a loop: {}."),
+        (costs.per_iteration, "Counted once, since data tell how often they run: {}."),
+    )
+    words = [sentence.format(_names(nodes)) for nodes, sentence in sentences if nodes]
     if costs.bytes_unknown:
         words.append(
             f"Bytes of {formatting.plural(costs.bytes_unknown, 'node')} are unknown and missing."
@@ -86,6 +95,10 @@ def _lacks(costs: Costs) -> str:
         fixed = ", ".join(f"{name} {size}" for name, size in costs.fixed.items())
         words.append(f"Fixed for this estimate: {fixed}.")
     return " ".join(words)
+
+
+def _names(operators: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in list(operators.items())[:NAMES_SHOWN])
 
 
 def _operators(costs: Costs, sizes: Mapping[str, int], whole: int) -> tuple[dict[str, Any], ...]:

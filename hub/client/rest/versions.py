@@ -22,8 +22,11 @@ class NodeCost:
     macs: int | None
     # read and written
     bytes: int | None
-    # elements of weights first used by it
+    # parameters that it is the first to use
     parameters: int
+    # how macs were counted: `exact`; `at-most`, since data select a branch or end a loop; `per-
+    # iteration`, since data tell how often it runs
+    exactness: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,21 +38,27 @@ class Costs:
     sizes: dict[str, int]
     # free dimensions that keep one size, where there are many
     fixed: dict[str, int]
-    # multiply-accumulate operations
-    macs: int
+    # multiply-accumulate operations; null, as bytes and memory are, for sizes of which the graph
+    # has no run
+    macs: int | None
     # bytes that nodes read and write
-    bytes: int
+    bytes: int | None
     weights_bytes: int
     # at the peak, in order of execution; null where unknown
     activations_bytes: int | None
     # weights and activations, without what a runtime adds
     memory_bytes: int | None
-    # `all sizes`, `multiples of N`, or `no size` where the functions are approximate
+    # `all sizes`, `multiples of N`, or `no size` where the functions are approximate, or macs is a
+    # bound or lacks nodes
     exact_for: str
     # macs as a function of the free dimensions
     macs_function: str
     # nodes that macs lacks, by operator
     unknown: dict[str, int]
+    # nodes whose part of macs is a bound, by operator
+    at_most: dict[str, int]
+    # loops that macs has once, since data tell how often they run, by operator
+    per_iteration: dict[str, int]
     nodes: tuple[NodeCost, ...]
 
 

@@ -50,13 +50,8 @@ _MAX_OPERATORS = 2000
 def scan_model(handle: int, entry: str, files: dict[str, int]) -> Scan:
     """Scan the model (stage 1, in a child): findings, external files, and facts for the check."""
     state = scan(handle, entry, files)
-    facts = describe.facts_of(state) if "graph" in state.facts else {}
-    keep = ("ir_version", "opsets", "operators", "custom_domains")
-    return Scan(
-        tuple(state.notes.findings()),
-        {key: facts[key] for key in keep if key in facts},
-        tuple(sorted(state.external)),
-    )
+    facts = describe.operators_of(state) if "graph" in state.facts else {}
+    return Scan(tuple(state.notes.findings()), facts, tuple(sorted(state.external)))
 
 
 def run_checker(path: Path, facts: dict[str, Any]) -> dict[str, Any]:

@@ -5,4 +5,5 @@ from __future__ import annotations
 from typing import Final
 
 # Version of the counting; a higher number makes older costs be counted again.
-METHOD: Final = 1
+# 2: alternatives of branches, loops by their conditions, nodes in topological order, parameters.
+METHOD: Final = 2

@@ -7,7 +7,9 @@ for multiples of a lattice, or only approximately.
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 import os
 import re
 from collections import Counter
@@ -17,16 +19,22 @@ from typing import TYPE_CHECKING, Any
 import onnx
 import onnx.inliner
 
+from hub.protocol.costs import EXACTNESS
 from runners.engine.costs import METHOD
-from runners.engine.costs.polynomials import MOST_SYMBOLS, Fitter, Polynomial
+from runners.engine.costs.amounts import fitted
+from runners.engine.costs.polynomials import MOST_SYMBOLS, Cost, Fitter, greatest
 from runners.engine.costs.shapes import Walker
 from runners.engine.costs.values import stored_value
+from runners.engine.costs.walks import greatest_known
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from hub.protocol.costs import Exactness
+    from runners.engine.costs.amounts import Amount
+    from runners.engine.costs.polynomials import Polynomial
     from runners.engine.costs.walks import Walk
 
 FORMAT = 1
@@ -35,13 +43,13 @@ MOST_NODES = 10_000
 MOST_PEAKS = 32
 NAME_CHARACTERS = 160
 # Spacings of the points: multiples of powers of two, which strides and patches divide; then smaller
-# ones for short sequences.
-LATTICES = (64, 8)
+# ones for short sequences, and seconds of sound for graphs with no run of fewer samples.
+LATTICES = (64, 8, 16_000)
 _DIMENSION_SUM = re.compile(r"[^+]+(?:\+[^+]+)+")
 # Size of symbols that are too many to follow.
 FIXED = 64
 # Sizes of the test points: primes, which no stride divides.
-_ELSEWHERE = ((37, 53, 29, 41), (11, 13, 7, 19))
+_ELSEWHERE = ((37, 53, 29, 41), (11, 13, 7, 19), (9973, 12_347, 15_013, 17_011))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +62,20 @@ class Costs:
     holds: str
     lattice: int
     walk: Walk
-    macs: tuple[Polynomial | None, ...]
-    bytes: tuple[Polynomial | None, ...]
+    macs: tuple[Cost | None, ...]
+    bytes: tuple[Cost | None, ...]
     peaks: tuple[Polynomial, ...]
     peak_is_whole: bool
+    exactness: tuple[Exactness, ...]
+    unknown: Counter[str]
+    bytes_unknown: int
     weights: int
 
     def to_json(self) -> dict[str, Any]:
         """The file that the hub stores; lists at most MOST_NODES nodes."""
 
-        def terms_of(polynomial: Polynomial | None) -> list[list[object]] | None:
-            return None if polynomial is None else polynomial.to_json(self.symbols)
+        def terms_of(function: Cost | Polynomial | None) -> list[Any] | None:
+            return None if function is None else function.to_json(self.symbols)
 
         rows = [
             {
@@ -73,15 +84,17 @@ class Costs:
                 "macs": terms_of(macs),
                 "bytes": terms_of(traffic),
                 "parameters": step.parameters,
+                "exactness": exactness,
             }
-            for step, macs, traffic in zip(self.walk.steps, self.macs, self.bytes, strict=True)
+            for step, macs, traffic, exactness in zip(
+                self.walk.steps, self.macs, self.bytes, self.exactness, strict=True
+            )
         ]
         node_count = _bounded(rows)
-        unknown = Counter(
-            step.operator
-            for step, macs in zip(self.walk.steps, self.macs, strict=True)
-            if macs is None
-        )
+        bounds: dict[Exactness, Counter[str]] = {"at-most": Counter(), "per-iteration": Counter()}
+        for step, exactness in zip(self.walk.steps, self.exactness, strict=True):
+            if exactness in bounds:
+                bounds[exactness][step.operator] += 1
         return {
             "format": FORMAT,
             "method": METHOD,
@@ -89,19 +102,26 @@ class Costs:
             "fixed": dict(self.fixed),
             "holds": self.holds,
             "lattice": self.lattice,
-            "macs": terms_of(total(self.macs)),
-            "bytes": terms_of(total(self.bytes)),
-            "bytes_unknown": sum(polynomial is None for polynomial in self.bytes),
+            "macs": terms_of(Cost.total(filter(None, self.macs))),
+            "bytes": terms_of(Cost.total(filter(None, self.bytes))),
+            "bytes_unknown": self.bytes_unknown,
             "peaks": [terms_of(peak) for peak in self.peaks],
             "peak_is_whole": self.peak_is_whole,
             "weights": self.weights,
-            "unknown": [
-                {"op": text.clip(name, NAME_CHARACTERS), "count": count}
-                for name, count in unknown.most_common(MOST_PEAKS)
-            ],
+            "unknown": _tally(self.unknown),
+            "at_most": _tally(bounds["at-most"]),
+            "per_iteration": _tally(bounds["per-iteration"]),
             "total": len(rows),
             "nodes": rows[:node_count],
         }
+
+
+def _tally(operators: Counter[str]) -> list[dict[str, Any]]:
+    """How many nodes there are of each operator, the commonest first."""
+    return [
+        {"op": text.clip(name, NAME_CHARACTERS), "count": count}
+        for name, count in operators.most_common(MOST_PEAKS)
+    ]
 
 
 def write(skeleton: Path, target: Path) -> dict[str, Any]:
@@ -123,13 +143,15 @@ def costs_of(model: onnx.ModelProto) -> Costs:
     sizes = _Sizes.of(walker.free_dimensions)
     weights = sum(stored_value(tensor).bytes or 0 for tensor in model.graph.initializer)
     for lattice, elsewhere in zip(LATTICES, _ELSEWHERE, strict=True):
-        fitted = _fitted(walker, sizes, lattice)
-        costs = Costs(sizes.symbols, sizes.fixed, "everywhere", lattice, *fitted, weights=weights)
+        parts = _fitted(walker, sizes, lattice)
+        costs = Costs(sizes.symbols, sizes.fixed, "everywhere", lattice, *parts, weights=weights)
         further = [3 * lattice * (place + 1) for place in range(len(sizes.symbols))]
         if not sizes.symbols or _holds(costs, walker, sizes, elsewhere):
             return costs
         if _holds(costs, walker, sizes, further):
             return replace(costs, holds="multiples")
+        if lattice == LATTICES[1] and not costs.unknown:
+            break
     return replace(costs, holds="nearly")
 
 
@@ -172,54 +194,59 @@ def derived_dimension(name: str, names: Sequence[str]) -> list[str] | None:
     return None
 
 
-def total(functions: Iterable[Polynomial | None]) -> Polynomial:
-    """The sum of the known functions."""
-    terms: Counter[tuple[int, ...]] = Counter()
-    for function in functions:
-        for powers, factor in function.terms if function else ():
-            terms[powers] += factor  # type: ignore[assignment]
-    return Polynomial(tuple((powers, factor) for powers, factor in sorted(terms.items()) if factor))  # type: ignore[misc]
-
-
 def _fitted(
     walker: Walker, sizes: _Sizes, lattice: int
 ) -> tuple[
     Walk,
-    tuple[Polynomial | None, ...],
-    tuple[Polynomial | None, ...],
+    tuple[Cost | None, ...],
+    tuple[Cost | None, ...],
     tuple[Polynomial, ...],
     bool,
+    tuple[Exactness, ...],
+    Counter[str],
+    int,
 ]:
     fitter = Fitter(len(sizes.symbols), lattice)
     walks = [walker.walk(sizes.at(point)) for point in fitter.points]
-    lives = [walk.live() for walk in walks]
+    if walker.stop_merging():
+        walks = [walker.walk(sizes.at(point)) for point in fitter.points]
 
-    def fit(columns: Iterable[tuple[int | None, ...]]) -> tuple[Polynomial | None, ...]:
+    def fit(columns: Iterable[tuple[Amount | None, ...]]) -> tuple[Cost | None, ...]:
         return tuple(
-            None if None in values else fitter.fit(values)  # type: ignore[arg-type]
+            None if None in values else fitted(values, fitter.fit)  # type: ignore[arg-type]
             for values in columns
         )
 
     macs = fit(zip(*([step.macs for step in walk.steps] for walk in walks), strict=True))
     traffic = fit(zip(*([step.bytes for step in walk.steps] for walk in walks), strict=True))
-    live = fit(zip(*lives, strict=True))
+    live = _moments(walks)
+    exactness = (
+        max(column, key=EXACTNESS.index)
+        for column in zip(*([step.exactness for step in walk.steps] for walk in walks), strict=True)
+    )
     return (
         walks[0],
         macs,
         traffic,
-        _greatest(polynomial for polynomial in live if polynomial),
-        None not in live,
+        greatest(fitter.fit(sizes) for sizes in live if None not in sizes)[:MOST_PEAKS],  # type: ignore[arg-type]
+        all(None not in sizes for sizes in live),
+        tuple(exactness),
+        functools.reduce(operator.or_, (walk.unknown for walk in walks)),
+        max(walk.bytes_unknown for walk in walks),
     )
 
 
-def _greatest(functions: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
-    """Functions that no other exceeds for all sizes, at most MOST_PEAKS of them."""
-    largest: list[Polynomial] = []
-    for function in dict.fromkeys(functions):
-        if any(function.is_at_most(other) for other in largest):
-            continue
-        largest = [other for other in largest if not other.is_at_most(function)] + [function]
-    return tuple(largest[:MOST_PEAKS])
+def _moments(walks: Sequence[Walk]) -> list[tuple[int | None, ...]]:
+    """The live bytes of each moment in all walks, each moment once.
+
+    Where sizes select other branches, so that the moments differ, only the greatest of each step.
+    """
+    columns: dict[tuple[int | None, ...], None] = {}
+    for moments in zip(*(walk.moments() for walk in walks), strict=True):
+        are_alike = len({len(inner) for inner in moments}) == 1
+        rows = moments if are_alike else [[greatest_known(inner)] for inner in moments]
+        columns |= dict.fromkeys(zip(*rows, strict=True))
+    return list(columns)
 
 
 def _holds(costs: Costs, walker: Walker, sizes: _Sizes, point: Sequence[int]) -> bool:
@@ -229,7 +256,7 @@ def _holds(costs: Costs, walker: Walker, sizes: _Sizes, point: Sequence[int]) ->
     for function, step in zip(costs.macs, walk.steps, strict=True):
         if (function is None) != (step.macs is None):
             return False
-        if function is not None and function.at(point) != step.macs:
+        if function and step.macs and function.at(point) != step.macs.value:
             return False
     live = [polynomial for polynomial in walk.live() if polynomial is not None]
     return max((peak.at(point) for peak in costs.peaks), default=0) == max(live, default=0)

@@ -14,11 +14,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 DEGREE = 3
 # More free dimensions have a fixed size: the number of points grows with the third power.
 MOST_SYMBOLS = 4
+# Choices of a function, and alternatives of a choice, that stay apart; others become a bound.
+MOST_CHOICES, MOST_ALTERNATIVES = 8, 8
 
 # The exponent of each symbol in a term.
 Powers = tuple[int, ...]
@@ -40,6 +42,12 @@ class Polynomial:
             Fraction(),
         )
 
+    def __add__(self, other: Polynomial) -> Polynomial:
+        factors = dict(self.terms)
+        for powers, factor in other.terms:
+            factors[powers] = factors.get(powers, Fraction()) + factor
+        return _of(factors)
+
     def is_at_most(self, other: Polynomial) -> bool:
         """Whether no term exceeds the other's, so that it is smaller for all positive sizes."""
         factors = dict(other.terms)
@@ -56,6 +64,73 @@ class Polynomial:
             ]
             for powers, factor in self.terms
         ]
+
+
+def upper(polynomials: Iterable[Polynomial]) -> Polynomial:
+    """A polynomial that none of these exceeds for sizes from 0 up: the greatest of each factor."""
+    rows = [dict(polynomial.terms) for polynomial in polynomials]
+    factors = {
+        powers: max(row.get(powers, Fraction()) for row in rows)
+        for powers in dict.fromkeys(powers for row in rows for powers in row)
+    }
+    return _of(factors)
+
+
+def _of(factors: Mapping[Powers, Fraction]) -> Polynomial:
+    return Polynomial(
+        tuple((powers, factor) for powers, factor in sorted(factors.items()) if factor)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A polynomial plus the greatest of the alternatives of each choice."""
+
+    plain: Polynomial = Polynomial()
+    choices: tuple[tuple[Polynomial, ...], ...] = ()
+
+    @classmethod
+    def of(cls, plain: Polynomial, choices: Iterable[Iterable[Polynomial]]) -> Cost:
+        """The cost without alternatives that others exceed, and with few choices."""
+        apart: list[tuple[Polynomial, ...]] = []
+        for choice in choices:
+            largest = greatest(choice)
+            if len(largest) > 1 and len(apart) < MOST_CHOICES and len(largest) <= MOST_ALTERNATIVES:
+                apart.append(largest)
+            else:
+                plain += upper(largest)
+        return cls(plain, tuple(apart))
+
+    @classmethod
+    def total(cls, costs: Iterable[Cost]) -> Cost:
+        costs = list(costs)
+        plain = sum((cost.plain for cost in costs), Polynomial())
+        return cls.of(plain, (choice for cost in costs for choice in cost.choices))
+
+    @property
+    def bound(self) -> Polynomial:
+        """A polynomial that is at least this cost for sizes from 0 up."""
+        return sum(map(upper, self.choices), self.plain)
+
+    def at(self, sizes: Sequence[int]) -> Fraction:
+        """The value for these sizes, one for each symbol."""
+        dearest = (max(each.at(sizes) for each in choice) for choice in self.choices)
+        return self.plain.at(sizes) + sum(dearest)
+
+    def to_json(self, symbols: Sequence[str]) -> list[object]:
+        """The terms of `plain`, then {"max": [terms, …]} for each choice."""
+        choices = [{"max": [each.to_json(symbols) for each in choice]} for choice in self.choices]
+        return [*self.plain.to_json(symbols), *choices]
+
+
+def greatest(functions: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
+    """Functions that no other exceeds for all sizes."""
+    largest: list[Polynomial] = []
+    for function in dict.fromkeys(functions):
+        if any(function.is_at_most(other) for other in largest):
+            continue
+        largest = [other for other in largest if not other.is_at_most(function)] + [function]
+    return tuple(largest)
 
 
 class Fitter:

@@ -7,15 +7,18 @@ skeleton suffices.
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from runners.engine.costs import operators
+from runners.engine.costs import control_flow, operators
+from runners.engine.costs.amounts import Amount
 from runners.engine.costs.operators import Call, UnknownCostError
 from runners.engine.costs.values import (
     MOST_FOLDED,
@@ -24,16 +27,15 @@ from runners.engine.costs.values import (
     content_value,
     named,
     range_length,
-    scan_slices,
     shape_content,
-    stacked,
     stored_value,
 )
-from runners.engine.costs.walks import Step, Walk, greatest, known_sum
+from runners.engine.costs.walks import Step, Walk, known_sum
+from runners.engine.onnx_files import bodies, parameters, scan
 from runners.engine.onnx_files.vocabulary import DEFAULT_DOMAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 CONTRIB_DOMAIN = "com.microsoft"
 # Operators that return their input without copying its bytes.
@@ -77,11 +79,49 @@ _LIKE_THE_FIRST = frozenset({"Add", "Div", "Mul", "Pow", "Sub"})
 _READS_A_PART = frozenset({"Gather", "GatherElements", "GatherND", "Slice", "Split"})
 
 
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """A graph with its number in the scan, and its nodes in an order in which they can run."""
+
+    graph: onnx.GraphProto
+    number: int
+    nodes: tuple[_Node, ...]
+
+    @classmethod
+    def of(cls, graph: onnx.GraphProto, numbers: Iterator[int]) -> _Graph:
+        """Number the graph and its bodies as the scan does, in the order of the file."""
+        number = next(numbers)
+        inner = {
+            node.output[0] if node.output else "": {
+                attribute.name: cls.of(attribute.g, numbers)
+                for attribute in node.attribute
+                if attribute.HasField("g")
+            }
+            for node in graph.node
+        }
+        nodes = (
+            _Node(node, tuple(bodies.reads(node)), inner[node.output[0] if node.output else ""])
+            for node in bodies.ordered(graph.node)
+        )
+        return cls(graph, number, tuple(nodes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A node with the values that it reads and the bodies in its attributes."""
+
+    node: onnx.NodeProto
+    uses: tuple[str, ...]
+    bodies: Mapping[str, _Graph]
+
+
 class Walker:
     """Walks over the graphs of one model; local functions must be inlined before."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._model = model
+        self._graphs = _Graph.of(model.graph, itertools.count())
+        self._parameters = parameters.counts(scan.walk_of(model.SerializeToString()))
         # Before IR 3 no opset was imported, which means opset 1.
         self._opsets = {DEFAULT_DOMAIN: 1} if model.ir_version < 3 else {}
         self._opsets |= {
@@ -90,7 +130,10 @@ class Walker:
         self._imports = [
             onnx.helper.make_opsetid(domain, version) for domain, version in self._plain_opsets()
         ]
-        self._weighed: set[str] = set()
+        self._weighed: dict[int, Value] = {}
+        # The branches that were the largest in a walk, by graph, name of the value and axis.
+        self._largest: dict[tuple[int, str, int], set[int]] = defaultdict(set)
+        self._merges = True
         stored = {tensor.name for tensor in model.graph.initializer}
         self.inputs = {
             port.name: Value(named(port)) for port in model.graph.input if port.name not in stored
@@ -109,44 +152,56 @@ class Walker:
 
     def walk(self, sizes: Mapping[str, int]) -> Walk:
         """Walk the graph for these sizes of all its free dimensions."""
-        self._weighed = set()
+        self._weighed = {}
         return self._graph(
-            self._model.graph, {}, {name: value.at(sizes) for name, value in self.inputs.items()}
+            self._graphs, {}, {name: value.at(sizes) for name, value in self.inputs.items()}
         )
 
-    def _graph(
-        self, graph: onnx.GraphProto, outer: Mapping[str, Value], inputs: dict[str, Value]
-    ) -> Walk:
+    def _graph(self, graph: _Graph, outer: Mapping[str, Value], inputs: dict[str, Value]) -> Walk:
         scope = {**outer, **inputs}
-        for tensor in graph.initializer:
-            scope[tensor.name] = stored_value(tensor)
-        for sparse in graph.sparse_initializer:
+        number, proto = graph.number, graph.graph
+        for tensor in proto.initializer:
+            scope[tensor.name] = stored_value(tensor, self._held(number, tensor.name))
+        for sparse in proto.sparse_initializer:
             scope[sparse.values.name] = Value(
                 onnx.helper.make_tensor_type_proto(sparse.values.data_type, list(sparse.dims)),
-                is_weight=True,
+                parameters=self._held(number, sparse.values.name),
             )
-        steps = [self._node(node, scope) for node in graph.node]
+        steps = [self._node(node, number, scope) for node in graph.nodes]
         return Walk(
             steps,
             {name: value.bytes for name, value in inputs.items()},
-            [scope.get(port.name) for port in graph.output],
-            [port.name for port in graph.output],
+            [scope.get(port.name) for port in proto.output],
+            [port.name for port in proto.output],
         )
 
-    def _node(self, node: onnx.NodeProto, scope: dict[str, Value]) -> Step:
+    def _held(self, number: int, name: str) -> int:
+        """The parameters in a stored tensor of a graph."""
+        return self._parameters.get((number, name.encode()), 0)
+
+    def _node(self, bound: _Node, number: int, scope: dict[str, Value]) -> Step:
+        node = bound.node
         operator = operator_of(node)
-        step = Step(operator, node.name, is_view=operator in _VIEWS)
-        step.uses = tuple(_uses(node))
+        step = Step(operator, node.name, is_view=operator in _VIEWS, uses=bound.uses)
         inputs = [scope.get(name) if name else None for name in node.input]
-        for name, value in zip(node.input, inputs, strict=True):
-            if value is not None and value.is_weight and name not in self._weighed:
-                self._weighed.add(name)
-                step.parameters += value.elements or 0
-        if operator in ("If", "Loop", "Scan"):
-            outputs = self._control_flow(node, inputs, scope, step)
+        for value in (scope[name] for name in bound.uses if name in scope):
+            if value.parameters and id(value) not in self._weighed:
+                self._weighed[id(value)] = value
+                step.parameters += value.parameters
+        if operator in control_flow.OPERATORS:
+            outputs = control_flow.enter(node, inputs, step, self._enter(bound, scope))
+            outputs = [
+                self._merged(value, number, name)
+                for name, value in zip(node.output, outputs, strict=False)
+            ]
         else:
-            outputs = self._outputs(node, operator, inputs)
+            held = self._held(number, node.output[0]) if operator == "Constant" else 0
+            outputs = self._outputs(node, operator, inputs, held)
             self._count(step, node, inputs, outputs)
+            if any(value.is_bound for value in inputs if value):
+                outputs = [replace(value, is_bound=True) for value in outputs]
+                if step.macs and step.macs.value:
+                    step.bound("at-most")
         for name, value in zip(node.output, outputs, strict=False):
             if name:
                 scope[name] = value
@@ -154,6 +209,38 @@ class Walker:
                 # used.
                 step.outputs[name] = value.bytes
         return step
+
+    def _merged(self, value: Value, number: int, name: str) -> Value:
+        """A value that a branch makes; of unknown shape if `stop_merging` was called."""
+        if value.largest_branches and not self._merges:
+            return Value(onnx.TypeProto())
+        for axis, branch in enumerate(value.largest_branches):
+            if branch is not None:
+                self._largest[number, name, axis].add(branch)
+        return replace(value, largest_branches=())
+
+    def stop_merging(self) -> bool:
+        """Give values from branches unknown shapes if none was the largest in all walks so far.
+
+        The greatest of two sizes is no polynomial of the dimensions then. Tells whether it changed
+        anything.
+        """
+        changes = self._merges and any(len(branches) > 1 for branches in self._largest.values())
+        self._merges = self._merges and not changes
+        return changes
+
+    def _enter(
+        self, bound: _Node, scope: dict[str, Value]
+    ) -> Callable[[str, control_flow.Arguments | None], Walk | None]:
+        def walk(attribute: str, arguments: control_flow.Arguments | None) -> Walk | None:
+            body = bound.bodies.get(attribute)
+            if body is None or len(arguments or ()) != len(body.graph.input):
+                return None
+            names = (port.name for port in body.graph.input)
+            values = (value or Value(onnx.TypeProto()) for value in arguments or ())
+            return self._graph(body, scope, dict(zip(names, values, strict=True)))
+
+        return walk
 
     def _count(
         self,
@@ -172,27 +259,31 @@ class Walker:
             tuple(value.shape for value in outputs),
         )
         try:
-            step.macs = operators.macs(call)
+            step.macs = Amount(operators.macs(call))
             if node.domain not in ("", DEFAULT_DOMAIN, CONTRIB_DOMAIN, "ai.onnx.ml"):
-                step.macs = None
+                step.lose_macs()
         except (UnknownCostError, IndexError, ValueError):
-            step.macs = None
+            step.lose_macs()
         if step.is_view or step.operator in ("Constant", "Shape", "Size"):
             return
         output_bytes = known_sum(
             value.bytes for name, value in zip(node.output, outputs, strict=False) if name
         )
         read = [value for value in dict(zip(node.input, inputs, strict=True)).values() if value]
+        traffic = known_sum([output_bytes, *(value.bytes for value in read)])
         if step.operator in _READS_A_PART and output_bytes is not None:
-            step.bytes = 2 * output_bytes + (known_sum(value.bytes for value in read[1:]) or 0)
-            return
-        step.bytes = known_sum([output_bytes, *(value.bytes for value in read)])
+            traffic = 2 * output_bytes + (known_sum(value.bytes for value in read[1:]) or 0)
+        if traffic is None:
+            step.lose_bytes()
+        else:
+            step.bytes = Amount(traffic)
 
     def _outputs(
-        self, node: onnx.NodeProto, operator: str, inputs: Sequence[Value | None]
+        self, node: onnx.NodeProto, operator: str, inputs: Sequence[Value | None], held: int
     ) -> list[Value]:
-        """The outputs of a node, as far as they can be inferred."""
-        folded = self._folded(node, operator, inputs)
+        """The outputs of a node, as far as they can be inferred; a Constant holds parameters."""
+        folded = constant(node, held) if operator == "Constant" else None
+        folded = folded or self._folded(node, operator, inputs)
         if folded is not None:
             return folded
         nothing = [Value(onnx.TypeProto()) for _ in node.output]
@@ -232,7 +323,7 @@ class Walker:
         except Exception:  # noqa: BLE001 - onnx raises what its C++ code throws
             return nothing
         if operator in _LIKE_THE_FIRST and schema.since_version < 7 and inputs[0] is not None:
-            return [replace(inputs[0], content=None, is_weight=False)]
+            return [replace(inputs[0], content=None, parameters=0)]
         return [Value(types.get(name, onnx.TypeProto())) for name in node.output]
 
     def _contrib(
@@ -269,8 +360,6 @@ class Walker:
         self, node: onnx.NodeProto, operator: str, inputs: Sequence[Value | None]
     ) -> list[Value] | None:
         """The content of a value that follows from shapes and small constants; else None."""
-        if operator == "Constant":
-            return constant(node)
         if operator in ("Shape", "Size"):
             return shape_content(node, inputs[0])
         contents = [value.content for value in inputs if value and value.content is not None]
@@ -309,115 +398,7 @@ class Walker:
         for domain, version in self._opsets.items():
             yield "" if domain == DEFAULT_DOMAIN else domain, version
 
-    def _control_flow(
-        self,
-        node: onnx.NodeProto,
-        arguments: Sequence[Value | None],
-        scope: dict[str, Value],
-        step: Step,
-    ) -> list[Value]:
-        bodies = {
-            attribute.name: attribute.g for attribute in node.attribute if attribute.HasField("g")
-        }
-        if step.operator == "If":
-            return self._branches(arguments, bodies, scope, step)
-        if step.operator == "Loop":
-            trips = arguments[0].content if arguments and arguments[0] is not None else None
-            count = None if trips is None else int(trips.reshape(-1)[0])
-            inputs = [
-                Value(onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [])),
-                Value(onnx.helper.make_tensor_type_proto(onnx.TensorProto.BOOL, [])),
-                *(
-                    replace(argument, content=None) if argument else None
-                    for argument in arguments[2:]
-                ),
-            ]
-            states, first, output_axes = len(arguments) - 2, 1, None
-        else:
-            numbers = {
-                attribute.name: list(attribute.ints) or attribute.i for attribute in node.attribute
-            }
-            scanned = int(numbers.get("num_scan_inputs", 0))  # type: ignore[arg-type]
-            states, first, output_axes = (
-                len(arguments) - scanned,
-                0,
-                numbers.get("scan_output_axes"),
-            )
-            slices, count = scan_slices(
-                arguments[states:], numbers.get("scan_input_axes") or [0] * scanned
-            )
-            inputs = [
-                *(
-                    replace(argument, content=None) if argument else None
-                    for argument in arguments[:states]
-                )
-            ]
-            inputs += slices
-        walk = self._body(bodies.get("body"), inputs, scope, step)
-        if walk is None:
-            return [Value(onnx.TypeProto()) for _ in node.output]
-        step.macs, step.bytes = (
-            0 if figure == 0 else None if figure is None or count is None else figure * count
-            for figure in (walk.macs, walk.bytes)
-        )
-        carried = walk.outputs[first : first + states]
-        parts = walk.outputs[first + states :]
-        collected = [
-            stacked(part, count, axis)
-            for part, axis in zip(parts, output_axes or [0] * len(parts), strict=False)
-        ]
-        return [value or Value(onnx.TypeProto()) for value in (*carried, *collected)]
-
-    def _branches(
-        self,
-        inputs: Sequence[Value | None],
-        bodies: Mapping[str, onnx.GraphProto],
-        scope: dict[str, Value],
-        step: Step,
-    ) -> list[Value]:
-        """The more expensive branch, or the one that a constant condition selects."""
-        condition = inputs[0].content if inputs and inputs[0] is not None else None
-        names = ["then_branch", "else_branch"]
-        if condition is not None:
-            names = names[:1] if bool(condition.reshape(-1)[0]) else names[1:]
-        walks = [self._graph(bodies[name], scope, {}) for name in names if name in bodies]
-        step.macs = greatest(walk.macs for walk in walks)
-        step.bytes = greatest(walk.bytes for walk in walks)
-        step.inner_peak = greatest(greatest(walk.live()) for walk in walks)
-        outputs = []
-        for values in zip(*(walk.outputs for walk in walks), strict=False):
-            types = {value.type.SerializeToString() if value else b"" for value in values}
-            outputs.append(values[0] if len(types) == 1 and values[0] else Value(onnx.TypeProto()))
-        return [replace(output, content=None) for output in outputs]
-
-    def _body(
-        self,
-        body: onnx.GraphProto | None,
-        inputs: Sequence[Value | None],
-        scope: dict[str, Value],
-        step: Step,
-    ) -> Walk | None:
-        if body is None or len(body.input) != len(inputs):
-            step.macs = step.bytes = step.inner_peak = None
-            return None
-        named_inputs = {
-            port.name: value or Value(onnx.TypeProto())
-            for port, value in zip(body.input, inputs, strict=True)
-        }
-        walk = self._graph(body, scope, named_inputs)
-        step.inner_peak = greatest(walk.live())
-        return walk
-
 
 def operator_of(node: onnx.NodeProto) -> str:
     """The operator's name, after its domain where that is not ONNX's."""
     return node.op_type if node.domain in ("", DEFAULT_DOMAIN) else f"{node.domain}.{node.op_type}"
-
-
-def _uses(node: onnx.NodeProto) -> Iterable[str]:
-    yield from (name for name in node.input if name)
-    for attribute in node.attribute:
-        for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
-            for inner in graph.node:
-                yield from _uses(inner)
-            yield from (output.name for output in graph.output)

@@ -26,11 +26,18 @@ _NAMELESS = re.compile(r"|\?|None|unk__\d+|-1")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value: its type as ONNX writes it, and the content of a small constant."""
+    """A value: its type as ONNX writes it, and the content of a small constant.
+
+    ``parameters`` is the number of parameters that a stored value holds. A bound has the largest
+    shape that it may get, where data decide; of a value from branches, ``largest_branches`` has the
+    branch with the greatest size for each axis, None where all have the same.
+    """
 
     type: onnx.TypeProto
     content: np.ndarray[Any, Any] | None = None
-    is_weight: bool = False
+    parameters: int = 0
+    is_bound: bool = False
+    largest_branches: tuple[int | None, ...] = ()
 
     @property
     def shape(self) -> Shape | None:
@@ -83,7 +90,7 @@ def named(value: onnx.ValueInfoProto) -> onnx.TypeProto:
     return kind
 
 
-def stored_value(tensor: onnx.TensorProto) -> Value:
+def stored_value(tensor: onnx.TensorProto, parameters: int = 0) -> Value:
     """A weight, with its content if it is small and stored."""
     kind = onnx.helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
     content = None
@@ -92,7 +99,7 @@ def stored_value(tensor: onnx.TensorProto) -> Value:
             content = numpy_helper.to_array(tensor)
         except (ValueError, TypeError):  # a skeleton may lack it
             content = None
-    return Value(kind, content, is_weight=True)
+    return Value(kind, content, parameters)
 
 
 def content_value(content: np.ndarray[Any, Any]) -> Value:
@@ -105,7 +112,7 @@ def content_value(content: np.ndarray[Any, Any]) -> Value:
 
 def shape_content(node: onnx.NodeProto, value: Value | None) -> list[Value] | None:
     """The output of Shape or Size; None if the shape is unknown."""
-    if value is None or value.shape is None:
+    if value is None or value.shape is None or value.is_bound:
         return None
     if node.op_type == "Size":
         return [content_value(np.array(value.elements, np.int64))]
@@ -119,14 +126,15 @@ def range_length(contents: Sequence[np.ndarray[Any, Any]]) -> float:
     return (limit - start) / step if step else math.inf
 
 
-def constant(node: onnx.NodeProto) -> list[Value] | None:
+def constant(node: onnx.NodeProto, parameters: int) -> list[Value] | None:
     for attribute in node.attribute:
         if attribute.name == "value":
-            return [stored_value(attribute.t)]
+            return [stored_value(attribute.t, parameters)]
         if attribute.name in ("value_int", "value_ints"):
             return [content_value(np.array(onnx.helper.get_attribute_value(attribute), np.int64))]
         if attribute.name in ("value_float", "value_floats"):
-            return [content_value(np.array(onnx.helper.get_attribute_value(attribute), np.float32))]
+            value = content_value(np.array(onnx.helper.get_attribute_value(attribute), np.float32))
+            return [replace(value, parameters=parameters)]
     return None
 
 
@@ -144,6 +152,29 @@ def scan_slices(values: Sequence[Value | None], axes: Any) -> tuple[list[Value |
         kind = value.type.tensor_type.elem_type
         slices.append(Value(onnx.helper.make_tensor_type_proto(kind, rest)))
     return slices, count
+
+
+def largest(values: Sequence[Value | None]) -> Value:
+    """A value that is one of these: with the greatest size of each axis, and then a bound."""
+    first = values[0]
+    if first is None or None in values:
+        return Value(onnx.TypeProto())
+    if len({value.type.SerializeToString() for value in values if value}) == 1:
+        return replace(first, content=None)
+    shapes = [value.shape or () for value in values if value]
+    kinds = {value.type.tensor_type.elem_type for value in values if value}
+    if len(kinds) > 1 or len(set(map(len, shapes))) > 1 or not all(shapes):
+        return Value(onnx.TypeProto())
+    columns = list(zip(*shapes, strict=True))
+    kind = onnx.helper.make_tensor_type_proto(kinds.pop(), [max(column) for column in columns])
+    branches = [None if len(set(column)) == 1 else column.index(max(column)) for column in columns]
+    return Value(kind, is_bound=True, largest_branches=tuple(branches))
+
+
+def without_shape(value: Value | None) -> Value:
+    """The value of a state whose shape changes from one iteration to the next."""
+    kind = value.type.tensor_type.elem_type if value else onnx.TensorProto.UNDEFINED
+    return Value(onnx.helper.make_tensor_type_proto(kind, None))
 
 
 def stacked(value: Value | None, count: int | None, axis: int) -> Value | None:

@@ -5,10 +5,12 @@ Only for children, which hold the parsed model; the wire scan has walks of its o
 
 from __future__ import annotations
 
+import heapq
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import onnx
 
@@ -85,6 +87,29 @@ def reads(node: onnx.NodeProto) -> list[str]:
     names = [name for name in node.input if name]
     names += [name for body in bodies(node) for name in captured(body)]
     return list(dict.fromkeys(names))
+
+
+def ordered(sequence: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """Sort nodes so that each follows the makers of what it reads, else as they are.
+
+    ONNX asks files for this order, but runtimes also load others. Nodes on a cycle come last.
+    """
+    makers = {name: place for place, node in enumerate(sequence) for name in node.output if name}
+    needs = [{makers[name] for name in reads(node) if name in makers} for node in sequence]
+    users: dict[int, list[int]] = defaultdict(list)
+    for place, earlier in enumerate(needs):
+        for maker in earlier:
+            users[maker].append(place)
+    ready = [place for place, earlier in enumerate(needs) if not earlier]
+    order = []
+    while ready:
+        order.append(heapq.heappop(ready))
+        for user in users[order[-1]]:
+            needs[user].discard(order[-1])
+            if not needs[user]:
+                heapq.heappush(ready, user)
+    order += [place for place, earlier in enumerate(needs) if earlier]
+    return [sequence[place] for place in order]
 
 
 def captured(body: onnx.GraphProto) -> list[str]:

@@ -11,7 +11,7 @@ import heapq
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.onnx_files import precision, text
+from runners.engine.onnx_files import parameters, precision, text
 from runners.engine.onnx_files.scan import scan
 from runners.engine.onnx_files.vocabulary import (
     CATEGORIES,
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 # How facts are counted; a higher number has what was described before described again.
 # 2: parameters by scope, and those in attributes. 3: all external files, not only the first 256.
-METHOD = 3
+# 4: parameters without settings, numbers without a dimension and what no output is computed with.
+METHOD = 4
 BARCODE_CELLS = 200
 _LISTED_VALUES = 256
 _LISTED_OPERATORS = 1000
@@ -50,11 +51,22 @@ def describe(handle: int, entry: str, files: dict[str, int]) -> Scan:
     return Scan(tuple(state.notes.findings()), facts)
 
 
+def operators_of(state: Walk) -> dict[str, Any]:
+    """The operators that a model uses, and the sets that it imports."""
+    return {
+        "ir_version": state.facts["ir_version"],
+        "opsets": state.facts["opsets"],
+        "operators": _operators(state),
+        "custom_domains": _custom_domains(state),
+    }
+
+
 def facts_of(state: Walk) -> dict[str, Any]:
     """Put together what a finished walk saw."""
     read = state.facts
     graph = read["graph"] or {"name": "", "doc": "", "inputs": [], "outputs": []}
-    word, parameters, profile = precision.profile(state, [*graph["inputs"], *graph["outputs"]])
+    word, profile = precision.profile(state, [*graph["inputs"], *graph["outputs"]])
+    count = parameters.count(state)
     if state.uncounted:
         parts = [text.decode(word, text.NAME_LIMIT) for word in next(iter(state.uncounted))]
         state.notes.add(
@@ -63,8 +75,8 @@ def facts_of(state: Walk) -> dict[str, Any]:
             f"The parameters are not counted: {'.'.join(parts)} keeps values in its attributes, "
             "and what they are is unknown.",
         )
-    custom = _custom_domains(state)
-    for domain in custom:
+    operators = operators_of(state)
+    for domain in operators["custom_domains"]:
         source = f", which {domain['provided_by']} provides" if domain["provided_by"] else ""
         names = ", ".join(domain["operators"][:5])
         words = f"Valid, needs operator set {domain['domain']!r}{source}: {names}."
@@ -72,9 +84,8 @@ def facts_of(state: Walk) -> dict[str, Any]:
     return {
         "format": "onnx",
         "method": METHOD,
-        "ir_version": read["ir_version"],
+        **operators,
         "opset": _opset(read),
-        "opsets": read["opsets"],
         "producer": read["producer"],
         "model_version": read["model_version"],
         "domain": read["domain"],
@@ -91,14 +102,12 @@ def facts_of(state: Walk) -> dict[str, Any]:
             "subgraphs": state.nodes["subgraph"],
             "functions": state.nodes["function"],
         },
-        "operators": _operators(state),
         "barcode": barcode(state.sequence),
         "functions": [
             {key: function[key] for key in ("domain", "name", "overload", "nodes")}
             for function in read["functions"][:_LISTED_FUNCTIONS]
         ],
         "function_count": len(read["functions"]),
-        "custom_domains": custom,
         "control_flow": any(
             name.decode("ascii", "replace") in CONTROL_FLOW for _, name in state.operators
         ),
@@ -106,7 +115,8 @@ def facts_of(state: Walk) -> dict[str, Any]:
         "initializers": _initializers(state),
         "external_files": _external(state),
         "tree_nodes": state.tree_nodes,
-        "parameters": parameters,
+        "parameters": None if state.uncounted else count.parameters,
+        "constants": count.constants,
         "precision": word,
         "precision_profile": profile,
         "size": {
@@ -175,9 +185,11 @@ def _initializers(state: Walk) -> dict[str, Any]:
         kind = DATA_TYPES.get(tensor.data_type, ("unknown", 0))[0]
         kinds[kind].update(count=1, elements=tensor.elements, bytes=tensor.stored)
     uses: Counter[int] = Counter()
-    for place, count in state.uses.items():
-        uses[id(state.weight(*place))] += count
-    outputs = {id(state.weight(*place)) for place in state.outputs}
+    for node in state.flow:
+        uses.update(id(state.weight(node.sees, name)) for name in node.inputs)
+    outputs = {
+        id(state.weight(sees, name)) for sees, names in state.outputs.items() for name in names
+    }
     unused = [tensor for tensor in tensors if not uses[id(tensor)] and id(tensor) not in outputs]
     largest = heapq.nlargest(5, tensors, key=lambda tensor: tensor.stored)
     return {

@@ -19,7 +19,7 @@ from runners.engine.onnx_files.vocabulary import (
     TREE_ENSEMBLES,
     WEIGHT_ATTRIBUTES,
 )
-from runners.engine.onnx_files.walk import Attribute, QuantisingNode, Scope, Tensor, Walk
+from runners.engine.onnx_files.walk import Attribute, NodeUse, Scope, Tensor, Walk
 
 _SINGLE_MESSAGES = frozenset({5, 6, 14, 22})
 _TRAINING = "training"
@@ -29,9 +29,9 @@ _QUANTISING = frozenset(
         b"GatherBlockQuantized", b"MatMulBnb4", b"Quant", b"BipolarQuant",
     }
 )  # fmt: skip
-_MAX_QUANTISING = 100_000
 # Fields of AttributeProto, and FLOAT of TensorProto.DataType.
 _ONE_FLOAT, _FLOATS, _FLOAT = 2, 7, 1
+_FLOAT_BYTES = 4
 # A longer text in an operator that ONNX does not define may be a whole engine with its weights.
 _MAX_SETTING_BYTES = 4096
 _ENGINE = "EPContext"
@@ -68,7 +68,8 @@ class _Graph:
                 self._take(number, first, second)
         self._refuse_repeated_names()
         if self._scope.kind != _TRAINING:
-            state.outputs.update((self._scope.sees, name) for name, _ in self._outputs)
+            state.outputs[self._scope.sees] = [name for name, _ in self._outputs]
+            state.ports.update((self._scope.number, name) for name, _ in self._inputs)
         # Up to IR 3 every initializer had to stand among the inputs: those are not inputs.
         inputs = [value for name, value in self._inputs if name not in self._stored]
         return {
@@ -149,10 +150,27 @@ def read_node(state: Walk, start: int, end: int, scope: Scope) -> None:
     attributes = [_read_attribute(state, *place, scope) for place in inside]
     if scope.kind == _TRAINING:
         return
-    if scope.kind != "function":
-        state.uses.update((scope.sees, name) for name in inputs)
-    _keep(state, scope, operator, inputs, outputs, attributes)
+    _keep(state, scope, operator, outputs, attributes)
+    integers = {}
+    if operator in _QUANTISING:
+        integers = {attribute.name: attribute.integer for attribute in attributes}
+    state.flow.append(
+        NodeUse(
+            scope.sees,
+            _word(state, domain) or DEFAULT_DOMAIN,
+            _word(state, operator),
+            tuple(inputs),
+            tuple(outputs),
+            tuple(body for attribute in attributes for body in attribute.bodies),
+            integers,
+        )
+    )
     _count_weights(state, domain, operator, attributes)
+
+
+def _word(state: Walk, name: bytes) -> str:
+    """A name of operators or domains as text, the same object for the same name."""
+    return state.words_of.setdefault(name, name.decode("ascii", "replace"))
 
 
 def _look_at_words(state: Walk, start: int, end: int, *, metadata: bool) -> None:
@@ -178,18 +196,18 @@ def _keep(
     state: Walk,
     scope: Scope,
     operator: bytes,
-    inputs: list[bytes],
     outputs: list[bytes],
     attributes: list[Attribute],
 ) -> None:
     if operator == b"Constant" and outputs:
         for attribute in attributes:
+            if attribute.name == b"value_floats":
+                numbers = attribute.floats
+                attribute.tensors.append(
+                    Tensor(b"", _FLOAT, (numbers,), numbers, _FLOAT_BYTES * numbers)
+                )
             for tensor in attribute.tensors:
                 state.weights[scope.number, outputs[0]] = tensor
-    elif operator in _QUANTISING and len(state.quantising) < _MAX_QUANTISING:
-        integers = {attribute.name: attribute.integer for attribute in attributes}
-        name = operator.decode("ascii")
-        state.quantising.append(QuantisingNode(scope, name, inputs, integers))
     elif operator.startswith(b"TreeEnsemble"):
         state.tree_nodes += sum(
             attribute.strings for attribute in attributes if attribute.name == b"nodes_modes"
@@ -267,7 +285,9 @@ def _read_content(
         attribute.tensors.append(tensors.read_tensor(state, first, second))
     elif number in {6, 11}:
         state.trail.append(text.decode(attribute.name, 60) or "graph")
-        read_graph(state, first, second, state.inner(scope))
+        inner = state.inner(scope)
+        attribute.bodies.append(inner.sees)
+        read_graph(state, first, second, inner)
         state.trail.pop()
     elif number in {22, 23}:
         attribute.tensors.append(tensors.read_sparse(state, first, second))
@@ -283,6 +303,7 @@ def read_function(state: Walk, start: int, end: int) -> dict[str, Any]:
     scope = state.function()
     function: dict[str, Any] = {"domain": "", "name": "", "overload": "", "nodes": 0, "opsets": []}
     names = {1: "name", 10: "domain", 13: "overload"}
+    state.outputs[scope.sees] = []
     bodies: list[tuple[int, int]] = []
     for number, kind, first, second in wire.fields(state.buffer, start, end):
         if kind != wire.BYTES:
@@ -292,12 +313,10 @@ def read_function(state: Walk, start: int, end: int) -> dict[str, Any]:
         elif number == 7:
             bodies.append((first, second))
             state.spend("nodes", len(bodies), walk.MAX_NODES)
-        elif number in {8, 14}:
-            _look_at_words(state, first, second, metadata=number == 14)
-        elif number == 9:
+        else:
+            _read_signature(state, scope, number, first, second)
+        if number == 9:
             function["opsets"].append(read_opset(state, first, second))
-        elif number == 11:
-            _read_attribute(state, first, second, scope)
     state.trail.append(f"function {function['name']}")
     for place, (first, second) in enumerate(bodies):
         state.trail.append(place)
@@ -306,6 +325,18 @@ def read_function(state: Walk, start: int, end: int) -> dict[str, Any]:
     state.trail.pop()
     function["nodes"] = len(bodies)
     return function
+
+
+def _read_signature(state: Walk, scope: Scope, number: int, first: int, second: int) -> None:
+    """Read an input, an output, an attribute's default or documentation of a function."""
+    if number == 4:
+        state.ports.add((scope.number, state.name(first, second)))
+    elif number == 5:
+        state.outputs[scope.sees].append(state.name(first, second))
+    elif number in {8, 14}:
+        _look_at_words(state, first, second, metadata=number == 14)
+    elif number == 11:
+        _read_attribute(state, first, second, scope)
 
 
 def read_opset(state: Walk, start: int, end: int) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from runners.engine.onnx_files.vocabulary import DATA_TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runners.engine.onnx_files.walk import QuantisingNode, Walk
+    from runners.engine.onnx_files.walk import NodeUse, Walk
 
 _WORDS = {
     "float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "int16": "int16",
@@ -23,8 +23,6 @@ _WORDS = {
     "float8e4m3fn": "fp8", "float8e4m3fnuz": "fp8", "float8e5m2": "fp8", "float8e5m2fnuz": "fp8",
 }  # fmt: skip
 _FLOATS = ("fp64", "fp32", "fp16", "bf16")
-# Shapes, indices, masks and biases say nothing about precision.
-_NOT_PARAMETERS = frozenset({"int64", "uint64", "string", "bool"})
 _BLOCKWISE = frozenset({"MatMulNBits", "GatherBlockQuantized", "MatMulBnb4"})
 _DYNAMIC = frozenset({"DynamicQuantizeLinear", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM"})
 _INTEGER_OPERATORS = frozenset(
@@ -35,34 +33,21 @@ _MIXED_SHARE = 0.1
 _MOST = 0.9
 
 
-def profile(state: Walk, values: list[dict[str, Any]]) -> tuple[str, int | None, dict[str, Any]]:
-    """Give the one word, the number of parameters, and the profile, for inputs and outputs too.
-
-    Parameters are the weights that the file stores, as elements: the initializers and constants of
-    every graph, subgraph and function, each in the scope it stands in (a function counts once,
-    however often it is called; equal weights under two names count twice), and the attributes that
-    ``vocabulary.WEIGHT_ATTRIBUTES`` names, such as coefficients, support vectors, and thresholds
-    and leaves of trees. int64, bool and text are shapes, indices and masks: no parameters. None
-    where an operator that ONNX does not define keeps values in its attributes, since nobody here
-    knows what they are.
-    """
+def profile(state: Walk, values: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """Give the one word, and the profile, for inputs and outputs too."""
     operators = {name.decode("ascii", "replace") for _, name in state.operators}
     packed, laid_out = _quantised(state)
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
-    parameters = 0
     for tensor in state.weights.values():
         kind = DATA_TYPES.get(tensor.data_type, ("unknown", 0))[0]
         sizes[kind] += tensor.stored
         word, elements = packed.get(id(tensor), (_WORDS.get(kind, ""), tensor.elements))
-        if kind not in _NOT_PARAMETERS and kind != "unknown":
-            parameters += elements
         if word:
             counts[word] += elements
     for number, elements in state.attribute_weights.items():
         kind, bits = DATA_TYPES.get(number, ("unknown", 0))
         sizes[kind] += elements * bits // 8
-        parameters += elements
         if kind in _WORDS:
             counts[_WORDS[kind]] += elements
     forms = _forms(operators, weights_behind=bool(laid_out))
@@ -74,10 +59,14 @@ def profile(state: Walk, values: list[dict[str, Any]]) -> tuple[str, int | None,
             {"layout": layout, "block_size": block, "weights": count}
             for (layout, block), count in laid_out.most_common(8)
         ],
-        "bits": sorted({bits for bits in map(_bits, state.quantising) if bits}),
+        "bits": sorted({bits for bits in map(_bits, state.flow) if bits}),
     }
-    word = _word(counts if counts.total() else Counter(_words_of(values)))
-    return word, None if state.uncounted else parameters, facts
+    return _word(counts if counts.total() else Counter(_words_of(values))), facts
+
+
+def unpacked(state: Walk) -> dict[int, int]:
+    """The elements that packed tensors stand for, by the identity of the tensor."""
+    return {tensor: elements for tensor, (_, elements) in _quantised(state)[0].items()}
 
 
 def _word(counts: Counter[str]) -> str:
@@ -107,7 +96,7 @@ def _words_of(values: list[dict[str, Any]]) -> Iterator[str]:
             yield word
 
 
-def _bits(node: QuantisingNode) -> int:
+def _bits(node: NodeUse) -> int:
     if node.operator not in _BLOCKWISE:
         return 0
     bits = node.integers.get(b"bits", 4)
@@ -118,17 +107,17 @@ def _quantised(state: Walk) -> tuple[dict[int, tuple[str, int]], Counter[tuple[s
     """Find weights behind quantising nodes: what they stand for, and how their scales lie."""
     packed: dict[int, tuple[str, int]] = {}
     laid_out: Counter[tuple[str, int]] = Counter()
-    for node in state.quantising:
+    for node in state.flow:
         place = 1 if node.operator in {"MatMulNBits", "MatMulBnb4"} else 0
         name = node.inputs[place] if len(node.inputs) > place else b""
-        weight = state.weight(node.scope.sees, name)
+        weight = state.weight(node.sees, name)
         if weight is None or node.operator in _CUSTOM:
             continue
         if node.operator in _BLOCKWISE:
             bits = _bits(node)
             if bits:
                 if DATA_TYPES.get(weight.data_type, ("", 0))[1] == 8:
-                    packed[id(weight)] = (f"int{bits}", weight.elements * 8 // bits)
+                    packed[id(weight)] = (f"int{bits}", _unpacked(node, weight.elements, bits))
                 laid_out["block", _small(node.integers.get(b"block_size", 0))] += 1
         elif node.operator == "DequantizeLinear":
             laid_out[_layout(node, state)] += 1
@@ -139,18 +128,25 @@ def _quantised(state: Walk) -> tuple[dict[int, tuple[str, int]], Counter[tuple[s
     return packed, laid_out
 
 
-def _layout(node: QuantisingNode, state: Walk) -> tuple[str, int]:
+def _unpacked(node: NodeUse, elements: int, bits: int) -> int:
+    """Count the values in a packed weight; the last block of each row may be filled up."""
+    values = elements * 8 // bits
+    rows, columns = node.integers.get(b"N", 0), node.integers.get(b"K", 0)
+    return rows * columns if 0 < rows * columns <= values else values
+
+
+def _layout(node: NodeUse, state: Walk) -> tuple[str, int]:
     block = _small(node.integers.get(b"block_size", 0))
     if block:
         return "block", block
-    scale = state.weight(node.scope.sees, node.inputs[1]) if len(node.inputs) > 1 else None
+    scale = state.weight(node.sees, node.inputs[1]) if len(node.inputs) > 1 else None
     if scale is None:
         return "unknown", 0
     return ("tensor" if scale.elements == 1 else "channel"), 0
 
 
-def _target(node: QuantisingNode, state: Walk) -> str:
-    zero = state.weight(node.scope.sees, node.inputs[2]) if len(node.inputs) > 2 else None
+def _target(node: NodeUse, state: Walk) -> str:
+    zero = state.weight(node.sees, node.inputs[2]) if len(node.inputs) > 2 else None
     number = zero.data_type if zero is not None else node.integers.get(b"output_dtype", 2)
     return _WORDS.get(DATA_TYPES.get(number, ("uint8", 8))[0], "int8")
 

@@ -48,6 +48,16 @@ def scan(handle: int, entry: str, files: dict[str, int]) -> Walk:
     return state
 
 
+def walk_of(content: bytes) -> Walk:
+    """The walk over a model in memory, whose tensors may lack their data.
+
+    Raises wire.MalformedError for what is no model.
+    """
+    state = Walk(content, "", {})
+    _Model(state).read(len(content))
+    return state
+
+
 def _explain_cut(state: Walk, error: wire.TruncatedError) -> None:
     if state.trail:
         state.refuse("malformed", f"A message inside the model claims too many bytes: {error}.")

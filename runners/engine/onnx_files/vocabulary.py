@@ -47,7 +47,7 @@ TREE_ENSEMBLES = frozenset({"TreeEnsembleClassifier", "TreeEnsembleRegressor"})
 # outputs are computed with. Vocabularies, categories, kernels' settings and default values are
 # none. The thresholds of the two older tree ensembles are counted by their `nodes_modes`.
 WEIGHT_ATTRIBUTES: dict[tuple[str, str], frozenset[str]] = {
-    (DEFAULT_DOMAIN, "Constant"): frozenset({"value_float", "value_floats"}),
+    (DEFAULT_DOMAIN, "ImageScaler"): frozenset({"bias"}),
     (DEFAULT_DOMAIN, "TfIdfVectorizer"): frozenset({"weights"}),
     **{
         ("ai.onnx.ml", operator): frozenset(names.split())

@@ -8,11 +8,14 @@ from __future__ import annotations
 import mmap
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runners.engine.onnx_files import text
 from runners.engine.onnx_files.wire import Buffer, MalformedError
 from runners.engine.reports import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Bounds on what a model may hold. All are far above any model in use and keep a scan in seconds.
 MAX_DEPTH = 24
@@ -103,16 +106,22 @@ class Attribute:
     leaves: int = 0
     floats: int = 0
     text_bytes: int = 0
+    bodies: list[tuple[int, ...]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class QuantisingNode:
-    """A node that says something about precision: what it reads, and its few numbers."""
+class NodeUse(NamedTuple):
+    """What a node reads and makes, by the names that its graph sees, and its bodies.
 
-    scope: Scope
+    ``integers`` are attributes, kept of the operators that say something about precision.
+    """
+
+    sees: tuple[int, ...]
+    domain: str
     operator: str
-    inputs: list[bytes]
-    integers: dict[bytes, int]
+    inputs: tuple[bytes, ...]
+    outputs: tuple[bytes, ...]
+    bodies: tuple[tuple[int, ...], ...] = ()
+    integers: Mapping[bytes, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +161,17 @@ class Walk:
 
     operators: Counter[tuple[bytes, bytes]] = field(default_factory=Counter)
     sequence: bytearray = field(default_factory=bytearray)
-    # Names that nodes take and graphs give, with the graphs in which they are looked for.
-    uses: Counter[tuple[tuple[int, ...], bytes]] = field(default_factory=Counter)
-    outputs: set[tuple[tuple[int, ...], bytes]] = field(default_factory=set)
+    flow: list[NodeUse] = field(default_factory=list)
+    words_of: dict[bytes, str] = field(default_factory=dict)
+    # Inputs of graphs, by the graph's number; outputs of graphs and functions, by what they see.
+    ports: set[tuple[int, bytes]] = field(default_factory=set)
+    outputs: dict[tuple[int, ...], list[bytes]] = field(default_factory=dict)
     initializers: list[Tensor] = field(default_factory=list)
     sparse: int = 0
     weights: dict[tuple[int, bytes], Tensor] = field(default_factory=dict)
     attribute_weights: Counter[int] = field(default_factory=Counter)
     uncounted: Counter[tuple[bytes, bytes]] = field(default_factory=Counter)
     scopes: int = 0
-    quantising: list[QuantisingNode] = field(default_factory=list)
     external: dict[str, list[External]] = field(default_factory=dict)
     tree_nodes: int = 0
     local_paths: int = 0

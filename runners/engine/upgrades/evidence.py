@@ -100,12 +100,11 @@ def _elements(array: Array) -> set[Any]:
 def _ancestors(model: onnx.ModelProto, output: str) -> tuple[set[str], set[str]]:
     """Names of the values that an output depends on, and the default-domain operators between.
 
-    Nodes are in topological order, so one pass from the last to the first suffices. Operators of
-    inner graphs and of local functions are included.
+    Operators of inner graphs and of local functions are included.
     """
     values = {output}
     makers = []
-    for node in reversed(model.graph.node):
+    for node in reversed(bodies.ordered(model.graph.node)):
         if not values.isdisjoint(node.output):
             values.update(bodies.reads(node))
             makers.append(node)

@@ -76,7 +76,7 @@ def one_node(operator, shapes, *, outputs=1, domain="", opset=23, weights=(), **
 )  # fmt: skip
 def test_multiplications_are_those_counted_by_hand(operator, shapes, attributes, macs):
     walk = Walker(one_node(operator, shapes, **attributes)).walk({})
-    assert walk.macs == macs
+    assert walk.macs.value == macs
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_operators_of_the_runtime_have_shapes_too(
 ):
     model = one_node(operator, shapes, outputs=outputs, domain="com.microsoft", **attributes)
     walk = Walker(model).walk({})
-    assert walk.macs == macs
+    assert walk.macs.value == macs
     assert walk.outputs[0].shape == shape
 
 
@@ -148,9 +148,9 @@ def walked(path, sizes):
     shapes = {}
     step = walker._node
 
-    def note(node, scope):
-        made = step(node, scope)
-        shapes.update({name: scope[name].shape for name in node.output if name})
+    def note(bound, number, scope):
+        made = step(bound, number, scope)
+        shapes.update({name: scope[name].shape for name in bound.node.output if name})
         return made
 
     walker._node = note
@@ -239,7 +239,7 @@ def test_costs_are_functions_of_the_free_dimensions():
         project, scores = batch * steps * 16 * 16, batch * 2 * steps * steps * 8
         assert costs.macs.at(sizes) == project + 2 * scores
         walk = Walker(attention_model()).walk(sizes)
-        assert costs.bytes.at(sizes) == walk.bytes
+        assert costs.bytes.at(sizes) == walk.bytes.value
         assert costs.activations(sizes) == max(walk.live())
     assert str(costs.macs) == "256 · batch · steps + 32 · batch · steps²"
     assert costs.weights == 4 * 16 * 16 + 4 * 8
@@ -293,7 +293,7 @@ def test_branches_count_the_dearer_and_scans_each_step():
         [onnx.ValueInfoProto(name="y")],
     )
     imports = [helper.make_opsetid("", 17)]
-    assert Walker(helper.make_model(graph, opset_imports=imports)).walk({}).macs == 64
+    assert Walker(helper.make_model(graph, opset_imports=imports)).walk({}).macs.value == 64
     body = helper.make_graph(
         [
             helper.make_node("MatMul", ["row", "w"], ["next"]),
@@ -318,7 +318,7 @@ def test_branches_count_the_dearer_and_scans_each_step():
         [samples.tensor("w", (3, 3))],
     )
     walk = Walker(helper.make_model(graph, opset_imports=imports)).walk({"steps": 7})
-    assert walk.macs == 7 * 9
+    assert walk.macs.value == 7 * 9
     assert [value.shape for value in walk.outputs] == [(1, 3), (7, 1, 3)]
 
 
@@ -362,3 +362,165 @@ def test_a_fit_is_exact_for_its_degree():
     function = fitter.fit([3 * a * a * b - 2 * b + 7 for a, b in fitter.points])
     assert dict(function.terms) == {(2, 1): 3, (0, 1): -2, (0, 0): 7}
     assert function.at((5, 9)) == Fraction(3 * 25 * 9 - 18 + 7)
+
+
+def loop(condition, *, trips=5, start="", extra=(), given=()):
+    """A Loop whose body multiplies a state of (1, 4) by W; `condition` makes its last condition."""
+    body = helper.make_graph(
+        [condition, helper.make_node("MatMul", ["state", "W"], ["next"], "product"), *extra],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            samples.value("state", shape=(1, 4)),
+        ],
+        [
+            helper.make_tensor_value_info("more", TensorProto.BOOL, []),
+            samples.value("next", shape=(1, 4)),
+        ],
+    )
+    stored = [samples.tensor("W", (4, 4))]
+    if trips is not None:
+        stored.append(numpy_helper.from_array(np.array(trips, np.int64), "trips"))
+    node = helper.make_node("Loop", ["trips", start, "x"], ["y"], "loop", body=body)
+    graph = helper.make_graph(
+        [node], "g", [*given, samples.value("x", shape=(1, 4))], [onnx.ValueInfoProto(name="y")],
+        stored,
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def stated(value):
+    content = numpy_helper.from_array(np.array(value))
+    return helper.make_node("Constant", [], ["more"], value=content)
+
+
+DATA = [helper.make_tensor_value_info("trips", TensorProto.INT64, [])]
+FLAG = [helper.make_tensor_value_info("start", TensorProto.BOOL, [])]
+PASSED = helper.make_node("Identity", ["on"], ["more"])
+COMPUTED = helper.make_node("Less", ["i", "i"], ["more"])
+
+
+@pytest.mark.parametrize(
+    ("options", "macs", "exactness"),
+    [
+        ({"condition": stated(False)}, 16, "exact"),
+        ({"condition": stated(True)}, 80, "exact"),
+        ({"condition": PASSED}, 80, "exact"),
+        ({"condition": stated(True), "trips": 0}, 0, "exact"),
+        ({"condition": COMPUTED}, 80, "at-most"),
+        ({"condition": PASSED, "start": "start", "given": FLAG}, 80, "at-most"),
+        ({"condition": stated(False), "trips": None, "given": DATA}, 16, "at-most"),
+        ({"condition": stated(True), "trips": None, "given": DATA}, 16, "per-iteration"),
+        ({"condition": COMPUTED, "trips": None, "given": DATA}, 16, "per-iteration"),
+    ],
+)
+def test_a_loop_counts_as_often_as_its_conditions_let_it_run(options, macs, exactness):
+    costs = Costs.read(costs_of(loop(**options)).to_json())
+    assert costs.macs.at({}) == macs
+    assert costs.nodes[0].exactness == exactness
+    assert costs.at_most == ({"Loop": 1} if exactness == "at-most" else {})
+    assert costs.per_iteration == ({"Loop": 1} if exactness == "per-iteration" else {})
+    assert costs.is_exact == (exactness == "exact")
+
+
+def test_a_node_in_a_body_whose_costs_are_unknown_is_named():
+    acme = helper.make_node("Frobnicate", ["next"], ["strange"], domain="com.acme")
+    costs = Costs.read(costs_of(loop(stated(True), extra=[acme])).to_json())
+    assert costs.unknown == {"com.acme.Frobnicate": 1}
+    assert costs.macs.at({}) == 80
+
+
+def test_a_state_that_grows_has_an_unknown_size_after_the_first_iteration():
+    """The body doubles its state, so that one iteration costs more than the one before."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["on"], ["more"]),
+            helper.make_node("MatMul", ["rows", "W"], ["product"]),
+            helper.make_node("Concat", ["product", "product"], ["twice"], axis=0),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("rows", FLOAT, None),
+        ],
+        [
+            helper.make_tensor_value_info("more", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("twice", FLOAT, None),
+        ],
+    )
+    model = loop(PASSED)
+    model.graph.node[0].attribute[0].g.CopyFrom(body)
+    assert Costs.read(costs_of(model).to_json()).unknown == {"MatMul": 1}
+
+
+def branches(then_shape, else_shape):
+    """Two branches that data select: products whose sizes depend on different dimensions."""
+    names = {"then_branch": ("a", then_shape), "else_branch": ("b", else_shape)}
+    graphs = {
+        branch: helper.make_graph(
+            [helper.make_node("MatMul", [name, f"w{name}"], ["z"])],
+            branch,
+            [],
+            [helper.make_tensor_value_info("z", FLOAT, None)],
+            [samples.tensor(f"w{name}", (shape[-1], 8))],
+        )
+        for branch, (name, shape) in names.items()
+    }
+    graph = helper.make_graph(
+        [
+            helper.make_node("If", ["c"], ["y"], "choose", **graphs),
+            helper.make_node("MatMul", ["y", "w"], ["out"]),
+        ],
+        "g",
+        [
+            helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("a", FLOAT, then_shape),
+            helper.make_tensor_value_info("b", FLOAT, else_shape),
+        ],
+        [onnx.ValueInfoProto(name="out")],
+        [samples.tensor("w", (8, 2))],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_of_branches_that_data_select_the_dearer_counts_for_all_sizes():
+    """A polynomial fitted to a maximum is negative for some sizes: that of the parts is not."""
+    costs = Costs.read(costs_of(branches(["n", 16], ["m", 4])).to_json())
+    assert costs.symbols == ("n", "m")
+    assert costs.at_most == {"If": 1}
+    assert costs.unknown == {"MatMul": 1}  # n or m rows: the greater is no polynomial
+    for n, m in ((1, 1), (1, 4), (1, 1000), (1000, 1), (64, 640)):
+        first = costs.nodes[0].macs.at({"n": n, "m": m})
+        assert first == max(n * 16 * 8, m * 4 * 8)
+    assert str(costs.nodes[0].macs) == "max(128 · n, 32 · m)"
+    assert not costs.is_exact
+
+
+def test_what_follows_branches_is_bounded_by_the_branch_that_is_always_larger():
+    costs = Costs.read(costs_of(branches(["n", 16], [1, 4])).to_json())
+    assert costs.at_most == {"If": 1, "MatMul": 1}
+    assert costs.nodes[1].macs.at({"n": 7}) == 7 * 8 * 2
+
+
+def test_equal_branches_are_no_bound():
+    costs = Costs.read(costs_of(branches([3, 16], [3, 16])).to_json())
+    assert costs.is_exact
+    assert costs.macs.at({}) == 3 * 16 * 8 + 3 * 8 * 2
+
+
+def test_the_order_of_nodes_in_the_file_changes_no_cost():
+    model = attention_model()
+    shuffled = onnx.ModelProto.FromString(model.SerializeToString())
+    del shuffled.graph.node[:]
+    shuffled.graph.node.extend(reversed(model.graph.node))
+    before, after = (costs_of(each).to_json() for each in (model, shuffled))
+    assert after == before
+
+
+def test_sizes_without_a_run_have_no_costs():
+    model = one_node("Conv", [(1, 3, "length"), (4, 3, 5)], weights=(1,))
+    costs = Costs.read(costs_of(model).to_json())
+    assert costs.runs_at({"length": 5})
+    assert not costs.runs_at({"length": 3})
