@@ -16,7 +16,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from hub.protocol.facts import Facts
-from hub.protocol.figures import Figure, Interval, IntervalMethod, Unit
+from hub.protocol.figures import Figure, Unit
+from hub.protocol.intervals import Interval, IntervalMethod
 from metadata.graphs import facts
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -146,7 +147,7 @@ def _measured(
             figure=Figure(
                 value,
                 Unit.SHARE,
-                interval=Interval(value - 0.01, value + 0.01, IntervalMethod.ROWS),
+                interval=Interval(value - 0.01, value + 0.01, IntervalMethod.CLOPPER_PEARSON),
             ),
             dataset=entry_slug(result["dataset"]["type"]),
             dataset_version=1,

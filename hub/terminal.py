@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from hub import counting
 
@@ -31,6 +32,15 @@ def plain(text: str, *, keep: str = "") -> str:
 def size(count: int | None) -> str:
     """Bytes, which may not be known, in decimal units: 12.3 MB."""
     return counting.size(count or 0)
+
+
+def interval(fields: dict[str, Any], form: str = ".4g", unit: str = "") -> str:
+    """The interval of a row of the API, ``unit`` as its ends end: [95 %: 0.92, 1]; else nothing."""
+    low, high = fields.get(f"low{unit}"), fields.get(f"high{unit}")
+    level = fields.get("interval_level")
+    if low is None or high is None:
+        return ""
+    return f"[{f'{level} %: ' if level else ''}{low:{form}}, {high:{form}}]"
 
 
 def positive(text: str) -> int:

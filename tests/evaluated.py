@@ -54,7 +54,7 @@ def waiting(**of):
 def report(figures=(("accuracy", 0.8, 0.7, 0.9),), *, skipped=None, findings=(), outcome="passed"):
     """What a worker answers; figures are (metric, value, low, high)."""
     facts = {
-        "method": "1",
+        "method": "2",
         "runtime": "onnxruntime",
         "runtime_version": "1.31.1",
         "split": "test",
@@ -71,7 +71,11 @@ def report(figures=(("accuracy", 0.8, 0.7, 0.9),), *, skipped=None, findings=(),
         outcome=outcome,
         findings=tuple(findings),
         facts=facts if outcome == "passed" else {},
-        measures=[dict(zip(names, figure, strict=True)) for figure in figures]
+        measures=[
+            dict(zip(names, figure, strict=True))
+            | {"interval_method": "Clopper-Pearson" if figure[0] == "accuracy" else ""}
+            for figure in figures
+        ]
         if outcome == "passed"
         else [],
         seconds=0.2,

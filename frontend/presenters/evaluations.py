@@ -9,6 +9,7 @@ from frontend.presenters import figures
 from runners.evaluations import selectors
 
 if TYPE_CHECKING:
+    from hub.protocol.figures import Figure
     from registry.models import Variant, Version
     from runners.evaluations.selectors import Measured, Unmeasured
     from runners.models import Evaluation
@@ -20,8 +21,7 @@ class Line:
 
     title: str
     variant: Variant
-    value: str
-    interval: str
+    figure: Figure
     claimed: str
     is_less: bool
     row: Evaluation
@@ -42,6 +42,9 @@ def of(version: Version, variant: Variant | None) -> dict[str, Any]:
     lines = tuple(_beside(evaluation) for evaluation in (*own, *firsts.values()))
     return {
         "lines": lines,
+        "methods": tuple(
+            dict.fromkeys(filter(None, (figures.interval_basis(line.figure) for line in lines)))
+        ),
         "lacking": tuple(_lacking(evaluation) for evaluation in overview.unmeasured),
     }
 
@@ -51,8 +54,7 @@ def line(row: Evaluation) -> Line:
     return Line(
         title=figures.title(row.metric),
         variant=row.variant,
-        value=figures.text(row.figure),
-        interval=figures.interval(row.figure),
+        figure=row.figure,
         claimed="",
         is_less=False,
         row=row,

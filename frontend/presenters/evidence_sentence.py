@@ -51,9 +51,8 @@ _WORDS = {
     "proof": "beside the original it is [{proof}]",
     "latency": "[{p50}] at p50{rank} on {device} with {runtime}",
     "no rank": "latency has [{results}] but no rank yet",
-    "accuracy": "[{value}] {metric} on {data}, 95{narrow}% interval {interval}",
-    "less accurate": "[{value}] {metric} on {data}, 95{narrow}% interval {interval}, less than "
-    "the claimed {claimed}",
+    "accuracy": "[{value}] {metric} on {data}{interval}",
+    "less accurate": "[{value}] {metric} on {data}{interval}, less than the claimed {claimed}",
     "under way": "{subjects} queued or running: [view progress]",
     "package": "this is {variant}, one of [{models}] of this version",
 }
@@ -256,15 +255,15 @@ def _speed(version: Version, of: Evidence) -> Iterator[Part]:
 def _accuracy(lines: Sequence[Line], variant: Variant | None) -> Iterator[Part]:
     own = (line for line in lines if variant is not None and line.variant.pk == variant.pk)
     for line in islice(own, 1):
+        interval = figures.interval_sentence(line.figure)
         yield _part(
             "less accurate" if line.is_less else "accuracy",
             reverse("job", args=[line.row.job_id]),
             "part" if line.is_less else "pass",
-            value=line.value,
+            value=figures.text(line.figure),
             metric=line.title.lower(),
             data=f"{line.row.dataset_version.dataset.slug} {line.row.split}",
-            narrow=formatting.NARROW,
-            interval=line.interval,
+            interval=f", {interval}" if interval else "",
             claimed=line.claimed,
         )
 

@@ -13,6 +13,7 @@ from frontend.presenters import (
     evaluations,
     evidence_sentence,
     facts,
+    figures,
     latency_tables,
     version_head,
 )
@@ -80,7 +81,10 @@ def _figures(
         yield milliseconds, f"p50, {row.device_title}"
     for line in measured.accuracy:
         if variant is not None and line.variant.pk == variant.pk:
-            yield line.value, f"{line.title.lower()}, {line.row.dataset_version.dataset.slug}"
+            yield (
+                figures.text(line.figure),
+                f"{line.title.lower()}, {line.row.dataset_version.dataset.slug}",
+            )
             break
     parameters = facts.of(variant).parameters
     if parameters:

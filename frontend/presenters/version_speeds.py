@@ -119,9 +119,8 @@ def compared(row: Comparison) -> dict[str, Any]:
     ratio = ""
     if row.ratio is not None:
         ratio = f"{formatting.rounded(row.ratio)} times"
-        if row.ratio_low is not None and row.ratio_high is not None:
-            low, high = formatting.rounded(row.ratio_low), formatting.rounded(row.ratio_high)
-            ratio += f" ({low} to {high})"
+        if interval := figures.interval(row.figure):
+            ratio += f" ({interval})"
     runtime = f"{labels.runtime(row.runtime)} {row.runtime_version}"
     provider = measurements.PROVIDERS.get(row.provider, "")
     return {

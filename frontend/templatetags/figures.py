@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from frontend.presenters import figures, measurements
 from hub.protocol import benchmark_metrics
+from hub.protocol.intervals import Level
 
 if TYPE_CHECKING:
     from hub.protocol.figures import Figure
@@ -24,6 +25,7 @@ register.filter("address", measurements.address)
 register.filter("counted", figures.count_words)
 register.filter("words", figures.text)
 register.filter("interval", figures.interval)
+register.filter("interval_basis", figures.interval_basis)
 register.filter("or_unmeasured", figures.or_unmeasured)
 _BY_NAME = {metric.name: metric for metric in benchmark_metrics.ALL}
 
@@ -32,6 +34,12 @@ _BY_NAME = {metric.name: metric for metric in benchmark_metrics.ALL}
 def of(row: Measurement, name: str) -> Figure:
     """Give a figure of a result by the name of its metric."""
     return row.figure(_BY_NAME[name])
+
+
+@register.simple_tag
+def interval_of(name: str) -> str:
+    """Give a level of intervals by its name, as text: 80 % interval."""
+    return Level[name.upper()].words
 
 
 @register.simple_tag
@@ -53,5 +61,7 @@ def figure(
         format_html(' <span class="tag {}">{}</span>', figures.KINDS[kind][0], kind)
         if kind
         else mark_safe(""),
-        format_html(" <small>{}</small>", ends) if ends else mark_safe(""),
+        format_html(' <small title="{}">{}</small>', figures.interval_basis(figure), ends)
+        if ends
+        else mark_safe(""),
     )

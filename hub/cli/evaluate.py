@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hub.client import api, evaluations
-from hub.terminal import DONE, PROBLEM, add_flags, plain
+from hub.terminal import DONE, PROBLEM, add_flags, interval, plain
 
 if TYPE_CHECKING:
     import argparse
@@ -19,7 +19,7 @@ def add_evaluate(commands: Any) -> None:
         "evaluate",
         help="have the hub measure a model's accuracy on a data set",
         description="Have the hub run a variant on a split of a data set, and show the figures "
-        "with their 95 % intervals.",
+        "with their intervals.",
     )
     evaluate.add_argument("ref", help="a model, such as zoo/digits-cnn, or zoo/digits-cnn@1:int8")
     evaluate.add_argument(
@@ -54,7 +54,7 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _line(row: dict[str, Any]) -> str:
-    figure = f"{row['metric']:<9} {row['value']:.4f}  [{row['low']:.4f}, {row['high']:.4f}]"
+    figure = f"{row['metric']:<9} {row['value']:.4f}  {interval(row, '.4f')}".rstrip()
     claimed = "" if row["claimed"] is None else f"  claimed {row['claimed']:.4f}"
     less = "  less than claimed" if row["less_than_claimed"] else ""
     return f"{figure}{claimed}{less}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hub import counting
 from hub.client import api
 from hub.protocol.filters import CHOICES, LIMITS, MAX_PARAMETERS, Bound, Choice
-from hub.terminal import DONE, plain, positive, size
+from hub.terminal import DONE, interval, plain, positive, size
 
 if TYPE_CHECKING:
     import argparse
@@ -130,7 +130,7 @@ def _reasons(model: dict[str, Any]) -> list[str]:
 def _accuracy(fit: dict[str, Any]) -> str:
     """A measured figure with its interval and the data that it is of."""
     of = fit["evaluated"]
-    figure = f"{of['metric']} {fit['value']:.4g} [{fit['low']:.4g}, {fit['high']:.4g}]"
+    figure = f"{of['metric']} {fit['value']:.4g} {interval(fit)}".rstrip()
     return plain(f"{figure} on {of['dataset']}@{of['version']}:{of['split']}")
 
 
@@ -138,8 +138,7 @@ def _latency(speed: dict[str, Any]) -> str:
     """The p50 with its interval; a noisy or predicted one says so."""
     about = "\N{ALMOST EQUAL TO} " if speed.get("predicted") else ""
     words = f"p50 {about}{speed['p50_ms']:.3g} ms"
-    if speed.get("low_ms") is not None and speed.get("high_ms") is not None:
-        words += f" [{speed['low_ms']:.3g}, {speed['high_ms']:.3g}]"
+    words = f"{words} {interval(speed, '.3g', '_ms')}".rstrip()
     if speed.get("device"):
         words += f" on {plain(str(speed['device']))}"
     return words if speed["status"] == "accepted" else f"{words} {speed['status']}"

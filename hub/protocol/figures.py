@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hub.protocol.intervals import Interval
 
 
 class Kind(StrEnum):
@@ -53,30 +57,6 @@ class Unit(StrEnum):
     SHARE = "FRACTION"
     NUMBER = "NUM"
     COUNT = "COUNT"
-
-
-class IntervalMethod(StrEnum):
-    """What an interval covers and how it was computed."""
-
-    PROCESSES = "95 % interval of the processes' medians"
-    ROWS = "95 % interval, by a bootstrap over the rows"
-    PREDICTION = "80 % of predictions lie within the interval"
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """The ends of an interval in the unit of its figure."""
-
-    low: float
-    high: float
-    method: IntervalMethod
-
-    @classmethod
-    def between(
-        cls, low: float | None, high: float | None, method: IntervalMethod
-    ) -> Interval | None:
-        """The interval of two stored ends; None where one is missing."""
-        return None if low is None or high is None else cls(low, high, method)
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,11 +200,16 @@ def statements(
     for row in evaluations:
         fields = _object(row, "an evaluation")
         value, low, high = (fields.get(name) for name in ("value", "low", "high"))
-        if not all(isinstance(number, int | float) for number in (value, low, high)):
+        if not isinstance(value, int | float):
             continue
+        words = f"{value:.4g}"
+        if isinstance(low, int | float) and isinstance(high, int | float):
+            level = fields.get("interval_level")
+            name = f"{level} % interval " if isinstance(level, int) else ""
+            words += f" ({name}{low:.4g} to {high:.4g})"
         data = f"{_line(fields.get('dataset'))}@{_line(fields.get('dataset_version'))}"
         subject = f"{_line(fields.get('variant'))}: {_line(fields.get('metric'))} on {data}"
-        rows.append(Statement("evaluation", subject, f"{value:.4g} ({low:.4g} to {high:.4g})"))
+        rows.append(Statement("evaluation", subject, words))
     for row in variants:
         fields = _object(row, "a variant")
         proof = fields.get("proof")

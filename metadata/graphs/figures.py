@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hub.protocol.figures import Interval, Kind, Status
+from hub.protocol.figures import Kind, Status
 from metadata.rdf.quads import decimal, link, string
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from hub.protocol.intervals import Interval
     from metadata.rdf.graph import Graph
 
 
@@ -49,6 +50,7 @@ def describe(
             {
                 "hub:intervalLow": decimal(interval.low),
                 "hub:intervalHigh": decimal(interval.high),
+                "hub:intervalLevel": decimal(interval.level.share),
                 "hub:intervalMethod": string(interval.method),
             },
         )

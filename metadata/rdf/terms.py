@@ -60,8 +60,8 @@ authorInFile batchSize bitmapPixelFormat blames callStyle channelDeviation chann
 colorSpaceGamma comparabilityKey concurrency contributions delta denotation device
 differentialPrivacy elementType epsilon epsilonReplaceOne evaluatedRows exampleFile examples
 executionProvider figureKind figureStatus hasBenchmark hasFigure hasInput hasOutput hasVariant
-highestValue interpolation intervalHigh intervalLow intervalMethod irVersion latencyBoundMs
-leftOut licenceConflict
+highestValue interpolation intervalHigh intervalLevel intervalLow intervalMethod irVersion
+latencyBoundMs leftOut licenceConflict
 licenceExpression licenceInFile listedBenchmark lowestValue macs manifest manifestSha256
 memoryBytes mixedPrecision needsNoDataset neighbourRelation noiseMultiplier nominalPixelRange
 opsetDomain opsetImport opsetVersion paddingLevel pixelScale polarity portName postprocessing

@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers as fields
 
 from hub.protocol.figures import Kind
-from registry.api import serializers
+from registry.api import intervals, serializers
 from registry.api.addresses import api_url
 from registry.api.outputs import Column, Columns, Output
 from registry.catalogue import accuracies, fits, predictions, speeds
@@ -39,12 +39,10 @@ class SpeedOutput(fields.Serializer[Any]):
     predicted = fields.BooleanField()
     device = fields.CharField()
     p50_ms = fields.FloatField()
-    low_ms = fields.FloatField(
-        allow_null=True,
-        help_text="lower end of the 95 % interval of a measured p50, or of the interval that holds "
-        "80 % of predicted ones",
-    )
+    low_ms = fields.FloatField(allow_null=True, help_text="lower end of the interval of p50")
     high_ms = fields.FloatField(allow_null=True, help_text="upper end of the same")
+    interval_level = fields.IntegerField(allow_null=True, help_text=intervals.LEVEL)
+    interval_method = fields.CharField(allow_null=True, help_text=intervals.METHOD)
     models_measured = fields.IntegerField(
         allow_null=True, help_text="measured models that a prediction is based on"
     )
@@ -77,8 +75,10 @@ class FitOutput(Output[fits.Fit]):
         "value",
         Column("unit", help_text="`ms`, `B`, `MAC`, or empty"),
         "basis",
-        "low",
-        "high",
+        Column("low", kind=float, allow_null=True, help_text="lower end of the interval"),
+        Column("high", kind=float, allow_null=True, help_text="upper end of the same"),
+        Column("interval_level", kind=int, allow_null=True, help_text=intervals.LEVEL),
+        Column("interval_method", kind=str, allow_null=True, help_text=intervals.METHOD),
     )
 
     limit = NumberOrText()
@@ -116,19 +116,21 @@ def of(rows: Sequence[Summary], query: Query, *, is_timed: bool) -> list[dict[st
                 speed=speed,
                 accuracies=figures.get(row.pk, ()),
             )
-            item["fits"] = [asdict(fit) for fit in values]
+            item["fits"] = [
+                {name: value for name, value in asdict(fit).items() if name != "interval"}
+                | intervals.fields(fit.interval)
+                for fit in values
+            ]
         items.append(item)
     return items
 
 
 def _speed(row: DocumentSpeed | PredictedSpeed, of: Summary) -> dict[str, Any]:
     """What ``SpeedOutput`` says."""
-    interval = row.figure.interval
     figures = {
         "device": row.device,
         "p50_ms": row.p50_ms,
-        "low_ms": interval.low if interval else None,
-        "high_ms": interval.high if interval else None,
+        **intervals.fields(row.figure.interval, "low_ms", "high_ms"),
     }
     if isinstance(row, PredictedSpeed):
         speed = {"status": PREDICTED, "predicted": True, **figures}

@@ -30,7 +30,7 @@ MOST_LIMITS, OFFERS, VERSIONS, NAMES = 10, 200, 20, 1_000
 
 
 class Accuracy(NamedTuple):
-    """A figure of a variant with its 95 % interval, and the split that it was measured on."""
+    """A figure of a variant with its interval, and the split that it was measured on."""
 
     metric: str
     dataset: str
@@ -40,6 +40,7 @@ class Accuracy(NamedTuple):
     low: float
     high: float
     rows: int
+    interval_method: str
 
 
 class Offer(NamedTuple):

@@ -11,6 +11,7 @@ from hub.protocol.figures import Kind
 
 if TYPE_CHECKING:
     from hub.protocol.accuracy import Limit
+    from hub.protocol.intervals import Interval
     from registry.catalogue.query import Query
     from registry.models import DocumentAccuracy, DocumentSpeed, PredictedSpeed
 
@@ -36,7 +37,7 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The value that keeps a constraint; ``low`` and ``high`` are the interval of what is measured.
+    """The value that keeps a constraint, with the interval of what is measured or predicted.
 
     ``limit`` and ``value`` are numbers in ``unit``, or words. ``evaluated`` is None except for
     accuracy.
@@ -47,8 +48,7 @@ class Fit:
     value: float | str
     unit: str
     basis: Kind
-    low: float | None = None
-    high: float | None = None
+    interval: Interval | None = None
     evaluated: Evaluated | None = None
 
 
@@ -86,9 +86,8 @@ def _stated(query: Query, latest: Mapping[str, Any], task: str, licence: str) ->
 
 def _latency(limit: float, speed: DocumentSpeed | PredictedSpeed) -> Fit:
     figure, bound = speed.figure, filters.MAX_LATENCY
-    low = figure.interval.low if figure.interval else None
-    high = figure.interval.high if figure.interval else None
-    return Fit(bound.name, limit, speed.p50_ms, bound.quantity.unit, figure.kind, low, high)
+    unit = bound.quantity.unit
+    return Fit(bound.name, limit, speed.p50_ms, unit, figure.kind, figure.interval)
 
 
 def _accuracy(limit: Limit, figure: DocumentAccuracy) -> Fit:
@@ -99,7 +98,6 @@ def _accuracy(limit: Limit, figure: DocumentAccuracy) -> Fit:
         figure.value,
         "",
         Kind.MEASURED,
-        figure.low,
-        figure.high,
+        figure.figure.interval,
         evaluated,
     )

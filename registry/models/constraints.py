@@ -6,6 +6,8 @@ from django.db import models
 from django.db.models.functions import Length
 from django.db.models.lookups import LessThanOrEqual
 
+from hub.protocol.intervals import IntervalMethod
+
 HEX64 = r"^[0-9a-f]{64}$"
 HEX40 = r"^[0-9a-f]{40}$"
 # The column ``path`` is relative, and stays within its folder.
@@ -45,4 +47,22 @@ def at_most(field: str, length: int, table: str) -> models.CheckConstraint:
     """A check that ``field`` has at most ``length`` characters, also where the column has none."""
     return models.CheckConstraint(
         condition=LessThanOrEqual(Length(field), length), name=f"{table}_{field}_length"
+    )
+
+
+def method_of_interval() -> models.CharField[str, str]:
+    """The column of the method of an interval; empty for none.
+
+    Rows without it were made when every interval was a percentile bootstrap.
+    """
+    return models.CharField(
+        max_length=64, blank=True, default="", db_default=str(IntervalMethod.PERCENTILES)
+    )
+
+
+def known_interval(table: str) -> models.CheckConstraint:
+    """A check that the column `interval_method` is one of the hub's, or empty."""
+    return models.CheckConstraint(
+        condition=models.Q(interval_method__in=["", *map(str, IntervalMethod)]),
+        name=f"{table}_interval_method_known",
     )

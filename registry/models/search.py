@@ -6,8 +6,9 @@ from django.db import models
 from django.db.models import F, Q
 
 from hub.protocol import vocabularies
-from hub.protocol.figures import Figure, Interval, IntervalMethod, Kind, Status, Unit
-from registry.models.constraints import one_of
+from hub.protocol.figures import Figure, Kind, Status, Unit
+from hub.protocol.intervals import Interval, IntervalMethod
+from registry.models.constraints import known_interval, method_of_interval, one_of
 from registry.models.registered_models import RegisteredModel
 
 EVERYBODY = 0
@@ -172,7 +173,7 @@ class DocumentSpeed(models.Model):
     def figure(self) -> Figure:
         """The median as a figure."""
         ends = (self.p50_low_ms, self.p50_high_ms)
-        interval = Interval.between(*ends, IntervalMethod.PROCESSES)
+        interval = Interval.between(*ends, IntervalMethod.LOG_MEDIANS)
         status = Status(self.status)
         return Figure(self.p50_ms, Unit.MILLISECOND, status=status, interval=interval)
 
@@ -220,7 +221,7 @@ class PredictedSpeed(models.Model):
     @property
     def figure(self) -> Figure:
         """The prediction as a figure."""
-        interval = Interval(self.low_ms, self.high_ms, IntervalMethod.PREDICTION)
+        interval = Interval(self.low_ms, self.high_ms, IntervalMethod.HELD_OUT)
         return Figure(self.p50_ms, Unit.MILLISECOND, Kind.PREDICTED, interval=interval)
 
 
@@ -241,6 +242,7 @@ class DocumentAccuracy(models.Model):
     low = models.FloatField()
     high = models.FloatField()
     rows = models.PositiveIntegerField()
+    interval_method = method_of_interval()
 
     class Meta:
         ordering = ["document", "metric", "dataset", "split"]
@@ -252,6 +254,7 @@ class DocumentAccuracy(models.Model):
             models.CheckConstraint(
                 condition=Q(low__lte=F("high")), name="documentaccuracy_interval"
             ),
+            known_interval("documentaccuracy"),
         ]
         indexes = [
             models.Index(
@@ -265,7 +268,7 @@ class DocumentAccuracy(models.Model):
     @property
     def figure(self) -> Figure:
         """The value as a figure."""
-        interval = Interval(self.low, self.high, IntervalMethod.ROWS)
+        interval = Interval.stored(self.low, self.high, self.interval_method)
         return Figure(self.value, vocabularies.unit_of(self.metric), interval=interval)
 
 

@@ -33,4 +33,5 @@ def of_main(variant: Variant) -> Iterator[Accuracy]:
             low=stated(row.low),
             high=stated(row.high),
             rows=row.rows,
+            interval_method=row.interval_method,
         )

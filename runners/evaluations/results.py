@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import accuracy
+from hub.protocol.intervals import IntervalMethod
 from registry.core import events
 from registry.models import DatasetVersion, Variant
 from runners.models import Evaluation
@@ -43,6 +44,8 @@ def take(job: Job) -> int:
             value=measure["value"],
             low=measure["low"],
             high=measure["high"],
+            # Workers of an earlier release name none.
+            interval_method=measure.get("interval_method", IntervalMethod.PERCENTILES),
             rows=facts["rows"],
             method=str(facts["method"])[:8],
             seed=facts["seed"],

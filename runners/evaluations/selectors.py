@@ -38,11 +38,13 @@ class Measured:
     @property
     def is_less(self) -> bool:
         """Whether the claim exceeds the interval by at least 0.01; only for shares."""
+        interval = self.row.figure.interval
         return (
             self.claimed is not None
+            and interval is not None
             and self.row.metric in SHARES
             # Rounded, so that 0.99 exceeds 0.98 by exactly 0.01.
-            and round(self.claimed - self.row.high, 9) >= EXCESS
+            and round(self.claimed - interval.high, 9) >= EXCESS
         )
 
 

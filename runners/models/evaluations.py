@@ -7,17 +7,18 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from hub.protocol import accuracy, vocabularies
-from hub.protocol.figures import Figure, Interval, IntervalMethod
-from registry.models.constraints import HEX64, matches
+from hub.protocol.figures import Figure
+from hub.protocol.intervals import Interval
+from registry.models.constraints import HEX64, known_interval, matches, method_of_interval
 from runners.models.jobs import Job
 
 
 class Evaluation(models.Model):
-    """A metric of a variant on a split of a version of a data set, with its 95 % interval.
+    """A metric of a variant on a split of a version of a data set, with its interval.
 
     ``entry_sha256`` is the variant's file that was run, ``predictions_sha256`` the digest of its
-    answers to all ``rows``, ``seed`` that of the bootstrap, ``environment`` the versions of the
-    tools.
+    answers to all ``rows``, ``seed`` that of the resamples, ``environment`` the versions of the
+    tools. A figure without an interval has no ``interval_method``, and its value as ends.
     """
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="evaluations")
@@ -31,6 +32,7 @@ class Evaluation(models.Model):
     value = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()
+    interval_method = method_of_interval()
     rows = models.PositiveIntegerField()
     method = models.CharField(max_length=8)
     seed = models.BigIntegerField()
@@ -55,6 +57,7 @@ class Evaluation(models.Model):
                 condition=Q(metric__in=accuracy.ALL), name="evaluation_metric_known"
             ),
             models.CheckConstraint(condition=Q(low__lte=F("high")), name="evaluation_interval"),
+            known_interval("evaluation"),
             models.CheckConstraint(
                 condition=~Q(metric__in=accuracy.SHARES)
                 | Q(value__gte=0, value__lte=1, low__gte=0, high__lte=1),
@@ -72,5 +75,5 @@ class Evaluation(models.Model):
     @property
     def figure(self) -> Figure:
         """The value as a figure."""
-        interval = Interval(self.low, self.high, IntervalMethod.ROWS)
+        interval = Interval.stored(self.low, self.high, self.interval_method)
         return Figure(self.value, vocabularies.unit_of(self.metric), interval=interval)

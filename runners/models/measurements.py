@@ -15,7 +15,8 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 
 from hub.protocol import benchmark_metrics, figures
-from hub.protocol.figures import Figure, Interval, IntervalMethod, Kind, Status
+from hub.protocol.figures import Figure, Kind, Status, Unit
+from hub.protocol.intervals import Interval, IntervalMethod
 from registry.models.constraints import HEX64, matches, one_of
 from runners.engine.benchmark.typed_record import Record
 from runners.models.jobs import Job
@@ -286,7 +287,7 @@ class Measurement(models.Model):
             metric.unit,
             Kind(getattr(self, metric.provenance)) if metric.provenance else Kind.MEASURED,
             Status(self.status) if self.is_trusted else Status.UNVERIFIED,
-            Interval.between(low, high, IntervalMethod.PROCESSES),
+            Interval.between(low, high, IntervalMethod.LOG_MEDIANS),
             tuple(self.reasons),
         )
 
@@ -380,3 +381,12 @@ class Comparison(models.Model):
 
     def __str__(self) -> str:
         return f"{self.candidate_id} against {self.baseline_id}: {self.verdict}"
+
+    @property
+    def figure(self) -> Figure:
+        """The ratio as a figure."""
+        ends = (self.ratio_low, self.ratio_high)
+        if self.ratio is None:
+            return figures.absent(Unit.NUMBER)
+        interval = Interval.between(*ends, IntervalMethod.SIGNED_RANKS)
+        return Figure(self.ratio, Unit.NUMBER, interval=interval)

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.metrics import confusion_matrix, log_loss, roc_auc_score
 
+from hub.protocol import intervals
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-def _wilson(correct: int, total: int) -> list[float]:
-    """95 % Wilson score interval of a share; honest for small held-out sets."""
-    z = 1.959964
-    share = correct / total
-    middle = (share + z * z / (2 * total)) / (1 + z * z / total)
-    half = z / (1 + z * z / total) * math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2)
-    return [round(middle - half, 4), round(min(1.0, middle + half), 4)]
 
 
 def classification(y: NDArray[np.int64], probabilities: NDArray[np.floating]) -> dict[str, object]:
@@ -30,7 +22,7 @@ def classification(y: NDArray[np.int64], probabilities: NDArray[np.floating]) ->
     exact /= exact.sum(axis=1, keepdims=True)
     return {
         "accuracy": round(correct / len(y), 4),
-        "accuracy_interval_95": _wilson(correct, len(y)),
+        "accuracy_interval": _interval(correct, len(y)),
         "correct": correct,
         "held_out": len(y),
         "log_loss": round(float(log_loss(y, exact)), 4),
@@ -51,4 +43,14 @@ def of_class(
         "missed": int((truth & ~predictions).sum()),
         "false_alarms": int((~truth & predictions).sum()),
         "roc_auc": round(float(roc_auc_score(truth, probabilities[:, label])), 4),
+    }
+
+
+def _interval(correct: int, total: int) -> dict[str, object]:
+    of = intervals.proportion(correct, total)
+    return {
+        "low": round(of.low, 4),
+        "high": round(of.high, 4),
+        "level": int(of.level),
+        "method": str(of.method),
     }

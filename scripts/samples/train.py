@@ -38,6 +38,8 @@ BUILDERS = {
 def _build(names: list[str], root: Path) -> None:
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - --cards runs without packages
 
+    # Builders compute intervals as the hub does.
+    sys.path.insert(1, str(SAMPLES.parents[2]))
     for name in names:
         builder = importlib.import_module(BUILDERS[name])
         with threadpool_limits(limits=1):

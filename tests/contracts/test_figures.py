@@ -75,6 +75,47 @@ def test_the_words_of_each_status_are_looked_for(status):
     assert strings(f'"""{words}"""') == []
 
 
+LEVEL = re.compile(
+    r"\b(?:80|95|99)(?:[\s\u202f]|&nbsp;|\{\w+\})*%\s*(?:interval|confidence|of predictions)|"
+    r"(?:interval|ci)_?(?:80|95|99)(?![0-9])",
+    re.IGNORECASE,
+)
+# What a stored record has as names of fields, which are a signed format.
+FORMAT = re.compile(
+    r"runners/engine/benchmark/|runners/benchmarks/records.py|hub/cli/bench/report.py"
+)
+
+
+def test_no_module_template_or_card_writes_the_level_of_an_interval():
+    rooms = ("frontend", "hub", "metadata", "registry", "runners", "scripts")
+    paths = [path for room in rooms for path in (ROOT / room).rglob("*.py")]
+    texts = {path: " ".join(strings(path.read_text(encoding="utf-8"))) for path in paths}
+    templates = [*FRONTEND.rglob("*.html"), *(ROOT / "scripts/samples/cards").glob("*.md")]
+    texts |= {path: path.read_text(encoding="utf-8") for path in templates}
+    names = {path.relative_to(ROOT).as_posix(): text for path, text in texts.items()}
+    assert len(names) > 1000
+    hits = {
+        name: LEVEL.findall(text)
+        for name, text in names.items()
+        if LEVEL.search(text)
+        and name != "hub/protocol/intervals.py"
+        and "/migrations/" not in name
+        and not FORMAT.match(name)
+    }
+    assert hits == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "95 % interval", "95\u202f% interval {interval}", "at 99 % confidence",
+        "80% of predictions", "95{narrow}% interval", "accuracy_interval_95", "p50_ci95_ms",
+    ],
+)  # fmt: skip
+def test_a_level_is_noticed(text):
+    assert LEVEL.search(text)
+
+
 def test_every_status_kind_unit_and_compliance_has_words():
     said = {
         figures.sentence(Figure(1.0, Unit.MILLISECOND, kind, status))

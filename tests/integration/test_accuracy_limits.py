@@ -161,6 +161,7 @@ def test_each_row_says_why_it_fits(hub):
         {
             "constraint": "min", "limit": 0.9, "value": 0.973333, "unit": "", "basis": "measured",
             "low": 0.923333, "high": 1.0,
+            "interval_level": 95, "interval_method": "Clopper-Pearson",
             "evaluated": {
                 "metric": "accuracy", "dataset": "stones", "version": 1, "split": "test",
                 "rows": 50,
@@ -168,7 +169,7 @@ def test_each_row_says_why_it_fits(hub):
         }
     ]  # fmt: skip
     words = re.sub(r"\s+", " ", page_of(hub, asked))
-    assert "Accuracy 97.33 % [92.33 % to 100 %] on stones@1, test" in words
+    assert "Accuracy 97.33 % [95 %: 92.33 % to 100 %] on stones@1, test" in words
     assert "Sorted by “Accuracy on stones”, the best first, because of that limit." in words
 
 

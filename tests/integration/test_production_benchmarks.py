@@ -51,4 +51,4 @@ def test_a_bench_worker_times_versions_and_compares_them(production, bench):
     job = production.job(told["job"])
     assert (job["kind"], job["pool"], job["state"]) == ("compare-speed", "bench-cpu", "succeeded")
     assert production.worker_of(job) == "bench"
-    assert len(told["ratio_ci99"]) == 2
+    assert len(told["ratio_interval"]) == 2

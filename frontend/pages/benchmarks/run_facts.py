@@ -139,8 +139,7 @@ def percentiles(row: Measurement) -> list[tuple[str, str, str]]:
     rows = []
     # Its interval is of this one, and not of the median of all samples.
     if stats.p50_of_processes_ms is not None:
-        between = figures.interval(row.p50)
-        note = f"95 % interval {between}" if between else ""
+        note = figures.interval_sentence(row.p50)
         rows.append(("p50 of processes", measurements.latency(stats.p50_of_processes_ms), note))
     for name in ("min", "p50", "p90", "p95", "p99", "p99.9", "max"):
         if name in stats.latency_ms:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from frontend.presenters import figures, list_filters
 from hub.protocol import filters
+from hub.protocol.figures import Figure
+from hub.protocol.vocabularies import unit_of
 from registry.catalogue import accuracies, fits
 
 if TYPE_CHECKING:
@@ -51,13 +53,14 @@ def _words(fit: Fit, speed: DocumentSpeed | PredictedSpeed | None) -> str:
         words = list_filters.words(filter_, str(fit.value))
         return filter_.words.format(words) if isinstance(filter_, filters.Bound) else words
     of = speed.figure
-    ends = f" [{figures.interval(of)}]" if of.interval else ""
-    return ", ".join(filter(None, (f"p50 {figures.text(of)}{ends}", figures.note(of))))
+    return ", ".join(filter(None, (f"p50 {figures.text(of)}{_ends(of)}", figures.note(of))))
 
 
 def _accuracy(fit: Fit, of: Evaluated) -> str:
-    value, low, high = (
-        figures.amount(of.metric, float(number or 0)) for number in (fit.value, fit.low, fit.high)
-    )
-    title = figures.title(of.metric)
-    return f"{title} {value} [{low} to {high}] on {of.dataset}@{of.version}, {of.split}"
+    figure = Figure(float(fit.value), unit_of(of.metric), interval=fit.interval)
+    words = f"{figures.title(of.metric)} {figures.text(figure)}{_ends(figure)}"
+    return f"{words} on {of.dataset}@{of.version}, {of.split}"
+
+
+def _ends(figure: Figure) -> str:
+    return f" [{figures.interval(figure)}]" if figure.interval else ""

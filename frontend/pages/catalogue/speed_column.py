@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from frontend.parts import formatting
 from frontend.parts.options import Option
-from frontend.presenters import measurements
+from frontend.presenters import figures, measurements
 from hub.protocol import filters
-from hub.protocol.figures import IntervalMethod, Kind, Unit, absent
+from hub.protocol.figures import Kind, Unit, absent
 from registry.catalogue import predictions, search, speeds
 from registry.models import DocumentSpeed, PredictedSpeed, SearchDocument
 
@@ -84,7 +84,7 @@ def _cell(document: SearchDocument, speed: DocumentSpeed | PredictedSpeed | None
         basis = f"Predicted from {formatting.plural(speed.models_measured, 'measured model')}."
         return {
             "p50": speed.figure,
-            "basis": f"{basis} {IntervalMethod.PREDICTION}.",
+            "basis": f"{basis} Its interval: {figures.interval_basis(speed.figure)}.",
         }
     place = [document.namespace_slug, document.model.name, latest["number"], speed.result]
     return {

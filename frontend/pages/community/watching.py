@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from frontend.parts import labels
-from frontend.parts.formatting import figure, plural
-from frontend.presenters import version_head
+from frontend.parts.formatting import plural
+from frontend.presenters import figures, version_head
 from hub.protocol import problems
 from registry.community import interest
 from registry.models import Discussion, Version
@@ -133,8 +133,8 @@ def _evidence(published: QuerySet[Version]) -> Iterator[dict[str, Any]]:
         words = f"{plural(n, 'benchmark run')} on {labels.runtime(runtime)} {number}"
         yield _of_version(versions[key], at, words, "version-benchmarks")
     for row in scores.order_by("-at")[:NEWS]:
-        words = (
-            f"measured {row.metric} {figure(row.value)} ({figure(row.low)} to {figure(row.high)}) "
-            f"on {row.dataset_version.dataset.slug}, {row.split}"
-        )
+        figure = f"{row.metric} {figures.text(row.figure)}"
+        interval = f" ({figures.interval(row.figure)})" if row.interval_method else ""
+        data = f"{row.dataset_version.dataset.slug}, {row.split}"
+        words = f"measured {figure}{interval} on {data}"
         yield _of_version(versions[row.variant.version_id], row.at, words, "version")

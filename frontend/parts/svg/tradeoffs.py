@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 from frontend.parts.svg.charts import ticks
 
 if TYPE_CHECKING:
-    from hub.protocol.figures import Interval
+    from hub.protocol.intervals import Interval
 
 _LEFT, _RIGHT = 5.0, 95.0
 _TOP, _BOTTOM = 7.0, 88.0

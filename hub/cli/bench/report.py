@@ -6,6 +6,7 @@ from typing import Any
 
 from hub import counting
 from hub.protocol.figures import Kind, Status
+from hub.protocol.intervals import Level
 
 _READINGS = ("psi_cpu_some", "foreign_cpu", "steal")
 
@@ -60,7 +61,7 @@ def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:
     if stats["p50_ci95_ms"]:
         low, high = stats["p50_ci95_ms"]
         processes = counting.plural(stats["n_processes"], "process", "processes")
-        between = f"   95 % interval over {processes}: {_ms(low)} to {_ms(high)}"
+        between = f"   {Level.FIGURE.words} over {processes}: {_ms(low)} to {_ms(high)}"
     lines = [("p50", f"{_ms(stats['p50_of_processes_ms'])}{between}")]
     for name in ("p90", "p99", "p99.9"):
         needed = stats["early_stopping"][name]["samples_needed"]
@@ -160,10 +161,11 @@ def _carbon(carbon: dict[str, Any]) -> str:
 def of_verdict(verdict: dict[str, Any], names: tuple[str, str]) -> list[str]:
     """Say what a comparison found."""
     lines = [f"baseline    {names[0]}", f"candidate   {names[1]}"]
+    level = Level.COMPARISON.words
     for label, key in (("p50", "wall_ratio"), ("processor", "cpu_ratio")):
         ratio = verdict[key]
         if ratio:
-            lines.append(f"{label:<11} x {ratio[0]:.4g}   99 % {ratio[1]:.4g} to {ratio[2]:.4g}")
+            lines.append(f"{label:<11} x {ratio[0]:.4g}   {level} {ratio[1]:.4g} to {ratio[2]:.4g}")
     why = f" ({', '.join(verdict['reasons'])})" if verdict["reasons"] else ""
     if verdict["differs"]:
         lines.append(f"differs in  {', '.join(verdict['differs'])}")

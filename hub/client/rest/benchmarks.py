@@ -71,8 +71,12 @@ class Measurement:
     processes: int
     # geometric mean of the processes' medians
     p50_ms: float | None
-    # from the processes' medians
-    p50_ci95_ms: tuple[float, ...] | None
+    # ends of the interval of p50; null without one
+    p50_interval_ms: tuple[float, ...] | None
+    # level of the interval in per cent; null without an interval
+    interval_level: int | None
+    # how the interval was computed; null without an interval
+    interval_method: str | None
     # null if there are too few samples
     p90_ms: float | None
     p95_ms: float | None

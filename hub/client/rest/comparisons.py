@@ -23,7 +23,12 @@ class Comparison:
     reason: str
     # median of this model divided by the baseline's
     ratio: float | None
-    ratio_ci99: tuple[float, ...] | None
+    # ends of the interval of the ratio; null without one
+    ratio_interval: tuple[float, ...] | None
+    # level of the interval in per cent; null without an interval
+    interval_level: int | None
+    # how the interval was computed; null without an interval
+    interval_method: str | None
     # the same ratio for CPU time
     cpu_ratio: float | None
     runtime: str

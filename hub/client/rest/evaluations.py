@@ -23,17 +23,21 @@ class Evaluation:
     split: str
     metric: str
     value: float
-    # lower end of the 95 % interval
-    low: float
-    # upper end of the 95 % interval
-    high: float
+    # lower end of the interval; null without one
+    low: float | None
+    # upper end of the interval; null without one
+    high: float | None
+    # level of the interval in per cent; null without an interval
+    interval_level: int | None
+    # how the interval was computed; null without an interval
+    interval_method: str | None
     # number of evaluated rows
     rows: int
     # value on the card of the model; null if it claims none
     claimed: float | None
     # whether the claim exceeds the interval by at least 0.01; for shares alone
     less_than_claimed: bool
-    # version, bootstrap resamples, percentiles of the interval, and seed
+    # version of the method, number of resamples, and their seed
     method: dict[str, Any]
     # digest of the predictions, one line per row of the split; see docs
     predictions_sha256: str

@@ -36,8 +36,14 @@ class Fit:
     # `ms`, `B`, `MAC`, or empty
     unit: str
     basis: str
+    # lower end of the interval
     low: float | None
+    # upper end of the same
     high: float | None
+    # level of the interval in per cent; null without an interval
+    interval_level: int | None
+    # how the interval was computed; null without an interval
+    interval_method: str | None
     # only with `min` and `max`
     evaluated: Evaluated | None
 
@@ -75,11 +81,14 @@ class Speed:
     predicted: bool
     device: str
     p50_ms: float
-    # lower end of the 95 % interval of a measured p50, or of the interval that holds 80 % of
-    # predicted ones
+    # lower end of the interval of p50
     low_ms: float | None
     # upper end of the same
     high_ms: float | None
+    # level of the interval in per cent; null without an interval
+    interval_level: int | None
+    # how the interval was computed; null without an interval
+    interval_method: str | None
     # measured models that a prediction is based on
     models_measured: int | None
     # URL of the result

@@ -7,6 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from registry.api import intervals
 from registry.api.addresses import api_url, page_url
 from registry.api.outputs import Column, Columns, Digest, Output, Shape
 from registry.api.serializers import PARAMETERS
@@ -63,7 +64,8 @@ class MeasurementOutput(Output[Measurement]):
         "samples",
         Column("processes", help_text="number of fresh processes used"),
         Column("p50_ms", help_text="geometric mean of the processes' medians"),
-        Column("p50_ci95_ms", help_text="from the processes' medians"),
+        Column("p50_interval_ms", help_text="ends of the interval of p50; null without one"),
+        *intervals.basis("p50"),
         Column("p90_ms", help_text="null if there are too few samples"),
         "p95_ms",
         "p99_ms",
@@ -98,8 +100,9 @@ class MeasurementOutput(Output[Measurement]):
         return str(row.trust if row.is_trusted else Measurement.Trust.UNVERIFIED)
 
     @extend_schema_field(serializers.ListField(child=serializers.FloatField(), allow_null=True))
-    def get_p50_ci95_ms(self, row: Measurement) -> list[float | None] | None:
-        return None if row.p50_low_ms is None else [row.p50_low_ms, row.p50_high_ms]
+    def get_p50_interval_ms(self, row: Measurement) -> list[float] | None:
+        of = row.p50.interval
+        return None if of is None else [of.low, of.high]
 
     def get_record(self, row: Measurement) -> str:
         return f"{result_url(row)}/record.json"
@@ -226,7 +229,8 @@ class ComparisonOutput(Output[Comparison]):
         "verdict",
         "reason",
         Column("ratio", help_text="median of this model divided by the baseline's"),
-        "ratio_ci99",
+        Column("ratio_interval", help_text="ends of the interval of the ratio; null without one"),
+        *intervals.basis("figure"),
         Column("cpu_ratio", help_text="the same ratio for CPU time"),
         "runtime",
         "runtime_version",
@@ -239,8 +243,9 @@ class ComparisonOutput(Output[Comparison]):
     )
 
     @extend_schema_field(serializers.ListField(child=serializers.FloatField(), allow_null=True))
-    def get_ratio_ci99(self, row: Comparison) -> list[float | None] | None:
-        return None if row.ratio_low is None else [row.ratio_low, row.ratio_high]
+    def get_ratio_interval(self, row: Comparison) -> list[float] | None:
+        of = row.figure.interval
+        return None if of is None else [of.low, of.high]
 
 
 def result_url(row: Measurement) -> str:

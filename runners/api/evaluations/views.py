@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from registry.api import intervals
 from registry.api.inputs import Input
 from registry.api.operations import VersionView, listing, operation
 from registry.api.outputs import Column, Columns, Digest, Output
@@ -32,8 +33,21 @@ class EvaluationOutput(Output[Measured]):
         Column("split", "row.split"),
         Column("metric", "row.metric"),
         Column("value", "row.value"),
-        Column("low", "row.low", help_text="lower end of the 95 % interval"),
-        Column("high", "row.high", help_text="upper end of the 95 % interval"),
+        Column(
+            "low",
+            "row.figure.interval.low",
+            kind=float,
+            allow_null=True,
+            help_text="lower end of the interval; null without one",
+        ),
+        Column(
+            "high",
+            "row.figure.interval.high",
+            kind=float,
+            allow_null=True,
+            help_text="upper end of the interval; null without one",
+        ),
+        *intervals.basis("row.figure"),
         Column("rows", "row.rows", help_text="number of evaluated rows"),
         Column("claimed", help_text="value on the card of the model; null if it claims none"),
         Column(
@@ -43,7 +57,7 @@ class EvaluationOutput(Output[Measured]):
         ),
         Column(
             "method",
-            help_text="version, bootstrap resamples, percentiles of the interval, and seed",
+            help_text="version of the method, number of resamples, and their seed",
         ),
         Column(
             "predictions_sha256",
@@ -68,7 +82,6 @@ class EvaluationOutput(Output[Measured]):
         return {
             "version": result.row.method,
             "resamples": rules.RESAMPLES,
-            "percentiles": list(rules.PERCENTILES),
             "seed": result.row.seed,
         }
 

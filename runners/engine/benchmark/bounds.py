@@ -11,14 +11,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.intervals import Level
 from runners.engine.benchmark import statistics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RULE = (
-    "the percentile's estimate by early stopping, at 99 % confidence, is at most the bound, and "
-    "every query was served"
+    f"the percentile's estimate by early stopping, at {int(Level.COMPARISON)} % confidence, is at "
+    "most the bound, and every query was served"
 )
 PERCENTILES = tuple(statistics.PERCENTILES)
 SEARCH, PRESET = "search", "given"

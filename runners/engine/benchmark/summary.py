@@ -10,13 +10,16 @@ import hashlib
 import math
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import intervals
 from runners.engine.benchmark import bounds, comparability, statistics
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Document, Process
-from runners.engine.benchmark.statistics import Interval, rounded
+from runners.engine.benchmark.statistics import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from hub.protocol.intervals import Estimate
 
 # Until a host is calibrated; a calibration may lower these, and nothing may raise them.
 PROVISIONAL = {
@@ -177,8 +180,8 @@ def _accounting(processes: list[Process], accepted: int, finished: int) -> dict[
 def _stats(used: list[Process], measured: Document, *, is_gated: bool) -> dict[str, Any]:
     pooled = sorted(sample for process in used for sample in process["samples_ns"])
     medians = medians_ms(used)
-    between = statistics.interval(medians)
-    rate, cpu = rates(used, measured), statistics.interval(cpu_ms(used))
+    between = intervals.geometric_mean(medians)
+    rate, cpu = rates(used, measured), intervals.geometric_mean(cpu_ms(used))
     latency, stopping = _latency(pooled)
     return {
         "aggregation": "processes kept" if is_gated else "all processes that finished",
@@ -237,7 +240,7 @@ def rates(used: list[Process], measured: Document) -> dict[str, Any]:
     each = [process["inferences"] * batch / process["wall_s"] for process in timed]
     seconds = [process["wall_s"] for process in timed]
     counts = [process["inferences"] * batch for process in timed]
-    interval = statistics.ratio_of_sums(counts, seconds)
+    interval = intervals.ratio_of_sums(counts, seconds)
     return {"throughput_per_s": _middle(interval, each), "throughput_ci95_per_s": _ends(interval)}
 
 
@@ -261,7 +264,7 @@ def cpu_ms(processes: list[Process]) -> list[float]:
 
 def half_width(medians: list[float]) -> float | None:
     """Half the width of the interval of p50, as a share of its middle; None below two."""
-    between = statistics.interval(medians)
+    between = intervals.geometric_mean(medians)
     if between is None:
         return None
     middle, low, high = between
@@ -285,13 +288,13 @@ def _latency(pooled: list[int]) -> tuple[dict[str, Any], dict[str, Any]]:
     return latency, stopping
 
 
-def _middle(interval: Interval | None, values: list[float]) -> float | None:
+def _middle(interval: Estimate | None, values: list[float]) -> float | None:
     if interval is not None:
         return rounded(interval[0])
     return rounded(values[0]) if values else None
 
 
-def _ends(interval: Interval | None) -> list[float] | None:
+def _ends(interval: Estimate | None) -> list[float] | None:
     return None if interval is None else [rounded(interval[1]), rounded(interval[2])]
 
 
@@ -339,7 +342,7 @@ def energy_of(measured: Document, used: list[Process]) -> dict[str, Any]:
         for joule, process in zip(measured_joules, used, strict=True)
         if process["inferences"]
     ]
-    interval = statistics.ratio_of_sums(*zip(*pairs, strict=True)) if pairs else None
+    interval = intervals.ratio_of_sums(*zip(*pairs, strict=True)) if pairs else None
     seconds = math.fsum(process["wall_s"] for process in used)
     total = math.fsum(measured_joules)
     inferences = sum(process["inferences"] for process in used)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import intervals
 from runners.engine.benchmark import record as form
-from runners.engine.benchmark import record_shape, statistics, summary
+from runners.engine.benchmark import record_shape, summary
 from runners.engine.benchmark.statistics import rounded
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class SpeedChange(StrEnum):
 
 BY_CPU_TIME = "by-cpu-time"
 REJECTED_USED = "rejected-processes-used"
-# Fewer pairs have no 99 % interval, nor have fewer processes of a side that was made apart.
+# Fewer pairs have no interval, nor have fewer processes of a side that was made apart.
 LEAST_PAIRS = 8
 # What a ratio must be beyond before anybody speaks of a difference; by the clock of a noisy host
 # it takes more.
@@ -156,14 +157,14 @@ def _paired(
     sides = [figures([pair[place] for pair in pairs]) for place in (0, 1)]
     if not all(len(values) == len(pairs) and min(values, default=0) > 0 for values in sides):
         return None
-    interval = statistics.paired_ratio(sides[0], sides[1])
+    interval = intervals.paired_ratio(sides[0], sides[1])
     return None if interval is None else [rounded(value) for value in interval]
 
 
 def _apart(sides: list[list[float]]) -> list[float] | None:
     if not all(len(values) >= LEAST_PAIRS and min(values) > 0 for values in sides):
         return None
-    return [rounded(value) for value in statistics.ratio_interval(sides[0], sides[1], 0)]
+    return [rounded(value) for value in intervals.ratio_of_medians(sides[0], sides[1], 0)]
 
 
 def _change(wall: list[float], cpu: list[float], margin: float) -> tuple[SpeedChange, list[str]]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hub.protocol.intervals import IntervalMethod
 from runners.engine.runs import answers
+
+if TYPE_CHECKING:
+    from runners.engine.evaluation.resampling import Estimate
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _METRIC = re.compile(r"[a-z0-9_-]{1,40}")
@@ -68,12 +72,27 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A metric with the 95 % interval of its bootstrap."""
+    """A metric with its interval; one without an interval has no method, and its value as ends."""
 
     metric: str
     value: answers.Number
     low: answers.Number
     high: answers.Number
+    interval_method: str
+
+    @classmethod
+    def of(cls, metric: str, estimate: Estimate) -> Figure:
+        """The figure of an estimate."""
+        value, interval = estimate
+        low, high = (interval.low, interval.high) if interval else (value, value)
+        # That of resamples need not hold the value.
+        return cls(
+            metric,
+            answers.Number(value),
+            answers.Number(min(low, value)),
+            answers.Number(max(high, value)),
+            str(interval.method) if interval else "",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +114,7 @@ def figures(answer: Any) -> Figures:
         raise answers.unreadable("predictions_sha256 is no digest")
     if not all(_METRIC.fullmatch(figure.metric) for figure in figures.figures):
         raise answers.unreadable("metric is no name")
+    methods = {figure.interval_method for figure in figures.figures}
+    if not methods <= {"", *map(str, IntervalMethod)}:
+        raise answers.unreadable("interval_method is no method")
     return figures

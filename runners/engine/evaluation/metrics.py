@@ -1,10 +1,9 @@
-"""Figures of predictions, with intervals: the work of a child that holds neither model nor data.
+"""Metrics of predictions: functions of how often each row counts.
 
-Every metric is a function of how often each row counts, so that the same code gives the value (each
-row once) and its bootstrap: rows drawn with replacement, 2,000 times, and the percentiles 2.5 and
-97.5 of what comes out (Efron and Tibshirani, 1993, chapter 13). Definitions are those of
-scikit-learn's `metrics`: F1 is the mean over the classes that occur in targets or predictions, the
-area under the ROC curve the mean over the classes of each against the rest, with ties as halves.
+The same code gives the value, with each row once, and the resamples of `resampling`. Definitions
+are those of scikit-learn's `metrics`: F1 is the mean over the classes that occur in targets or
+predictions, the area under the ROC curve the mean over the classes of each against the rest, with
+ties as halves.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from runners.engine.evaluation.rules import PERCENTILES, RESAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,35 +23,7 @@ if TYPE_CHECKING:
 TOP = 5
 # Values that are sorted for areas under curves: rows times classes.
 MOST_CURVE_VALUES = 1_000_000
-# Rows of all draws that are counted at once.
-_AT_ONCE = 1 << 20
 _LEAST = float(np.finfo(np.float64).eps)
-
-
-def intervals(
-    metrics: dict[str, Metric], rows: int, seed: int
-) -> dict[str, tuple[float, float, float]]:
-    """Value, lower and upper end of each metric; one that is undefined for all rows is left out.
-
-    Resamples in which a metric is undefined are left out of its interval.
-    """
-    once = np.ones((1, rows))
-    values = {name: float(metric(once)[0]) for name, metric in metrics.items()}
-    usable = {name: metrics[name] for name, value in values.items() if np.isfinite(value)}
-    generator = np.random.default_rng(seed)
-    resamples: dict[str, list[Array]] = {name: [] for name in usable}
-    size = max(1, min(RESAMPLES, _AT_ONCE // rows))
-    for start in range(0, RESAMPLES, size):
-        draws = min(size, RESAMPLES - start)
-        places = generator.integers(0, rows, (draws, rows)) + rows * np.arange(draws)[:, np.newaxis]
-        counts = np.bincount(places.ravel(), minlength=draws * rows).reshape(draws, rows)
-        for name, metric in usable.items():
-            resamples[name].append(metric(counts.astype(np.float64)))
-    ends = {
-        name: np.nanpercentile(np.concatenate(figures), PERCENTILES)
-        for name, figures in resamples.items()
-    }
-    return {name: (values[name], float(low), float(high)) for name, (low, high) in ends.items()}
 
 
 def mean(of: Array) -> Metric:
@@ -62,9 +31,31 @@ def mean(of: Array) -> Metric:
     return lambda counts: counts @ of / counts.sum(axis=1)
 
 
-def root_mean(of: Array) -> Metric:
-    """The root of the mean of a number for each row."""
-    return lambda counts: np.sqrt(counts @ of / counts.sum(axis=1))
+def log_mean(of: Array) -> Callable[[Array], tuple[Array, Array]]:
+    """The logarithm of the mean of a number for each row, with its standard error."""
+
+    def logarithm(counts: Array) -> tuple[Array, Array]:
+        rows = counts.sum(axis=1)
+        means = counts @ of / rows
+        squares = np.maximum(counts @ of**2 / rows / means**2 - 1, 0)
+        return np.log(means), np.sqrt(squares / rows)
+
+    return logarithm
+
+
+def log_remainder(targets: Array, values: Array) -> Callable[[Array], tuple[Array, Array]]:
+    """The logarithm of 1 - R², with its standard error by linearisation."""
+    errors = (targets - values) ** 2
+
+    def logarithm(counts: Array) -> tuple[Array, Array]:
+        rows = counts.sum(axis=1)
+        centred = (targets - (counts @ targets / rows)[:, np.newaxis]) ** 2
+        means, variances = counts @ errors / rows, (counts * centred).sum(axis=1) / rows
+        away = errors / means[:, np.newaxis] - centred / variances[:, np.newaxis]
+        squares = (counts * away**2).sum(axis=1) / rows
+        return np.log(means / variances), np.sqrt(squares / rows)
+
+    return logarithm
 
 
 def determination(targets: Array, values: Array) -> Metric:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hub.protocol import splits
-from runners.engine.evaluation import classes, metrics, predicting, readers
+from runners.engine.evaluation import classes, metrics, predicting, readers, resampling
 from runners.engine.evaluation.answers import Figure, Figures
 from runners.engine.evaluation.outputs import UnfitOutputError
-from runners.engine.runs.answers import Name, Number
+from runners.engine.evaluation.resampling import Agreement, Error, Share
+from runners.engine.runs.answers import Name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from hub.protocol.splits import Split
 
     Array = np.ndarray[Any, Any]
+    Metrics = dict[str, Share | Agreement | Error]
 
 # How far the sum of probabilities may be from 1.
 _SUM_TOLERANCE = 1e-3
@@ -71,10 +74,10 @@ def figures(work: Path, split: Split, count: int, subject: str) -> Figures:
     is_constant = len(predictions) > 1 and bool((predictions == predictions[0]).all())
     digest = hashlib.sha256(lines.encode()).hexdigest()
     seed = int(hashlib.sha256(f"{subject}{digest}".encode()).hexdigest()[:12], 16)
-    rows = metrics.intervals(figures, len(targets), seed)
+    rows = resampling.estimates(figures, len(targets), seed)
     undefined = dict.fromkeys(figures.keys() - rows.keys(), "It is not defined for these targets.")
     return Figures(
-        tuple(Figure(name, *map(Number, row)) for name, row in rows.items()),
+        tuple(Figure.of(name, estimate) for name, estimate in rows.items()),
         skipped | undefined,
         list(map(Name, notes)),
         digest,
@@ -83,34 +86,55 @@ def figures(work: Path, split: Split, count: int, subject: str) -> Figures:
     )
 
 
-def _regression(
-    targets: Array, values: Array
-) -> tuple[dict[str, metrics.Metric], dict[str, str], list[str]]:
-    errors = targets - values
+def _regression(targets: Array, values: Array) -> tuple[Metrics, dict[str, str], list[str]]:
+    errors = np.abs(targets - values)
+    squares = metrics.mean(errors**2)
     return (
         {
-            "rmse": metrics.root_mean(errors**2),
-            "mae": metrics.mean(np.abs(errors)),
-            "r2": metrics.determination(targets, values),
+            "rmse": Error(
+                lambda counts: np.sqrt(squares(counts)),
+                metrics.log_mean(errors**2),
+                lambda log: _exp(log / 2),
+            ),
+            "mae": mean_of(errors),
+            "r2": determination_of(targets, values),
         },
         {},
         [],
     )
 
 
+def mean_of(errors: Array) -> Error:
+    """The mean of errors, which are not negative."""
+    return Error(metrics.mean(errors), metrics.log_mean(errors), _exp)
+
+
+def determination_of(targets: Array, values: Array) -> Error:
+    """R²."""
+    return Error(
+        metrics.determination(targets, values),
+        metrics.log_remainder(targets, values),
+        lambda log: 1 - _exp(log),
+    )
+
+
+def _exp(log: float) -> float:
+    return float(np.exp(log))
+
+
 def _classification(
     targets: Array, predictions: Array, scores: Array | None, count: int
-) -> tuple[dict[str, metrics.Metric], dict[str, str], list[str]]:
+) -> tuple[Metrics, dict[str, str], list[str]]:
     most = max(count, int(predictions.max()) + 1)
-    figures = {
-        "accuracy": metrics.mean((predictions == targets).astype(np.float64)),
-        "f1-macro": metrics.macro_f1(targets, predictions),
+    figures: Metrics = {
+        "accuracy": Share(predictions == targets),
+        "f1-macro": Agreement(metrics.macro_f1, targets, predictions),
     }
     if scores is None:
         names = ("top-5", "roc_auc", "log_loss") if most > metrics.TOP else ("roc_auc", "log_loss")
         return figures, dict.fromkeys(names, NO_SCORES), []
     if scores.shape[1] > metrics.TOP:
-        figures["top-5"] = metrics.mean(metrics.in_top(targets, scores))
+        figures["top-5"] = Share(metrics.in_top(targets, scores))
     skipped: dict[str, str] = {}
     notes: list[str] = []
     is_share = bool((scores >= 0).all() and (scores <= 1 + _SUM_TOLERANCE).all())
@@ -122,17 +146,15 @@ def _classification(
     else:
         probabilities = metrics.softmax(scores)
         notes.append(SOFTMAX)
-    figures["log_loss"] = metrics.mean(metrics.log_losses(targets, probabilities))
+    figures["log_loss"] = mean_of(metrics.log_losses(targets, probabilities))
     if scores.size > metrics.MOST_CURVE_VALUES:
         skipped["roc_auc"] = _TOO_MANY
     else:
-        figures["roc_auc"] = metrics.area(targets, probabilities)
+        figures["roc_auc"] = Agreement(metrics.area, targets, probabilities)
     return figures, skipped, notes
 
 
-def _binary(
-    targets: Array, scores: Array, positive: int
-) -> tuple[Array, dict[str, metrics.Metric], list[str]]:
+def _binary(targets: Array, scores: Array, positive: int) -> tuple[Array, Metrics, list[str]]:
     """Predictions and metrics of one score for each row, which speaks for one of two classes."""
     shares, notes = _shares(scores)
     predictions = np.where(shares > 0.5, positive, 1 - positive)
@@ -142,29 +164,27 @@ def _binary(
     return (
         predictions,
         {
-            "accuracy": metrics.mean((predictions == targets).astype(np.float64)),
-            "f1-macro": metrics.macro_f1(targets, predictions),
-            "log_loss": metrics.mean(metrics.log_losses(targets, both)),
-            "roc_auc": metrics.mean_area((targets == 1)[:, np.newaxis], ranks),
+            "accuracy": Share(predictions == targets),
+            "f1-macro": Agreement(metrics.macro_f1, targets, predictions),
+            "log_loss": mean_of(metrics.log_losses(targets, both)),
+            "roc_auc": Agreement(metrics.mean_area, (targets == 1)[:, np.newaxis], ranks),
         },
         notes,
     )
 
 
-def _several(
-    targets: Array, scores: Array
-) -> tuple[Array, dict[str, metrics.Metric], dict[str, str], list[str]]:
+def _several(targets: Array, scores: Array) -> tuple[Array, Metrics, dict[str, str], list[str]]:
     """Predictions and metrics of a score for each row and label; a label counts above one half."""
     shares, notes = _shares(scores)
     predictions = (shares > 0.5).astype(np.int64)
-    figures = {
-        "accuracy": metrics.mean((predictions == targets).all(axis=1).astype(np.float64)),
-        "f1-macro": metrics.several_f1(targets, predictions, is_micro=False),
-        "f1-micro": metrics.several_f1(targets, predictions, is_micro=True),
+    figures: Metrics = {
+        "accuracy": Share((predictions == targets).all(axis=1)),
+        "f1-macro": Agreement(partial(metrics.several_f1, is_micro=False), targets, predictions),
+        "f1-micro": Agreement(partial(metrics.several_f1, is_micro=True), targets, predictions),
     }
     if scores.size > metrics.MOST_CURVE_VALUES:
         return predictions, figures, {"roc_auc": _TOO_MANY}, notes
-    figures["roc_auc"] = metrics.mean_area(targets == 1, scores)
+    figures["roc_auc"] = Agreement(metrics.mean_area, targets == 1, scores)
     return predictions, figures, {}, notes
 
 

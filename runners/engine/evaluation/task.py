@@ -11,7 +11,7 @@ from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine.confine.children import EndingKind
 from runners.engine.evaluation import answers, matching, predicting, readers, scoring
 from runners.engine.evaluation.answers import Ports, Predicted, Rows
-from runners.engine.evaluation.rules import METHOD, PERCENTILES, RESAMPLES
+from runners.engine.evaluation.rules import METHOD, RESAMPLES
 from runners.engine.jobs import JobError, RefusedError
 from runners.engine.reports import Finding
 from runners.engine.runs.answers import read
@@ -131,7 +131,6 @@ def _report(
         "label_output": run_.label_output,
         "run_seconds": run_.seconds,
         "resamples": RESAMPLES,
-        "percentiles": list(PERCENTILES),
         "seed": figures.seed,
         "predictions_sha256": figures.predictions_sha256,
         "skipped": figures.skipped,

@@ -91,6 +91,7 @@ def test_a_limit_decides_the_order_and_each_row_has_the_value_that_keeps_it(api,
         {
             "constraint": "max_p50", "limit": 1e9, "value": made["fast"].p50_ms, "unit": "ms",
             "basis": "measured", "low": made["fast"].p50_low_ms, "high": made["fast"].p50_high_ms,
+            "interval_level": 95, "interval_method": "Student's t of the processes' log medians",
             "evaluated": None,
         }
     ]  # fmt: skip

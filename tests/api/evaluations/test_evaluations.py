@@ -69,10 +69,12 @@ def test_measurements_are_listed_beside_claims(client, place, version):
         "value": 0.8,
         "low": 0.7,
         "high": 0.9,
+        "interval_level": 95,
+        "interval_method": "Clopper-Pearson",
         "rows": 50,
         "claimed": 0.95,
         "less_than_claimed": True,
-        "method": {"version": "1", "resamples": 2000, "percentiles": [2.5, 97.5], "seed": 7},
+        "method": {"version": "2", "resamples": 2000, "seed": 7},
         "predictions_sha256": f"sha256:{evaluated.DIGEST}",
         "runtime": "onnxruntime",
         "runtime_version": "1.31.1",
@@ -157,6 +159,8 @@ def test_a_measurement_stands_in_the_graph_beside_the_claim(version, graphs):
         f"{node} <http://www.w3.org/ns/prov#wasAttributedTo> <{HOME}/agents/worker> ",
         f'{node} <{HOME}/ns#intervalLow> "0.7"^^',
         f'{node} <{HOME}/ns#intervalHigh> "0.9"^^',
+        f'{node} <{HOME}/ns#intervalLevel> "0.95"^^',
+        f'{node} <{HOME}/ns#intervalMethod> "Clopper-Pearson"',
         f'{node} <{HOME}/ns#evaluatedRows> "50"^^',
         f'{node} <{HOME}/ns#split> "test"',
         f'{node} <{HOME}/ns#predictionsDigest> "{evaluated.DIGEST}"',
@@ -199,7 +203,8 @@ def test_the_page_shows_claim_measurement_and_status(client, version, graphs):
     evaluated.end(evaluated.waiting()[0])
     text = " ".join(client.get(page).content.decode().split())
     assert "80 %</a>" in text
-    assert "[70 % to 90 %]" in text
+    assert "95 %: 70 % to 90 %</small>" in text
+    assert "Intervals: Clopper-Pearson, covers at least 95 %, whatever the share." in text
     assert "less than claimed" in text
     assert "test, 50 rows" in text
 
@@ -220,5 +225,5 @@ def test_the_comparison_names_the_split_of_each_figure(client, version):
     evaluated.end(evaluated.waiting()[0], evaluated.report([("accuracy", 0.7, 0.6, 0.8)]))
     address = comparison.address([version.ref, f"{version.ref}:int8"])
     text = pages.text(pages.tree(client.get(address).content.decode()))
-    assert "80 % 70 % to 90 % on stones@1, test" in text
-    assert "70 % 60 % to 80 % on stones@1, test" in text
+    assert "80 % 95 %: 70 % to 90 % on stones@1, test" in text
+    assert "70 % 95 %: 60 % to 80 % on stones@1, test" in text

@@ -33,7 +33,14 @@ def test_a_classifier_gets_figures_with_intervals(evaluate):
     for row in report.measures:
         assert row["low"] <= row["value"] <= row["high"]
     facts = report.facts
-    assert (facts["rows"], facts["resamples"], facts["percentiles"]) == (5, 2000, [2.5, 97.5])
+    assert (facts["rows"], facts["resamples"]) == (5, 2000)
+    methods = {row["metric"]: row["interval_method"] for row in report.measures}
+    assert methods == {
+        "accuracy": "Clopper-Pearson",
+        "f1-macro": "bootstrap with two pseudo-rows",
+        "log_loss": "studentised bootstrap",
+        "roc_auc": "bootstrap with two pseudo-rows",
+    }
     assert codes(report) == []
 
 

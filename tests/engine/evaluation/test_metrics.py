@@ -1,4 +1,4 @@
-"""Metrics against figures of scikit-learn 1.9.1, and what the bootstrap draws."""
+"""Metrics against figures of scikit-learn 1.9.1, with rows that count several times."""
 
 from __future__ import annotations
 
@@ -58,25 +58,6 @@ def test_r2_of_equal_targets_is_not_defined():
 def test_an_area_needs_two_classes():
     alone = np.zeros(12, dtype=int)
     assert np.isnan(metrics.area(alone, SCORES[:, :2])(ONCE)[0])
-    assert metrics.intervals({"roc_auc": metrics.area(alone, SCORES[:, :2])}, 12, 1) == {}
-
-
-def test_intervals_do_not_depend_on_how_many_draws_are_counted_at_once(monkeypatch):
-    own = {"accuracy": metrics.mean((SCORES.argmax(axis=1) == TARGETS).astype(float))}
-    whole = metrics.intervals(own, 12, 5)
-    monkeypatch.setattr(metrics, "_AT_ONCE", 12 * 7)
-    assert metrics.intervals(own, 12, 5) == whole
-    assert metrics.intervals(own, 12, 6)["accuracy"][0] == whole["accuracy"][0]
-
-
-def test_the_interval_of_a_share_is_that_of_a_binomial_distribution():
-    hits = np.zeros(400)
-    hits[:300] = 1
-    value, low, high = metrics.intervals({"accuracy": metrics.mean(hits)}, 400, 3)["accuracy"]
-    spread = 1.96 * np.sqrt(0.75 * 0.25 / 400)
-    assert value == 0.75
-    assert low == pytest.approx(0.75 - spread, abs=0.005)
-    assert high == pytest.approx(0.75 + spread, abs=0.005)
 
 
 def test_a_label_that_never_occurs_counts_as_0_among_several_labels():

@@ -15,10 +15,14 @@ ROW = {
     "value": 0.8,
     "low": 0.7,
     "high": 0.9,
+    "interval_level": 95,
     "claimed": 0.95,
     "less_than_claimed": True,
 }
-OTHER = ROW | {"metric": "log_loss", "value": 1.5, "claimed": None, "less_than_claimed": False}
+NONE = {"low": None, "high": None, "interval_level": None}
+OTHER = (
+    ROW | NONE | {"metric": "log_loss", "value": 1.5, "claimed": None, "less_than_claimed": False}
+)
 OLD = ROW | {"job": "j0", "value": 0.5}
 
 
@@ -57,8 +61,8 @@ def test_the_command_prints_figures_beside_claims(ones, capsys, monkeypatch):
     monkeypatch.setattr("hub.client.checks.LONGEST_POLL_SECONDS", 0.0)
     assert command.main(["evaluate", "ones", "--on", "stones:test", "--quiet"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "accuracy  0.8000  [0.7000, 0.9000]  claimed 0.9500  less than claimed",
-        "log_loss  1.5000  [0.7000, 0.9000]",
+        "accuracy  0.8000  [95 %: 0.7000, 0.9000]  claimed 0.9500  less than claimed",
+        "log_loss  1.5000",
     ]
     ones.job_steps = [{"state": "queued"}]
     assert command.main(["evaluate", "ones", "--on", "stones:test", "--no-wait", "--json"]) == 0

@@ -76,10 +76,11 @@ def test_the_command_says_why_each_model_fits(capsys, monkeypatch):
     latest = {"number": 1, "size": 12345, "macs": 4_089_184_256, "memory_bytes": 214_000_000}
     speed = {
         "status": "accepted", "predicted": False, "device": "cpu-2-cores", "p50_ms": 12.345,
-        "low_ms": 12.1, "high_ms": 12.6,
+        "low_ms": 12.1, "high_ms": 12.6, "interval_level": 95,
     }  # fmt: skip
     evaluated = {"metric": "accuracy", "dataset": "digits", "version": 1, "split": "test"}
     fit = {"constraint": "min", "value": 0.97, "low": 0.95, "high": 0.99, "evaluated": evaluated}
+    fit["interval_level"] = 95
     row = {"ref": "zoo/small", "license": "mit", "latest": latest, "speed": speed, "fits": [fit]}
     given = {}
     monkeypatch.setattr("hub.client.api.find", lambda *_, **more: given.update(more) or [row])
@@ -88,13 +89,14 @@ def test_the_command_says_why_each_model_fits(capsys, monkeypatch):
     assert given["min"] == ["accuracy@digits=0.9", "top-5=1"]
     assert given["max"] == ["log_loss=0.5"]
     assert capsys.readouterr().out == (
-        "zoo/small  p50 12.3 ms [12.1, 12.6] on cpu-2-cores, "
-        "accuracy 0.97 [0.95, 0.99] on digits@1:test, 214.0 MB of memory, 4.09 G MACs, "
+        "zoo/small  p50 12.3 ms [95 %: 12.1, 12.6] on cpu-2-cores, "
+        "accuracy 0.97 [95 %: 0.95, 0.99] on digits@1:test, 214.0 MB of memory, 4.09 G MACs, "
         "12.3 kB of files, mit\n"
     )
     speed |= {"status": "predicted", "predicted": True, "low_ms": 8.0, "high_ms": 19.2}
+    speed["interval_level"] = 80
     assert command.main(["find", "--max-p50", "20ms", "--predicted"]) == 0
-    assert "p50 ≈ 12.3 ms [8, 19.2] on cpu-2-cores predicted," in capsys.readouterr().out
+    assert "p50 ≈ 12.3 ms [80 %: 8, 19.2] on cpu-2-cores predicted," in capsys.readouterr().out
     assert command.main(["find", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [row]
 

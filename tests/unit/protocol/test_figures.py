@@ -7,8 +7,6 @@ import pytest
 from hub.protocol.figures import (
     Compliance,
     Figure,
-    Interval,
-    IntervalMethod,
     Kind,
     Status,
     Unit,
@@ -16,9 +14,10 @@ from hub.protocol.figures import (
     count,
     together,
 )
+from hub.protocol.intervals import Interval, IntervalMethod
 
 MS = Unit.MILLISECOND
-PREDICTED = Figure(4.0, MS, Kind.PREDICTED, interval=Interval(2, 8, IntervalMethod.PREDICTION))
+PREDICTED = Figure(4.0, MS, Kind.PREDICTED, interval=Interval(2, 8, IntervalMethod.HELD_OUT))
 
 
 @pytest.mark.parametrize(

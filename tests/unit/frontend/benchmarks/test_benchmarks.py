@@ -406,7 +406,7 @@ def test_versions_say_whether_they_are_slower(guest, version):
     versions = guest.page("/models/ada/net/versions")
     assert "slower than version 1" in versions
     tab = guest.page("/models/ada/net/v/2/benchmarks")
-    assert "1.5 times (1.4 to 1.6)" in tab
+    assert "1.5 times (99\u202f%: 1.4 to 1.6)" in tab
     assert "the result of this version is noisy; judged by CPU time" in tab
     assert "Latency by version" in tab
 

@@ -300,7 +300,7 @@ def test_latencies_of_one_key_have_strips_on_one_axis(guest, pair):
     low, high = (int(re.search(r'class="median" d="M(\d+)', cell)[1]) for cell in (one, two))
     assert low < high
     # The words say it, too, and readers that speak hear nothing else.
-    assert re.search(r"<small>[\d.]+\u202fms to [\d.]+\u202fms</small>", one)
+    assert re.search(r">95\u202f%: [\d.]+\u202fms to [\d.]+\u202fms</small>", one)
     assert one.count("<svg") == one.count('aria-hidden="true"') == 2
 
 

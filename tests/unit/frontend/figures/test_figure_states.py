@@ -133,7 +133,7 @@ def test_a_noisy_result_is_never_the_best_of_a_comparison(guest, made):
     page = pages.tree(guest.page("/compare?m=ada/firm&m=ada/busy&m=ada/blank"))
     best = [cell for cell in page.iterfind(".//td[@class='best']") if pages.figures(cell)]
     assert [pages.figures(cell)[0] for cell in best if "ms" in pages.text(cell)] == [
-        (ACCEPTED, "2 ms 2 ms to 2 ms")
+        (ACCEPTED, "2 ms 95 %: 2 ms to 2 ms")
     ]
 
 

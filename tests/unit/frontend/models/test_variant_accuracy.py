@@ -25,12 +25,12 @@ def test_precisions_show_their_accuracy_beside_the_main_variant(guest, ada, grap
     rows = page.split('<table class="table held">')[1].split("</table>")[0].split("<tr>")[2:]
     names = [re.search(r"<a [^>]*>([^<]+)</a>", row)[1] for row in rows]
     shown = {
-        name: re.search(r">([^<>]+ %)</a><small>\[", row)
+        name: re.search(r">([^<>]+ %)</a> <small title=\"Clopper-Pearson", row)
         for name, row in zip(names, rows, strict=True)
     }
     assert {name: match and match[1] for name, match in shown.items()} == {
         "default": "80 %", "int8": "75 %", "fp16": None,
     }  # fmt: skip
-    assert "[70 % to 80 %]" in page
+    assert "95 %: 70 % to 80 %</small>" in page
     assert page.count("on stones@1, test") == 2
     assert '<span class="muted">not measured</span>' in rows[names.index("fp16")]

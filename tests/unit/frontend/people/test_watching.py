@@ -78,7 +78,8 @@ def test_news_of_watched_models_are_listed_while_one_may_see_them(ada, start, bo
     shown = text(browser.get("/watching"))
     for words in (
         "1 of 2 checks passed", "1 benchmark run on",
-        "measured accuracy 0.8 (0.7 to 0.9) on stones, test", "yanked: Wrong labels",
+        "measured accuracy 80\u202f% (95\u202f%: 70\u202f% to 90\u202f%) on stones, test",
+        "yanked: Wrong labels",
     ):  # fmt: skip
         assert words in shown, words
     assert "ada/net" not in text(signed_in(ada).get("/watching"))

@@ -11,7 +11,8 @@ import pyoxigraph
 import pytest
 
 from hub.protocol.facts import Facts
-from hub.protocol.figures import Figure, Interval, IntervalMethod
+from hub.protocol.figures import Figure
+from hub.protocol.intervals import Interval, IntervalMethod
 from hub.protocol.vocabularies import TASKS_OF, unit_of
 from metadata.graphs import facts, projection, references
 from metadata.rdf import iris
@@ -66,7 +67,7 @@ def measured(value, metric="accuracy", variant="default"):
     """A measurement on the entry that BENCHMARK is, on 400 rows."""
     low, high = (round(float(value) + part, 9) for part in (-0.01, 0.01))
     figure = Figure(
-        float(value), unit_of(metric), interval=Interval(low, high, IntervalMethod.ROWS)
+        float(value), unit_of(metric), interval=Interval(low, high, IntervalMethod.CLOPPER_PEARSON)
     )
     data = (MEASURED, 1, "test", 400, DIGEST)
     return (facts.EvaluationFacts("1", variant, metric, figure, *data, AT),)

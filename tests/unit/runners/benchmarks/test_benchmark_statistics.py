@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from hub.protocol import intervals
 from runners.engine.benchmark import statistics
 
 # MLPerf Inference's early stopping at 99 % confidence: samples for t of them above a percentile.
@@ -47,12 +48,12 @@ def test_percentiles_are_samples_by_nearest_rank():
 
 def test_the_interval_of_medians_is_students():
     # ln 1, ln 2, ln 4: mean ln 2, deviation ln 2, and t(2) = 4.303.
-    middle, low, high = statistics.interval([1, 2, 4])
+    middle, low, high = intervals.geometric_mean([1, 2, 4])
     half = 4.303 * math.log(2) / math.sqrt(3)
     assert middle == pytest.approx(2)
     assert (low, high) == pytest.approx((2 / math.exp(half), 2 * math.exp(half)))
-    assert statistics.interval([5.0]) is None
-    assert statistics.interval([5.0, 0.0]) is None
+    assert intervals.geometric_mean([5.0]) is None
+    assert intervals.geometric_mean([5.0, 0.0]) is None
 
 
 def test_the_interval_covers_as_often_as_it_says():
@@ -60,7 +61,7 @@ def test_the_interval_covers_as_often_as_it_says():
     hits = 0
     for _ in range(600):
         medians = [math.exp(draw.gauss(0, 0.05)) for _ in range(10)]
-        _, low, high = statistics.interval(medians)
+        _, low, high = intervals.geometric_mean(medians)
         hits += low <= 1 <= high
     assert 0.92 < hits / 600 < 0.98
 
@@ -76,8 +77,8 @@ def test_the_ratio_is_repeatable_and_finds_ten_per_cent():
     draw = random.Random(2)
     base = [10 * (1 + draw.uniform(-0.01, 0.01)) for _ in range(10)]
     slow = [11 * (1 + draw.uniform(-0.01, 0.01)) for _ in range(10)]
-    ratio, low, high = statistics.ratio_interval(base, slow, 0)
-    assert (ratio, low, high) == statistics.ratio_interval(base, slow, 0)
+    ratio, low, high = intervals.ratio_of_medians(base, slow, 0)
+    assert (ratio, low, high) == intervals.ratio_of_medians(base, slow, 0)
     assert 1.03 < low < ratio < high < 1.17
-    _, low, high = statistics.ratio_interval(base, base, 0)
+    _, low, high = intervals.ratio_of_medians(base, base, 0)
     assert 0.97 < low <= 1 <= high < 1.03

@@ -216,6 +216,7 @@ def test_rest_marks_predictions(api):
     assert item["speed"] == {
         "status": "predicted", "predicted": True, "device": HERE.device, "p50_ms": row.p50_ms,
         "low_ms": row.low_ms, "high_ms": row.high_ms, "models_measured": MEASURED, "url": None,
+        "interval_level": 80, "interval_method": "errors of held-out models",
     }  # fmt: skip
     (fit,) = item["fits"]
     assert (fit["basis"], fit["low"], fit["high"]) == ("predicted", row.low_ms, row.high_ms)

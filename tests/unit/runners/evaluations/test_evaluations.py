@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
+from django.apps import apps
 from django.db import IntegrityError, transaction
 
 from registry.core import outbox
 from registry.datasets import services as datasets
-from registry.models import Variant
+from registry.models import DocumentAccuracy, Variant
 from registry.versions.services import registered_models, versions
 from runners.engine.reports import Finding
 from runners.evaluations import scheduling, selectors
@@ -250,3 +253,35 @@ def test_withdrawn_and_hidden_versions_are_not_evaluated(ada, net):
     registered_models.edit(ada, model=net.model, visibility="private")
     evaluated.stones(ada)
     assert evaluated.waiting() == []
+
+
+@pytest.mark.parametrize(
+    ("figure", "low", "high", "method"),
+    [
+        (("accuracy", 1.0, 1.0, 1.0), 0.9289, 1.0, "Clopper-Pearson"),
+        (("accuracy", 0.8, 0.68, 0.9), 0.6628, 0.8997, "Clopper-Pearson"),
+        (("f1-macro", 1.0, 1.0, 1.0), 1.0, 1.0, "percentile bootstrap"),
+    ],
+)
+def test_intervals_of_an_earlier_method_are_exact_or_named(ada, net, figure, low, high, method):
+    evaluated.stones(ada)
+    earlier = evaluated.report([figure])
+    for measure in earlier.measures:
+        del measure["interval_method"]
+    evaluated.end(evaluated.waiting()[0], earlier)
+    assert Evaluation.objects.get().interval_method == "percentile bootstrap"
+    import_module("runners.migrations.0003_interval_methods").recompute(apps, None)
+    row = Evaluation.objects.get()
+    assert (round(row.low, 4), round(row.high, 4), row.interval_method) == (low, high, method)
+    import_module("registry.migrations.0003_interval_methods").recompute(apps, None)
+    document = DocumentAccuracy.objects.get()
+    assert (round(document.low, 4), round(document.high, 4)) == (low, high)
+    assert document.interval_method == method
+
+
+def test_a_figure_without_an_interval_is_below_no_claim(ada):
+    version = factories.published(ada, card=card(("f1-macro", 0.9)))
+    evaluated.stones(ada)
+    evaluated.end(evaluated.waiting()[0], evaluated.report([("f1-macro", 0.5, 0.5, 0.5)]))
+    (one,) = selectors.overview(version).measured
+    assert (one.row.figure.interval, one.claimed, one.is_less) == (None, 0.9, False)
