@@ -7,13 +7,15 @@ else: whatever asks for a user refuses it, unless it names what the request is a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from hub.protocol import problems
+from registry.core.prepared_queries import Prepared
 from registry.models import Membership, Namespace, RegisteredModel, User
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
+    from django.db.models import QuerySet
 
     Actor: TypeAlias = User | AnonymousUser
 
@@ -67,10 +69,15 @@ def role_in(actor: Actor, namespace: Namespace) -> str | None:
         return None
     if actor.is_admin:
         return Membership.Role.OWNER.value
-    roles = Membership.objects.filter(namespace=namespace, user=actor).values_list(
-        "role", flat=True
-    )
-    return roles.first()
+    roles = _ROLES.rows(namespace.pk, actor.pk)
+    return roles[0][0] if roles else None
+
+
+def _roles(namespace: int, user: int) -> QuerySet[Membership, Any]:
+    return Membership.objects.filter(namespace=namespace, user=user).values_list("role")
+
+
+_ROLES = Prepared(_roles)
 
 
 def is_bound_elsewhere(actor: User, target: Namespace | RegisteredModel) -> bool:
