@@ -1,12 +1,14 @@
 """The empty database, kept between runs while nothing that could make it otherwise has changed.
 
-Migrating takes seconds in every process that runs tests. A copy of what came of it is kept in
-pytest's cache under a digest of the whole product's source and of the versions that worked on it;
-after any change the migrations are run again. On PostgreSQL they always are.
+Migrating takes seconds. A copy of what came of it is kept in pytest's cache under a digest of the
+whole product's source and of the versions that worked on it; after any change the migrations are
+run again, by one of the processes that run tests while the others wait. On PostgreSQL they always
+are, by each.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import sqlite3
@@ -55,11 +57,17 @@ def kept(place):
         ):
             copy.backup(connection.connection)
 
-    is_there = place is not None and place.exists()
-    if is_there:
-        connection_created.connect(restore)
-    yield
-    if place is not None and not is_there:
+    if place is None:
+        yield
+        return
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if place.exists():
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            connection_created.connect(restore)
+            yield
+            return
+        yield
         keep(place)
 
 
@@ -70,6 +78,6 @@ def keep(place):
         connection.ensure_connection()
         connection.connection.backup(copy)
     mine.replace(place)
-    for other in place.parent.glob("*.sqlite3"):
-        if other != place:
+    for other in place.parent.iterdir():
+        if other.stem != place.stem:
             other.unlink(missing_ok=True)
