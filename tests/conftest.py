@@ -125,6 +125,11 @@ def graphs():
 
 
 @pytest.fixture
+def lists():
+    """Let events make the documents of lists where tests have none (`shared.no_lists`)."""
+
+
+@pytest.fixture
 def events_delivered(django_capture_on_commit_callbacks):
     """Run what waits for the commit: `with events_delivered(): …`."""
     return lambda: django_capture_on_commit_callbacks(execute=True)

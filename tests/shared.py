@@ -6,7 +6,10 @@ them as they were, whatever the tests before it did. Tests that do not ask for t
 
 from __future__ import annotations
 
+import re
 import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,30 +27,41 @@ def rows(make):
     @pytest.fixture(scope="module", name="start")
     def start(request, django_db_setup, django_db_blocker, stores):
         storage = request.node.stash[STORAGE] = Path(tempfile.mkdtemp(dir=stores))
-        around = transaction.atomic()
-        with (
-            django_db_blocker.unblock(),
-            override_settings(HUB_STORAGE_URL=storage.as_uri()),
-            pytest.MonkeyPatch.context() as patched,
-        ):
-            pass_cards(patched)
-            if not _reads_graphs(request):
-                leave_out_graphs(patched)
-            around.__enter__()
-            with deliveries.together():
-                made = make()
-        yield made
-        with django_db_blocker.unblock():
-            transaction.set_rollback(True)
-            around.__exit__(None, None, None)
+        with _rolled_back(django_db_blocker):
+            with (
+                django_db_blocker.unblock(),
+                override_settings(HUB_STORAGE_URL=storage.as_uri()),
+                pytest.MonkeyPatch.context() as patched,
+            ):
+                pass_cards(patched)
+                for view in (GRAPHS, LISTS):
+                    if not _is_read(request, view):
+                        leave_out(patched, view)
+                with deliveries.together():
+                    made = make()
+            yield made
 
     return start
 
 
-def _reads_graphs(request):
-    """Whether a test of this module that starts from its rows may read graphs."""
+@contextmanager
+def _rolled_back(django_db_blocker):
+    """A transaction that is undone at the end, also where the rows could not be made."""
+    around = transaction.atomic()
+    with django_db_blocker.unblock():
+        around.__enter__()
+    try:
+        yield
+    finally:
+        with django_db_blocker.unblock():
+            transaction.set_rollback(True)
+            around.__exit__(None, None, None)
+
+
+def _is_read(request, view):
+    """Whether a test of this module that starts from its rows may read this view."""
     return any(
-        "no_graphs" not in item.fixturenames or "graphs" in item.fixturenames
+        f"no_{view.name}" not in item.fixturenames or view.name in item.fixturenames
         for item in request.session.items
         if item.path == request.path and "start" in item.fixturenames
     )
@@ -76,29 +90,55 @@ def pass_cards(patched):
     patched.setattr("metadata.validation.reports.renew", lambda _: False)
 
 
-GRAPHS = ("graphs", "hiding", "moves", "models", "heirs", "datasets", "agents", "users")
+@dataclass(frozen=True, slots=True)
+class View:
+    """What consumers of events make for readers, and the fixture that its tests ask for."""
+
+    name: str
+    consumers: tuple[str, ...]  # how their names begin
+    tables: re.Pattern[str]
 
 
-@pytest.fixture(autouse=True)
-def no_graphs(request, monkeypatch):
-    """Have no event make a graph, which costs a third of what a published version does.
+GRAPHS = View(
+    "graphs",
+    tuple(
+        f"metadata.{name}"
+        for name in ("graphs", "hiding", "moves", "models", "heirs", "datasets", "agents", "users")
+    ),
+    re.compile('"metadata_namedgraph"'),
+)
+LISTS = View(
+    "lists",
+    ("registry.search",),
+    re.compile('"registry_(searchdocument|document[a-z]+|predictedspeed)"'),
+)
 
-    A `conftest.py` imports this for the tests of its folder. One that reads graphs asks for
-    `graphs`; any other that tries to read some fails, since it would find none for this reason.
-    """
-    if "graphs" in request.fixturenames:
-        yield
-        return
-    leave_out_graphs(monkeypatch)
-    with connection.execute_wrapper(refuse_graphs):
-        yield
+
+def _without(view):
+    def unless_asked(request, monkeypatch):
+        if view.name in request.fixturenames:
+            yield
+            return
+        leave_out(monkeypatch, view)
+        with connection.execute_wrapper(_refusing(view)):
+            yield
+
+    return pytest.fixture(autouse=True, name=f"no_{view.name}")(unless_asked)
 
 
-def leave_out_graphs(patched):
-    """Have events make no graphs."""
+# Have no event make a view, where a `conftest.py` imports these for the tests of its folder: graphs
+# cost a third, and documents of lists a sixth, of what a published version does. A test that tries
+# to read what it did not ask for fails, since it would find nothing for this reason.
+no_graphs = _without(GRAPHS)
+no_lists = _without(LISTS)
+
+
+def leave_out(patched, view):
+    """Have events make nothing of this view."""
+    from registry.catalogue import documents
     from registry.core import outbox
 
-    names = {f"metadata.{name}" for name in GRAPHS}
+    names = {name for name in outbox._handlers if name.startswith(view.consumers)}
     # Whole dictionaries: their order is that of deliveries, and stays for the tests after this.
     patched.setattr(
         outbox,
@@ -108,10 +148,16 @@ def leave_out_graphs(patched):
     # Events of a module's own rows may wait for them.
     idle = dict.fromkeys(names, lambda _: None)
     patched.setattr(outbox, "_handlers", outbox._handlers | idle)
+    if view is LISTS:  # which `factories.version` makes without an event
+        patched.setattr(documents, "refresh", lambda _: None)
 
 
-def refuse_graphs(execute, sql, params, many, context):
-    """Fail a question about graphs by name."""
-    if sql.startswith("SELECT") and "metadata_namedgraph" in sql:
-        pytest.fail(f"a test that reads graphs must ask for the fixture `graphs`: {sql[:200]}")
-    return execute(sql, params, many, context)
+def _refusing(view):
+    """Fail a question about a view by name."""
+
+    def refuse(execute, sql, params, many, context):
+        if sql.startswith("SELECT") and view.tables.search(sql):
+            pytest.fail(f"a test that reads {view.name} must ask for this fixture: {sql[:200]}")
+        return execute(sql, params, many, context)
+
+    return refuse

@@ -19,7 +19,7 @@ from registry.core import outbox
 from runners.models import Job
 from tests import factories
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 
 
 class Handler(BaseHTTPRequestHandler):

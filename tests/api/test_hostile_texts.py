@@ -34,6 +34,7 @@ def test_brackets_and_commas_inside_strings_count_for_nothing(api, ada):
     assert (made.status_code, made.json()["name"]) == (201, name)
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_list_is_measured_before_its_items_are_looked_at(api, ada):
     factories.model(ada)
     answer = api(ada).patch("models/ada/net", {"keywords": ["a"] * 4_000}, If_Match="*")

@@ -14,7 +14,7 @@ from registry.versions.services import versions
 from tests import factories
 from tests.api.versions.test_models import problem
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 KEY = "0d9c1c1e-6f5e-4c0e-9f0a-0c6a1d6f2b11"
 
 

@@ -11,7 +11,7 @@ from django.urls import get_resolver
 from tests import factories
 from tests.api.test_reads import routes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 NUMBERS = ("int", "number", "uuid")
 PARAMETER = re.compile(r"<(?:(\w+):)?\w+>")
 

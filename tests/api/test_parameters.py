@@ -10,7 +10,7 @@ from registry.api import parameters
 from registry.protocols.huggingface import repos
 from tests import openapi_server
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 DOCUMENT = openapi_server.document()
 PLACES = {
     "number": "1",

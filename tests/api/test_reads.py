@@ -134,6 +134,7 @@ def addresses(names, special):
         yield address
 
 
+@pytest.mark.usefixtures("lists")
 @pytest.mark.capability("community")
 @pytest.mark.capability("federated")
 def test_no_read_of_any_route_writes_or_locks(ada, settings, graphs):
@@ -227,6 +228,7 @@ def test_a_message_that_is_long_is_kept_in_the_cookie():
     assert [str(one) for one in MessageStorage(request)] == [f"{'x' * LONGEST_MESSAGE}…"]
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_model_that_lists_do_not_know_yet_is_shown_and_not_written(api, ada):
     model = factories.version(ada).model
     model_data = fresh_model_data(ada, model)
@@ -250,6 +252,7 @@ def test_the_address_of_a_chunk_store_is_given_out_without_a_row(api, ada):
     assert client.get("/api/models/ada/net/xet-write-token/main").json()["casUrl"] == told["casUrl"]
 
 
+@pytest.mark.usefixtures("lists")
 def test_what_a_read_leaves_behind_is_written_later(api, ada):
     version = factories.version(ada)
     client = api(ada)

@@ -16,7 +16,7 @@ from django.urls import clear_script_prefix, set_script_prefix
 
 from tests.api.test_reads import addresses, everything
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 PREFIX = "/stranger"
 DOCUMENTATION = ["docs", "docs/cli", "docs/decisions", "docs?q=model"]
 ROOMS = {"frontend", "hub", "metadata", "registry", "runners"}

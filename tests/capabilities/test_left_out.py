@@ -19,7 +19,7 @@ from django.urls import get_resolver, resolve
 from hub.protocol.capabilities import CAPABILITIES
 from registry.models import Blob, XetStore, Xorb, XorbPart
 from registry.storage import collector, files
-from tests import factories
+from tests import factories, shared
 from tests.unit.registry.storage.test_collector import age
 
 pytestmark = pytest.mark.django_db
@@ -97,9 +97,14 @@ TRACES = {
 }
 
 
+@shared.rows
+def start():
+    return factories.published(factories.somebody("ada"))
+
+
 @pytest.fixture
-def version(ada):
-    return factories.published(ada)
+def version(start, db):
+    return shared.fresh(start)
 
 
 def patterns(resolver=None):

@@ -73,6 +73,7 @@ def test_results_are_listed_read_and_their_samples_sent(api, version, place):
     assert (device["name"], device["measurements"]) == ("example-cpu-2-cores", 2)
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_record_is_contributed_under_its_senders_name(api, version, place, bob):
     row_of(version, 2.0)
     record = challenged(version, bob)
@@ -94,6 +95,7 @@ def test_a_record_is_contributed_under_its_senders_name(api, version, place, bob
     ]
 
 
+@pytest.mark.usefixtures("lists")
 def test_unverified_results_have_no_place_and_are_in_no_count(api, version, place, bob, graphs):
     """Nothing else was measured: the fastest of nobody's is nobody."""
     record = challenged(version, bob, environment={"cpu_model": "Dream CPU"})
@@ -249,6 +251,7 @@ def test_a_challenge_is_given_to_whoever_may_have_the_files(api, version, place,
     assert api(bob).post(address).status_code == 404
 
 
+@pytest.mark.usefixtures("lists")
 def test_what_an_enrolled_worker_signs_is_trusted_until_it_is_revoked(
     api, version, place, ada, bob
 ):
@@ -363,6 +366,7 @@ def test_records_and_samples_of_a_gated_model_are_files(api, version, place, ada
     assert api().get(f"{place}/benchmarks/{row.pk}").status_code == 200
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_private_model_shows_none_of_its_results(api, version, place, ada, bob):
     row = row_of(version)
     RegisteredModel.objects.update(visibility="private")
@@ -385,6 +389,7 @@ def test_a_private_model_shows_none_of_its_results(api, version, place, ada, bob
     assert api(bob).get("benchmarks").json()["keys"] == []
 
 
+@pytest.mark.usefixtures("lists")
 def test_rankings_are_narrowed_by_size_task_and_device(api, version, ada):
     row_of(version, 1.0)
     bytes_, parameters = 0, 0
@@ -458,6 +463,7 @@ def test_a_run_has_a_load_and_sizes_that_fit_the_model(api, ada):
         assert words in error["detail"]
 
 
+@pytest.mark.usefixtures("lists")
 def test_loads_that_ask_for_throughput_are_ranked_by_it(api, version, place):
     """Two results under one key: the slower median serves more within the same bound."""
 

@@ -8,7 +8,7 @@ from registry.catalogue import documents
 from registry.models import RegisteredModel
 from tests import factories, shared, timed
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 HERE = {
     "device": "example-cpu-2-cores",
     "runtime": "onnxruntime",

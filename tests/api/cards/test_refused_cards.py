@@ -164,6 +164,7 @@ def test_the_pages_show_it_and_lead_back_to_the_editor(ada, bob, api, client, dr
     assert client.get("/models/ada/net/refused-cards").status_code == 404
 
 
+@pytest.mark.usefixtures("lists")
 def test_it_outlives_its_draft_and_not_its_model(ada, api, draft):
     put_card(api(ada), WRONG)
     versions.delete_draft(ada, version=draft)

@@ -121,6 +121,7 @@ def test_pages_go_on_by_name(ada, api):
     assert ([row["slug"] for row in second["items"]], second["next"]) == (["c"], None)
 
 
+@pytest.mark.usefixtures("lists")
 def test_who_uses_it_is_told_as_far_as_the_reader_may_see(ada, bob, api, stones):
     shown = factories.version(ada, card=CARD.format("doi:10.1234/stones"))
     factories.version(ada, shown.model, card=CARD.format("Stones"))

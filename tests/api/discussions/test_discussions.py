@@ -183,6 +183,7 @@ def test_nobody_learns_of_discussions_that_they_do_not_see(api, hub):
     assert numbers(api, who=eve) == [2, 1]
 
 
+@pytest.mark.usefixtures("lists")
 def test_discussions_move_with_their_model(api, hub):
     ada, bob, _, model, _ = hub
     opened(api, bob)

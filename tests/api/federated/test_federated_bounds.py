@@ -62,6 +62,7 @@ def pass_deadline(of):
 
 
 class TestDeletedModels:
+    @pytest.mark.usefixtures("lists")
     def test_their_trainings_end_with_them(self, ada, begin):
         training, devices = begin(2)
         push_all(devices)

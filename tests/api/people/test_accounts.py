@@ -85,6 +85,7 @@ def test_tokens_that_cannot_be(api, ada, body):
     problem(api(ada).post("tokens", body), 400, "invalid-request")
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_role_that_is_lost_is_lost_at_once(api, ada, bob):
     from registry.people.services import namespaces
 
@@ -114,6 +115,7 @@ def test_namespaces_that_cannot_be(api, ada, slug):
     assert Namespace.objects.count() == 1
 
 
+@pytest.mark.usefixtures("lists")
 def test_rates_are_limited_and_say_when_to_go_on(api, ada, settings):
     from rest_framework.throttling import SimpleRateThrottle
 

@@ -165,6 +165,7 @@ def ask(client, operation):
     return answer.status_code, answer.content.decode(errors="replace")
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_bound_token_reaches_nothing_else_at_any_address(api, ada, world, graphs):
     bound, free = api(ada, namespace="ada"), api(ada)
     before = set(AccessToken.objects.values_list("pk", flat=True))
@@ -194,6 +195,7 @@ def test_a_bound_token_reaches_nothing_else_at_any_address(api, ada, world, grap
     assert n_changes >= 30, n_changes
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_bound_token_works_in_its_namespace(api, ada):
     bound = api(ada, namespace="ada")
     assert bound.get("whoami").json()["namespaces"] == [{"slug": "ada", "role": "owner"}]

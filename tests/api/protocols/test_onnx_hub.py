@@ -224,6 +224,7 @@ def test_an_unchanged_manifest_costs_one_question_and_304(api, ada):
     assert body(packed) == body(first)
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_manifest_follows_what_happens(api, ada):
     version = publish(ada)
     tags = [api().get(ALL)["ETag"]]

@@ -110,6 +110,7 @@ def test_a_damaged_blob_is_refused_rather_than_served_wrong(api, version):
     problem(api().get(URL), 503, "unavailable")
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_download_counts_once(api, version):
     model = "models/ada/net/versions/1/files/model.onnx"
     assert body(api().get(model)) == samples.mlp()

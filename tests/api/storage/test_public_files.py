@@ -187,6 +187,7 @@ ENDS = {
 }
 
 
+@pytest.mark.usefixtures("lists")
 @pytest.mark.parametrize("end", ENDS)
 def test_what_is_public_no_more_is_gone_with_the_next_request(version, end):
     paths = [

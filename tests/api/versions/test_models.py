@@ -8,7 +8,7 @@ from registry.core import usage
 from registry.models import Event, RegisteredModel, RetiredName
 from tests import factories
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 
 
 def problem(response, status, slug):

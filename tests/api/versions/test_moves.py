@@ -12,7 +12,7 @@ from registry.core import outbox
 from registry.models import Event, Mention, RegisteredModel, RetiredName
 from tests import factories, shared
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 
 
 @shared.rows

@@ -16,6 +16,8 @@ from registry.people.services import namespaces
 from registry.versions.services import registered_models
 from tests import factories, shared
 
+pytestmark = pytest.mark.usefixtures("lists")
+
 HOME = "http://testserver"
 NET = f"{HOME}/models/ada/net/v/1"
 ENTRY = f"{HOME}/datasets/faces"

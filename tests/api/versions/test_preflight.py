@@ -118,6 +118,7 @@ def test_a_quota_that_is_too_small(api, ada):
     assert api(ada).post(URL, body).status_code == 200
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_label_and_a_name_that_are_taken(api, ada):
     version = factories.published(ada, label="1.0")
     body = announced(model_onnx=b"new") | {"label": "1.0"}

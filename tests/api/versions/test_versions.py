@@ -33,6 +33,7 @@ def submit(client, **body):
     return client.post(f"{V1}/submit", body)
 
 
+@pytest.mark.usefixtures("lists")
 def test_the_whole_way_over_http(api, ada, events_delivered):
     client = api(ada)
     content = samples.mlp()
@@ -73,6 +74,7 @@ def test_the_whole_way_over_http(api, ada, events_delivered):
     assert api().get("resolve?ref=ada/net").json()["files"][1]["sha256"] == f"sha256:{sha256}"
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_failed_check_sends_the_version_back_and_says_why(api, ada):
     factories.submitted(ada)
     factories.work("failed")
@@ -191,6 +193,7 @@ def test_yank_restore_withdraw(api, ada, published):
     problem(client.post(f"{two}/restore"), 409, "state-conflict")
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_model_is_described_by_its_newest_published_version(api, ada):
     model = factories.model(ada)
     for licence in ("mit", "gpl-3.0"):

@@ -1,6 +1,6 @@
 """Readers of pages, without scripts: a stranger and somebody who is signed in.
 
-Most pages read no graphs, so none are made for their tests.
+Most pages read neither graphs nor lists, so none are made for their tests.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import pytest
 from django.test import Client
 
 from frontend.pages.tryouts import browser_runtime
-from tests.shared import no_graphs
+from tests.shared import no_graphs, no_lists
 
-__all__ = ["no_graphs"]
+__all__ = ["no_graphs", "no_lists"]
 
 
 class Reader(Client):

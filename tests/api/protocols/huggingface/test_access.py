@@ -50,6 +50,7 @@ def test_hidden_and_missing_are_one_answer_at_one_cost(api, ada, bob, hidden):
             assert counts[0] == counts[1], address
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_list_shows_what_is_hidden_to_its_own(api, ada, bob, hidden):
     assert [model["id"] for model in api(ada).get("/api/models").json()] == ["ada/hidden"]
     assert [model["private"] for model in api(ada).get("/api/models").json()] == [True]

@@ -51,6 +51,7 @@ def names(response):
     return [row["user"]["user"] for row in response.json()]
 
 
+@pytest.mark.usefixtures("lists")
 def test_what_is_told_is_for_everybody(api, gated):
     for address in TOLD:
         assert api().get(address).status_code == 200, address
@@ -210,6 +211,7 @@ def test_leave_goes_along_with_a_move_and_waits_while_a_gate_is_open(api, ada, b
     assert api(bob).get(address).status_code == 200
 
 
+@pytest.mark.usefixtures("lists")
 def test_lists_are_filtered_by_gates(api, ada, gated):
     factories.version(ada, factories.model(ada, "open"))
     found = {

@@ -26,6 +26,7 @@ def move(writer, old, new):
     return writer.post("/api/repos/move", {"fromRepo": old, "toRepo": new, "type": "model"})
 
 
+@pytest.mark.usefixtures("lists")
 def test_every_read_of_the_old_name_leads_to_the_new_one(api, ada, version):
     assert move(api(ada), "ada/net", "ada/lattice").status_code == 200
     for method, address in READS:
@@ -109,6 +110,7 @@ def test_who_may_move_and_where(api, ada, bob, version):
     assert api().get("/api/models/ada/net").status_code == 200
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_deleted_models_names_lead_nowhere_for_ever(api, ada, version):
     writer = api(ada)
     move(writer, "ada/net", "ada/lattice")

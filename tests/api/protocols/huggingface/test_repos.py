@@ -145,6 +145,7 @@ LISTS = {
 }
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_list(api, shelf):
     for query, found in LISTS.items():
         shown = api().get(f"/api/models?{query}").json()
@@ -153,6 +154,7 @@ def test_a_list(api, shelf):
         assert all(("sha" in model) is full is ("siblings" in model) for model in shown), query
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_list_goes_on_where_its_link_says(api, bob, shelf):
     for order in ("", "&sort=createdAt", "&sort=downloads", "&sort=id"):
         address, seen = f"/api/models?limit=1{order}", []
@@ -165,6 +167,7 @@ def test_a_list_goes_on_where_its_link_says(api, bob, shelf):
         assert sorted(seen) == ["ada/net0", "ada/net1", "ada/net2", "bob/own"]
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_list_asks_no_more_for_more_models(api, shelf):
     counts = []
     for limit in (1, 3):

@@ -56,6 +56,7 @@ def test_the_tag_of_a_commit_that_did_not_pass_stays_with_it(writer, api, net):
     assert tags(api()) == {"v1": later}
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_draft_commit_and_an_amended_one_are_tagged(writer, api, ada, net):
     first = made(commit(writer, added("a.txt", b"a")))
     assert writer.post(f"{TAG}/main", {"tag": "open", "message": "x"}).status_code == 201

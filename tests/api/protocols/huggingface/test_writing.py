@@ -102,6 +102,7 @@ def test_first_files_are_the_first_commit(writer, db):
     assert paths(writer) == ["a.txt"]
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_name_that_is_retired_is_no_model_that_exists(writer, ada):
     version = factories.version(ada)
     writer("DELETE", "/api/repos/delete", {"name": "net"})

@@ -21,7 +21,7 @@ from runners.queue import services
 from tests import factories, proven, shared, timed
 from tests.unit.runners.benchmarks.test_benchmarks import OFFERED
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 PAGE = "/models/ada/net/v/1"
 TAB = f"{PAGE}/benchmarks"
 OTHER = {"cpu_model": "Another CPU"}

@@ -13,7 +13,7 @@ from frontend.presenters import carbon
 from hub.protocol.cards import Card
 from tests import factories
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 PAGE = "/models/ada/net/v/1/carbon"
 CARD = """---
 license: mit

@@ -13,7 +13,7 @@ from registry.catalogue import documents
 from registry.models import DocumentFact
 from tests import factories, proven, shared, timed
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 HERE = "device=example-cpu-2-cores&runtime=onnxruntime&provider=CPUExecutionProvider"
 THERE = HERE.replace("example", "another")
 OTHER = {"cpu_model": "Another CPU"}

@@ -12,7 +12,7 @@ from registry.models import RegisteredModel, SearchDocument, Version
 from registry.versions.services import versions
 from tests import factories, shared
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 ATOM = "{http://www.w3.org/2005/Atom}"
 MAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 HOME = "http://testserver"

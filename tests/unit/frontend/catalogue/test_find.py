@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from frontend.presenters import list_code, list_filters
 from tests import factories, measured, pages, shared
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 STONES = "accuracy@stones:test"
 
 

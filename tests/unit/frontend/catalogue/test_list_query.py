@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from frontend.parts import highlighting
 from tests import factories, proven, shared, shelf
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 
 
 @shared.rows

@@ -9,7 +9,7 @@ import pytest
 
 from tests import factories, shared, shelf
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 TEXT = "fast image classifier under 20 MB"
 TASK, SIZE = "task=image-classification", "max_bytes=20000000"
 ADDRESS = f"/models?{TASK}&{SIZE}&sort=fastest&question=fast+image+classifier+under+20+MB"

@@ -58,6 +58,7 @@ def names(actor, collection):
     return [entry.model.name for entry in selectors.entries(actor, collection)]
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_collection_shows_its_models_as_the_list_does_with_their_notes(hub, graphs):
     page = Client().get(PAGE)
     assert b"Small &lt;models&gt;" in page.content
@@ -193,6 +194,7 @@ def test_only_writers_have_the_forms_and_maintainers_delete(hub):
     assert RegisteredModel.objects.filter(deleted_at=None).count() == 3
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_private_collection_has_no_page_no_feed_and_no_place_in_lists(hub, graphs):
     ada, bob, collection = hub
     services.edit(ada, collection=collection, visibility="private")
@@ -206,6 +208,7 @@ def test_a_private_collection_has_no_page_no_feed_and_no_place_in_lists(hub, gra
     assert "private" in text(signed_in(bob).get(PAGE))
 
 
+@pytest.mark.usefixtures("lists")
 def test_the_feed_has_the_models_that_were_added_last(hub, settings):
     answer = Client().get(f"{PAGE}.atom")
     assert answer["Content-Type"] == "application/atom+xml; charset=utf-8"
@@ -218,6 +221,7 @@ def test_the_feed_has_the_models_that_were_added_last(hub, settings):
     assert f'href="{PAGE}.atom"' in Client().get(PAGE).content.decode()
 
 
+@pytest.mark.usefixtures("lists")
 def test_public_collections_are_in_the_sitemap(hub, settings):
     _, _, collection = hub
     place = f"{settings.HUB_PUBLIC_URL}/sitemap-collections.xml"

@@ -12,7 +12,7 @@ from registry.core import outbox
 from runners.models import Measurement
 from tests import evaluated, factories, pages, proven, shared, timed
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 ACCEPTED, NOISY, ABSENT = "accepted", "noisy", "not measured"
 HERE = "device=example-cpu-2-cores&runtime=onnxruntime&provider=CPUExecutionProvider"
 STONES = "accuracy%40stones%3Atest"

@@ -102,6 +102,7 @@ def test_a_file_with_other_content_is_no_table(guest, ada):
     assert re.search(r"Multiply-accumulate operations\s+at least ", shown)
 
 
+@pytest.mark.usefixtures("lists")
 @pytest.mark.usefixtures("version")
 def test_lists_filter_and_sort_by_what_a_run_costs(api, guest, ada):
     """For batch 1 and 128 steps: 557,056 operations."""
@@ -124,12 +125,14 @@ def test_lists_filter_and_sort_by_what_a_run_costs(api, guest, ada):
     assert "uncounted" not in page
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_model_with_unknown_costs_is_in_no_list_of_cheap_ones(api, ada):
     drawn.draw(factories.version(ada, contents={"model.onnx": samples.unknown_domain()}))
     assert api().get("models").json()["count"] == 1
     assert api().get("models?max_macs=10000000000").json()["count"] == 0
 
 
+@pytest.mark.usefixtures("lists")
 @pytest.mark.parametrize("sort", ["macs", "memory"])
 def test_pages_of_an_order_by_costs_follow_each_other_for_everyone(api, ada, sort):
     """Own models are merged with public ones, from the columns that a list shows."""

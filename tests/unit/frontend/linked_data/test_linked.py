@@ -236,6 +236,7 @@ THINGS = [
 ]
 
 
+@pytest.mark.usefixtures("lists")
 @pytest.mark.parametrize("path", THINGS)
 def test_the_hubs_own_iris_lead_somewhere(published, client, path):
     page = ask(client, path, BROWSER)
@@ -245,6 +246,7 @@ def test_the_hubs_own_iris_lead_somewhere(published, client, path):
         assert f"<{HOME}{path}> ".encode() in answer.content
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_licence_that_spdx_lacks_has_a_page(ada, client):
     card = factories.CARD.replace("apache-2.0", "openrail")
     factories.published(ada, card=card)

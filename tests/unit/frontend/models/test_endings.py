@@ -98,6 +98,7 @@ def test_other_sites_end_nothing(ada, version):
     assert RegisteredModel.objects.get().deleted_at is None
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_model_is_deleted_by_its_name(reader, guest, version):
     assert 'href="/models/ada/net/delete"' in reader.page(SETTINGS)
     asked = reader.page("/models/ada/net/delete")
@@ -110,6 +111,7 @@ def test_a_model_is_deleted_by_its_name(reader, guest, version):
     guest.page(VERSION, 404)
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_model_is_described_on_its_settings(reader, ada):
     factories.version(ada, card="")
     told = {

@@ -69,6 +69,7 @@ def tabs(html):
     return re.findall(r'<a href="([^"]*)"( aria-current="true")?>([^<]*?)\s*<', strip)
 
 
+@pytest.mark.usefixtures("lists")
 @pytest.mark.capability("tryouts")
 @pytest.mark.capability("community")
 def test_every_page_stands_under_one_tab(guest, version):

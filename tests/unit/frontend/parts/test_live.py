@@ -9,15 +9,20 @@ from django.utils import timezone
 
 from registry.models import Version
 from runners.models import Job
-from tests import factories
+from tests import factories, shared
 
 pytestmark = pytest.mark.django_db
 LIVE = "/models/ada/net/v/1/live"
 
 
+@shared.rows
+def start():
+    return factories.published(factories.somebody("ada"))
+
+
 @pytest.fixture
-def version(ada):
-    return factories.published(ada, factories.model(ada))
+def version(start, db):
+    return shared.fresh(start)
 
 
 def queued(version, **fields):

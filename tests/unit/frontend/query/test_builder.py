@@ -14,7 +14,11 @@ from hub.protocol.filters import FILTERS
 from registry.catalogue.query import Query
 from tests import factories, shared, shelf
 
-pytestmark = [pytest.mark.capability("sparql"), pytest.mark.django_db]
+pytestmark = [
+    pytest.mark.capability("sparql"),
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("lists"),
+]
 
 
 @shared.rows

@@ -10,7 +10,7 @@ from frontend.pages.site import proven_models
 from registry.core import outbox
 from tests import factories, proven
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 CARD = "---\nlicense: mit\npipeline_tag: tabular-classification\n---\nIt was trained.\n"
 
 

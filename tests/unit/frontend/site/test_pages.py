@@ -60,6 +60,7 @@ PAGES = [
 ]
 
 
+@pytest.mark.usefixtures("lists")
 @pytest.mark.parametrize("path", PAGES)
 def test_page_for_everybody(guest, version, path, graphs):
     response = guest.get(path, HTTP_ACCEPT="text/html")
@@ -109,6 +110,7 @@ def test_file_is_an_attachment_that_cannot_run(guest, version):
     assert "sandbox" in response["Content-Security-Policy"]
 
 
+@pytest.mark.usefixtures("lists")
 def test_what_may_not_be_seen_is_not_there(guest, reader, bob, ada):
     factories.draft(ada, factories.model(ada, "secret", visibility="private"))
     for path in ("", "/v/1", "/v/1/files", "/v/1/files/model.onnx", "/v/1/checks", "/versions"):
@@ -157,11 +159,13 @@ def test_unchanged_page_costs_a_304(guest, version, graphs):
     assert guest.get("/models/ada/net", HTTP_IF_NONE_MATCH=first["ETag"]).status_code == 304
 
 
+@pytest.mark.usefixtures("lists")
 def test_presets_leave_the_address(guest):
     response = guest.get("/models?q=&sort=updated&task=x")
     assert (response.status_code, response["Location"]) == (302, "/models?task=x")
 
 
+@pytest.mark.usefixtures("lists")
 def test_search_finds_and_an_empty_list_names_the_filter_to_drop(guest, version):
     assert "ada/" in guest.page("/models?q=net")
     html = guest.page("/models?q=zzz&task=image-classification")
@@ -355,6 +359,7 @@ def test_sign_in_and_out(guest, ada):
     assert guest.get("/account").status_code == 302
 
 
+@pytest.mark.usefixtures("lists")
 def test_colours_are_rendered_by_the_server_and_lead_nowhere_else(guest):
     response = guest.post("/theme", {"next": "//evil.example/"})
     assert response["Location"] == "/"
@@ -370,6 +375,7 @@ def test_single_keys_can_be_switched_off(guest):
     assert 'data-keys="off"' in guest.page("/help")
 
 
+@pytest.mark.usefixtures("lists")
 def test_queries_do_not_grow_with_rows(reader, ada, version):
     before = {}
     for path in ("/models", "/", "/models/ada/net/versions", "/jobs"):
@@ -394,6 +400,7 @@ def test_model_page_has_a_fixed_number_of_queries(
         guest.page("/models/ada/net/v/1")
 
 
+@pytest.mark.usefixtures("lists")
 def test_the_link_to_sign_in_leads_back_to_the_page(guest):
     assert 'href="/login?next=%2Fmodels%3Fq%3Dresnet"' in guest.page("/models?q=resnet")
     page = guest.page("/login?next=%2Fmodels")

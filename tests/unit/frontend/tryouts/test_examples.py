@@ -16,7 +16,7 @@ from frontend.pages.tryouts import input_form, snippets
 from frontend.pages.tryouts import page as tryout_page
 from registry.versions import selectors
 from runners.models import Job
-from tests import factories, proven
+from tests import factories, proven, shared
 from tests.unit.frontend.conftest import Reader
 
 pytestmark = [pytest.mark.capability("tryouts"), pytest.mark.django_db]
@@ -45,11 +45,17 @@ CONTENTS = {
 }
 
 
-@pytest.fixture
-def version(ada):
+@shared.rows
+def start():
+    ada = factories.somebody("ada")
     facts = {"inputs": [ROWS], "outputs": [SCORES]}
     model = factories.model(ada, "wines")
     return factories.version(ada, model, CONTENTS, facts=facts, card=CARD)
+
+
+@pytest.fixture
+def version(start, db):
+    return shared.fresh(start)
 
 
 @pytest.fixture

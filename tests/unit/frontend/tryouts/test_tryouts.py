@@ -576,6 +576,7 @@ def contribute(somebody, told, **fields):
     return somebody.post(f"{TRY}/contribute", {"told": json.dumps(told)} | words | fields)
 
 
+@pytest.mark.usefixtures("lists")
 def test_latency_of_a_page_is_kept_as_noisy_and_never_ranked(signed, guest, version):
     assert contribute(guest, MEASURED).status_code == 401
     bob = signed("bob")

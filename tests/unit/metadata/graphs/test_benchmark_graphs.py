@@ -126,6 +126,7 @@ def test_noise_is_marked_and_what_does_not_count_is_not_told(version):
     assert ask("SELECT ?r WHERE { ?r hub:resultStatus ?s }") == []
 
 
+@pytest.mark.usefixtures("lists")
 def test_the_fastest_below_a_size_are_those_of_the_api(version, ada):
     timed.benchmark(version, 2.0)
     for number, median in enumerate((3.0, 1.0, 0.2)):

@@ -12,7 +12,7 @@ from registry.core import outbox
 from registry.models import Namespace
 from registry.people.services import namespaces
 from registry.versions.services import registered_models
-from tests import factories
+from tests import factories, shared
 
 pytestmark = pytest.mark.capability("community")
 
@@ -31,9 +31,10 @@ def part(name):
     return f"<{SMALL}> <{SCHEMA}hasPart> <{HOME}/models/ada/{name}>"
 
 
-@pytest.fixture
-def small(ada):
+@shared.rows
+def start():
     """A collection with a public model, a private one and another public one."""
+    ada = factories.somebody("ada")
     for name in ("a", "b"):
         factories.version(ada, factories.model(ada, name))
     space = Namespace.objects.get(slug="ada")
@@ -42,8 +43,12 @@ def small(ada):
     a, b = (space.models.get(name=name) for name in "ab")
     for model, note in ((b, "Best"), (secret, "Unreleased"), (a, "")):
         services.add(ada, collection=made, model=model, note=note)
-    outbox.deliver()
     return made
+
+
+@pytest.fixture
+def small(start, db):
+    return shared.fresh(start)
 
 
 def test_a_public_collection_lists_its_public_models_in_order(ada, small):
@@ -87,6 +92,7 @@ def test_a_model_that_is_hidden_leaves_the_graph_before_the_outbox_is_swept(
     call_command("rebuild_graphs", "--check")
 
 
+@pytest.mark.usefixtures("lists")
 def test_moved_deleted_and_newly_published_models_are_followed(ada, small):
     a, b = (small.namespace.models.get(name=name) for name in "ab")
     registered_models.move(ada, model=a, namespace=small.namespace, name="renamed")

@@ -95,6 +95,7 @@ def test_a_model_that_becomes_private_loses_them_and_gets_them_back(ada, publish
     assert filled() == {ONE, MODEL} | HUB | NAMED
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_deleted_model_has_none(ada, published):
     registered_models.delete(ada, model=published.model)
     outbox.deliver()
@@ -146,6 +147,7 @@ def test_an_edited_model_is_told_anew(ada, published):
     assert "Newly said." in text(MODEL)
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_deleted_models_late_news_spare_its_successor(ada):
     old = factories.model(ada)
     registered_models.delete(ada, model=old)

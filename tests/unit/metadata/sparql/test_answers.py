@@ -18,7 +18,7 @@ from registry.models import Dataset, User
 from tests import deliveries, factories
 from tests import shelf as models_of_all_kinds
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 HOME = "http://testserver"
 GUEST = AnonymousUser()
 

@@ -22,7 +22,7 @@ from tests import deliveries, factories, learning, proven, timed
 from tests import shelf as models_of_all_kinds
 from tests.conftest import Api
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 HOME = "http://testserver"
 GUEST = AnonymousUser()
 SCALER = {"operators": [{"domain": "ai.onnx.ml", "name": "Scaler", "count": 1}]}

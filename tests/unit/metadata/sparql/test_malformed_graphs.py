@@ -144,6 +144,7 @@ def test_health_counts_malformed_graphs_and_names_them_to_administrators(folder,
     assert f"1 graph malformed and left out: {A}" in page
 
 
+@pytest.mark.usefixtures("lists")
 def test_readers_get_a_malformed_graph_from_its_rows(published, client):
     model = published.model
     path = f"/models/{model.ref}"

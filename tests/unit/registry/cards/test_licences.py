@@ -18,6 +18,8 @@ from registry.catalogue.query import Query
 from registry.core import outbox
 from tests import factories, shared
 
+pytestmark = pytest.mark.usefixtures("lists")
+
 GUEST = AnonymousUser()
 
 

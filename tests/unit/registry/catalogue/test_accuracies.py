@@ -9,7 +9,7 @@ from registry.catalogue import accuracies, search
 from registry.catalogue.query import Query
 from tests import measured
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 GUEST = AnonymousUser()
 
 

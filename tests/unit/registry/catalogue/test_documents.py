@@ -8,7 +8,7 @@ from registry.catalogue import documents
 from registry.models import DocumentKeyword, SearchDocument
 from tests import factories
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 
 
 @pytest.mark.capability("federated")

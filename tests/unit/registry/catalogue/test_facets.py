@@ -16,7 +16,7 @@ from registry.models import DocumentFacets, SearchDocument
 from registry.versions import selectors
 from tests import factories, proven, shared
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 GUEST = AnonymousUser()
 SIZES = (10**6, 10**6 + 1, 10**9, 10**9 + 1, 0)
 

@@ -18,7 +18,7 @@ from registry.versions import selectors
 from registry.versions.services import registered_models
 from tests import factories, shared
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 # The orders by a column.
 SORTS = [name for name, sort in filters.SORTS.items() if sort.attribute or sort.column]
 

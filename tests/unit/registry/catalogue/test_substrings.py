@@ -41,6 +41,7 @@ def rows(start, db):
     return shared.fresh(start)
 
 
+@pytest.mark.usefixtures("lists")
 @pytest.mark.parametrize(
     ("text", "names"),
     [

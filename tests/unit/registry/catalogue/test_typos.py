@@ -12,7 +12,7 @@ from registry.catalogue.query import Query
 from registry.core import typos
 from tests import factories, shared
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 GUEST = AnonymousUser()
 
 

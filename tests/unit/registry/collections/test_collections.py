@@ -198,6 +198,7 @@ def test_writers_edit_and_maintainers_delete(hub, role, may_edit, may_delete):
         assert Collection.objects.filter(pk=collection.pk).exists()
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_model_stays_in_its_collections_when_it_moves_and_leaves_when_it_is_deleted(hub):
     ada, bob, collection, _, a, b, _ = hub
     fill(ada, collection, a, b)
@@ -236,6 +237,7 @@ def full(ada, collection):
     return models
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_full_collection_takes_a_model_once_another_leaves(hub):
     ada, bob, collection, _, a, b, _ = hub
     models = full(ada, collection)

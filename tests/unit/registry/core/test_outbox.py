@@ -14,7 +14,7 @@ from registry.models import Delivery, Version
 from registry.versions.services import versions
 from tests import factories
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("graphs")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("graphs", "lists")]
 ABOUT_RELEASED = {
     "metadata.graphs",
     "metadata.report",

@@ -190,6 +190,7 @@ def test_a_number_is_never_given_twice_even_after_its_draft_is_gone(hub):
         DiscussionCount.objects.update(last_number=1)
 
 
+@pytest.mark.usefixtures("lists")
 def test_discussions_follow_a_model_and_are_hidden_and_deleted_with_it(hub):
     ada, bob, _, model, _ = hub
     begin(bob, model)

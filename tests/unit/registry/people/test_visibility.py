@@ -86,6 +86,7 @@ def test_versions(reader):
         assert refs == named == {one for one in versions if one.startswith(model.name)}
 
 
+@pytest.mark.usefixtures("lists")
 def test_lists(reader):
     person, models, _ = reader
     titles = {f"ada/{name}" for name in models}

@@ -299,6 +299,7 @@ def test_a_result_counts_only_while_its_variant_is_the_file_that_was_run(version
     assert rankings.across(GUEST, rankings.Selection()).items == ()
 
 
+@pytest.mark.usefixtures("lists")
 def test_ranks_stay_inside_a_key_and_noise_has_none(version, ada):
     other = model_version(ada, factories.model(ada, "other"))
     fast, slow = row_of(version, 1.0), row_of(other, 2.0)
@@ -315,6 +316,7 @@ def test_ranks_stay_inside_a_key_and_noise_has_none(version, ada):
     assert selectors.fastest(selectors.of_version(version)) == fast
 
 
+@pytest.mark.usefixtures("lists")
 def test_pages_of_standings_go_on_and_name_their_keys(version, ada):
     rows = [row_of(version, 1.0)]
     for number, median in enumerate((3.0, 2.0)):
@@ -351,6 +353,7 @@ def test_what_is_private_shows_nowhere(version, ada, bob):
     assert selectors.device(ada, row.device).measurements == 1
 
 
+@pytest.mark.usefixtures("lists")
 def test_lists_take_as_many_questions_for_many_as_for_few(
     version, ada, django_assert_max_num_queries
 ):

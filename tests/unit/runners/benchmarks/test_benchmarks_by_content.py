@@ -77,6 +77,7 @@ def test_a_measurement_is_of_the_bytes_and_counts_once(ada, bob, bench, first):
         assert row.record_file.blob_id == mine.record_file.blob_id
 
 
+@pytest.mark.usefixtures("lists")
 def test_a_rank_counts_each_measurement_once(ada, bob, bench):
     slow = publish(
         ada, factories.model(ada, "slow"), contents={"model.onnx": samples.mlp(hidden=9)}

@@ -21,7 +21,7 @@ from runners.models import Measurement
 from tests import factories, proven, shared, timed
 from tests import samples as models
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 GUEST = AnonymousUser()
 HERE = speeds.Setup("example-cpu-2-cores", "onnxruntime", timed.CPU)
 OTHER = {"cpu_model": "Another CPU"}

@@ -17,7 +17,7 @@ from runners.models import LatencyFit, VariantWork
 from tests import drawn, factories, samples, shared, timed
 from tests.engine.costs.test_costs import attention_model
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 GUEST = AnonymousUser()
 HERE = Setup("example-cpu-2-cores", "onnxruntime", timed.CPU)
 MEASURED = 11

@@ -53,6 +53,7 @@ def benchmarks():
     return list(Job.objects.filter(kind="benchmark"))
 
 
+@pytest.mark.usefixtures("lists")
 @pytest.mark.parametrize("word", ["invalid", "unsupported"])
 def test_what_the_runtime_does_not_load_is_not_timed_and_that_is_said(client, version, word):
     checked(version, word)
@@ -124,6 +125,7 @@ def test_a_benchmark_that_failed_says_why(version):
     assert (standing.state, standing.reason) == ("not measured", "The model does not run.")
 
 
+@pytest.mark.usefixtures("lists")
 def test_noisy_results_are_results(client, version):
     timed.benchmark(version, 1.5, deliver=False, spread=0.3)
     assert unmeasured.of(main(version)).state == "measured"

@@ -255,6 +255,7 @@ def test_withdrawn_and_hidden_versions_are_not_evaluated(ada, net):
     assert evaluated.waiting() == []
 
 
+@pytest.mark.usefixtures("lists")
 @pytest.mark.parametrize(
     ("figure", "low", "high", "method"),
     [

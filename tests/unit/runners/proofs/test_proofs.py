@@ -145,6 +145,7 @@ def test_a_published_version_gets_an_upgrade_and_every_runtime_once(owner, versi
         assert job.requires == {"runtime": job.input["runtime"]}
 
 
+@pytest.mark.usefixtures("lists")
 def test_what_was_described_by_an_older_method_is_described_again(owner, version):
     rows = Variant.objects.filter(version=version)
     rows.update(facts=FACTS | {"method": 1, "parameters": 10}, parameters=10)
