@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import onnx
 
-from runners.engine.onnx_files.bodies import bodies, graphs_of
+from runners.engine.onnx_files.bodies import bodies
 from runners.engine.opsets import functions, names, normal, schemas, weights
 from runners.engine.opsets.names import Names
 from runners.engine.opsets.node_conversion import NodeConversion, NodeConverter
 from runners.engine.opsets.outcome import Blocking, Conversion, InvalidModelError
-from runners.engine.opsets.scopes import Scope, of_graph
+from runners.engine.opsets.scopes import Scope, names_read, of_graph
 
 _FIRST_WITH_INFERENCE = 7
 
@@ -67,7 +67,7 @@ def _convert_graphs(model: onnx.ModelProto, converter: NodeConverter) -> None:
             for inner, known_inner in zip(bodies(node), bodies(inferred), strict=True):
                 gather(inner, known_inner, scope, depth + 1)
 
-    gather(model.graph, _inferred(model, converter.source), None, 0)
+    gather(model.graph, with_types(model, converter.source), None, 0)
     for training in names.training_graphs(model):
         gather(training, training, None, 0)
     for level in reversed(levels):
@@ -79,16 +79,17 @@ def _convert_graphs(model: onnx.ModelProto, converter: NodeConverter) -> None:
 def _put_together(graph: onnx.GraphProto, conversions: list[NodeConversion]) -> None:
     if all(conversion.parts is None for conversion in conversions):
         return
-    before = _read(graph)
+    before = names_read(graph)
     nodes = [node for conversion in conversions for node in conversion.nodes()]
     # Copied before the old nodes are deleted, since some of them are kept.
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
     graph.node.extend(copies)
-    _drop_orphans(graph, before - _read(graph))
+    _drop_orphans(graph, before - names_read(graph))
 
 
-def _inferred(model: onnx.ModelProto, source: int) -> onnx.GraphProto:
+def with_types(model: onnx.ModelProto, source: int) -> onnx.GraphProto:
+    """The graph of a model with the types of its values, as far as they can be inferred."""
     try:
         inferred = onnx.shape_inference.infer_shapes(model)
         if source < _FIRST_WITH_INFERENCE:
@@ -100,16 +101,6 @@ def _inferred(model: onnx.ModelProto, source: int) -> onnx.GraphProto:
     except Exception:  # noqa: BLE001 - what the file itself declares may be enough
         return model.graph
     return inferred.graph
-
-
-def _read(graph: onnx.GraphProto) -> set[str]:
-    """Names that a graph reads, including those of graphs inside."""
-    return {
-        name
-        for inner in graphs_of(graph)
-        for node in inner.node
-        for name in (*node.input, *(value.name for value in inner.output))
-    }
 
 
 def _drop_orphans(graph: onnx.GraphProto, orphans: set[str]) -> None:

@@ -226,4 +226,7 @@ def _scope_within(nodes: list[onnx.NodeProto], version: int, around: Scope) -> S
         graph = onnx.shape_inference.infer_shapes(model).graph
     except Exception:  # noqa: BLE001 - types are a help, not a condition
         graph = model.graph
-    return of_graph(graph, around, fixed_inputs=False)
+    scope = of_graph(graph, around, fixed_inputs=False)
+    # The fragment does not know who reads its results.
+    scope.names_read = None
+    return scope

@@ -9,6 +9,9 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from runners.engine.onnx_files.bodies import graphs_of
+
+
 _CONSTANT_BYTES = 4096
 _TENSOR_FIELDS = ("raw_data", "float_data", "int32_data", "int64_data", "double_data")
 
@@ -20,6 +23,11 @@ class Scope:
     parent: Scope | None = None
     types: dict[str, onnx.TypeProto] = field(default_factory=dict)
     constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
+    names_read: set[str] | None = None
+
+    def is_read(self, name: str) -> bool:
+        """Whether a node or an output of the graph reads a value; True if that is not known."""
+        return self.names_read is None or name in self.names_read
 
     def type(self, name: str) -> onnx.TypeProto | None:
         """A value's type; None if it is unknown."""
@@ -41,7 +49,7 @@ class Scope:
 
 def of_graph(graph: onnx.GraphProto, parent: Scope | None, *, fixed_inputs: bool) -> Scope:
     """The scope of an inferred graph; with `fixed_inputs`, all its initializers are constant."""
-    scope = Scope(parent)
+    scope = Scope(parent, names_read=names_read(graph))
     scope.add(graph.input)
     scope.add(graph.output)
     scope.add(graph.value_info)
@@ -63,6 +71,16 @@ def of_graph(graph: onnx.GraphProto, parent: Scope | None, *, fixed_inputs: bool
                 if is_small(tensor):
                     scope.constants[node.output[0]] = tensor
     return scope
+
+
+def names_read(graph: onnx.GraphProto) -> set[str]:
+    """Names that a graph reads, including those of graphs inside, and its outputs."""
+    return {
+        name
+        for inner in graphs_of(graph)
+        for node in inner.node
+        for name in (*node.input, *(value.name for value in inner.output))
+    } | {value.name for value in graph.output}
 
 
 def is_small(tensor: onnx.TensorProto) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hub.protocol.proofs import Proof
+from hub.protocol.runtime_builds import PORTABLE
 from runners.sandbox import Limits, Request
 
 CORPUS = Path(os.environ.get("HUB_MODEL_CORPUS", "/nonexistent"))
@@ -76,11 +77,13 @@ def test_honest_upgrades_keep_their_proof(sandbox, model):
         if path.is_file()
     }
     limits = Limits(file_bytes=1 << 28, job_seconds=600)
-    report = sandbox.run(
-        Request("upgrade", "model.onnx", files, model["sha256"], {"target": None}, limits)
-    )
+    options = {"target": None, "portable": PORTABLE.opset}
+    report = sandbox.run(Request("upgrade", "model.onnx", files, model["sha256"], options, limits))
     if model["name"] in NO_UPGRADE:
         assert not report.outputs
         return
-    proof = Proof.from_json(report.facts["proof"])
-    assert proof.strength == STRENGTHS.get(model["name"], "full"), proof.sentence
+    variants = report.facts["variants"]
+    assert min(variant["target"] for variant in variants) <= PORTABLE.opset
+    for variant in variants:
+        proof = Proof.from_json(variant["proof"])
+        assert proof.strength == STRENGTHS.get(model["name"], "full"), proof.sentence

@@ -244,6 +244,37 @@ def test_upsample_finds_the_places_it_found_before(mode):
     close(run(converted(model, 26, by=by), feeds), run(model, feeds))
 
 
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("size", [1, 2, 3, 20, 24, 25, 32])
+def test_resize_that_shrinks_one_axis_moves_positions_of_another_that_keeps_its_size(size, known):
+    """Below 25, `floor(size * 1.04)` is the size, but position 1 reads position 0."""
+    feeds = {"x": floats(1, 2, size, size), "s": np.array([1, 1, 0.5, 1.04], np.float32)}
+    constants = {"s": feeds["s"]} if known else {}
+    model = old("Resize", 10, feeds, constants=constants, mode="nearest")
+    made = converted(model, 26, by=["resize-asymmetric", "resize-one-measure"])
+    np.testing.assert_array_equal(run(made, feeds)[0], run(model, feeds)[0])
+
+
+@pytest.mark.parametrize("opset", [7, 9, 10, 11])
+def test_a_mask_of_dropout_keeps_its_values_and_its_type(opset):
+    model = old("Dropout", opset, {"x": X}, outputs=2, ratio=0.3)
+    model.graph.output[1].type.tensor_type.elem_type = (
+        TensorProto.BOOL if opset >= 10 else TensorProto.FLOAT
+    )
+    made = converted(model, 26, by=["mask-of-inference"])
+    for new, before in zip(run(made, {"x": X}), run(model, {"x": X}), strict=True):
+        assert new.dtype == before.dtype
+        np.testing.assert_array_equal(new, before)
+
+
+def test_a_mask_of_dropout_that_nothing_reads_is_left_out():
+    model = old("Dropout", 9, {"x": X}, outputs=2)
+    del model.graph.output[1]
+    made = converted(model, 26, by=["mask-of-inference"])
+    assert {node.op_type for node in made.graph.node} == {"Constant", "Dropout"}
+    close(run(made, {"x": X}), [X])
+
+
 def test_resize_by_sizes_leaves_scales_out():
     constants = {
         "roi": np.zeros(0, np.float32),

@@ -49,6 +49,10 @@ class Case:
             if attribute.name not in left_out
         }
 
+    def is_read(self, name: str) -> bool:
+        """Whether anything reads this value."""
+        return bool(name) and self._scope.is_read(name)
+
     def dtype(self, name: str) -> int:
         """Element type of a tensor; 0 if it is unknown."""
         kind = self._scope.type(name)

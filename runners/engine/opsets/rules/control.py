@@ -66,6 +66,23 @@ def _output(name: str, port: onnx.ValueInfoProto, *, known_shape: bool) -> onnx.
     return output
 
 
+@rule("mask-of-inference", "Dropout", source=11, target=12, accepts=7)
+def dropout(case: Case) -> None:
+    """Leave the mask out, or keep its values and type: from opset 12 on it is all true.
+
+    Before, runtimes fill it with zeros, of the type of the data before opset 10.
+    """
+    ratio = case.value(case.attribute("ratio", 0.5), onnx.TensorProto.FLOAT)
+    mask = case.output(1)
+    case.put("Dropout", [case.input(0), ratio], [case.output(0)])
+    if case.is_read(mask):
+        dtype = onnx.TensorProto.BOOL if case.version >= 10 else case.dtype(case.input(0))
+        if not dtype:
+            raise CannotConvertError("the type of its mask is not known")
+        zero = onnx.helper.make_tensor("zero", dtype, [1], [0])
+        case.add("ConstantOfShape", [case.add("Shape", [case.input(0)])], mask, value=zero)
+
+
 @rule("sequence-always-given", "RNN", "GRU", "LSTM", source=6, target=7, accepts=1)
 def drop_output_sequence(case: Case) -> None:
     # Since this version, only the names of outputs say which are computed. The default of opset 1

@@ -29,24 +29,35 @@ def asymmetric(case: Case) -> None:
     """Make the defaults of Resize-10 and Upsample explicit.
 
     The rounding of nearest is floor if growing, else ceil. A node has one rounding mode, so a node
-    that grows one axis and shrinks another becomes two.
+    that grows one axis and shrinks another becomes two. Runtimes return the input of a Resize whose
+    output has the same shape, also if a scale such as 1.04 moves positions. The part that grows
+    alone might fall under this where the whole did not, so it gets another axis, which is doubled
+    and of which one half is taken.
     """
     mode = case.attribute("mode", "nearest")
-    ways = [("floor", case.input(1))]
-    if mode == "nearest":
-        ways = _roundings(case)
-    name = case.input(0)
-    for place, (rounding, scales) in enumerate(ways):
-        output = case.output(0) if place == len(ways) - 1 else case.fresh("resized")
-        case.put(
-            "Resize",
-            [name, case.value([], onnx.TensorProto.FLOAT), scales],
-            [output],
-            mode=mode,
-            coordinate_transformation_mode="asymmetric",
-            nearest_mode=rounding if mode == "nearest" else None,
-        )
-        name = output
+    if mode != "nearest":
+        _resize(case, case.input(0), case.input(1), case.output(0), mode=mode)
+        return
+    ways = _roundings(case)
+    if len(ways) == 1:
+        [(rounding, scales)] = ways
+        _resize(case, case.input(0), scales, case.output(0), mode=mode, nearest_mode=rounding)
+        return
+    (_, shrinking), (_, growing) = ways
+    first, all_axes = case.value([0]), case.fresh("doubled")
+    small = case.fresh("shrunk")
+    _resize(case, case.input(0), shrinking, small, mode=mode, nearest_mode="ceil")
+    double = case.value([2.0], onnx.TensorProto.FLOAT)
+    scales = case.add("Concat", [double, growing], axis=0)
+    whole = case.add("Unsqueeze", [small], axes=[0])
+    _resize(case, whole, scales, all_axes, mode=mode, nearest_mode="floor")
+    half = case.add("Gather", [all_axes, first], axis=0)
+    case.add("Squeeze", [half], case.output(0), axes=[0])
+
+
+def _resize(case: Case, name: str, scales: str, output: str, **attributes: str) -> None:
+    inputs = [name, case.value([], onnx.TensorProto.FLOAT), scales]
+    case.put("Resize", inputs, [output], coordinate_transformation_mode="asymmetric", **attributes)
 
 
 def _roundings(case: Case) -> list[tuple[str, str]]:

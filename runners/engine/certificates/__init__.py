@@ -1,0 +1,1 @@
+"""Evidence about the conversion of single nodes, searched once for all models."""

@@ -1,0 +1,212 @@
+"""What identifies the conversion of a node: nodes of equal keys are converted in the same way.
+
+A key has the operator, its attributes, the two opsets, and of each input the element type, which of
+its sizes are equal to others, and the values of small constants, since some faults depend on them
+(a scale of Resize, for instance).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import onnx
+
+from runners.engine.onnx_files import bodies
+from runners.engine.opsets import conversion, rules, schemas
+from runners.engine.opsets.scopes import Scope, of_graph
+
+_IR_VERSION = 10
+# Size classes of dimensions that the model does not name are numbered from here.
+_FREE = "free"
+# A constant with more elements is data, such as a weight, and not a parameter such as axes or pads.
+_MOST_ELEMENTS = 64
+_MOST_FLOATS = 8
+_FLOATS = frozenset(
+    {
+        onnx.TensorProto.FLOAT,
+        onnx.TensorProto.DOUBLE,
+        onnx.TensorProto.FLOAT16,
+        onnx.TensorProto.BFLOAT16,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class InputKind:
+    """An input of a node: its element type, a class for each size, and its tensor if constant.
+
+    Dimensions of one class have the same size. `classes` is None if the rank is unknown.
+    """
+
+    dtype: int
+    classes: tuple[int, ...] | None
+    constant: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKey:
+    """A node without its names, between two opsets.
+
+    `node` is the serialised node with inputs `i0`, `i1`, … and outputs `o0`, …; `inputs` has an
+    entry for each of these names, `outputs` the element type of each output (0 if unknown).
+    `sizes` are those of the model by size class, where it fixes them; they are no part of the key.
+    """
+
+    op: str
+    source: int
+    target: int
+    node: bytes
+    inputs: tuple[InputKind, ...]
+    outputs: tuple[int, ...]
+    sizes: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the key consists of, in hexadecimal digits."""
+        parts = (self.op, self.source, self.target, self.node, self.inputs, self.outputs)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    @property
+    def classes(self) -> list[int]:
+        """The size classes of inputs that are not constant."""
+        kinds = (kind for kind in self.inputs if not kind.constant)
+        return sorted({number for kind in kinds for number in kind.classes or ()})
+
+    def model(self) -> onnx.ModelProto:
+        """A model of this node alone at the source opset, whose sizes are all free."""
+        node = onnx.NodeProto.FromString(self.node)
+        graph = onnx.GraphProto(name="node", node=[node])
+        for place, kind in enumerate(self.inputs):
+            name = f"i{place}"
+            if kind.constant:
+                tensor = onnx.TensorProto.FromString(kind.constant)
+                tensor.name = name
+                graph.initializer.append(tensor)
+                continue
+            dims = None if kind.classes is None else [f"n{number}" for number in kind.classes]
+            graph.input.append(onnx.helper.make_tensor_value_info(name, kind.dtype, dims))
+        for name, dtype in zip((name for name in node.output if name), self.outputs, strict=True):
+            value = onnx.ValueInfoProto(name=name)
+            if dtype:
+                value.type.tensor_type.elem_type = dtype
+            graph.output.append(value)
+        lowest = max(_IR_VERSION, lowest_ir(self.source))
+        imports = [onnx.helper.make_opsetid("", self.source)]
+        return onnx.helper.make_model(graph, ir_version=lowest, opset_imports=imports)
+
+
+def lowest_ir(opset: int) -> int:
+    """The first IR version that had this opset; 3 for the opsets before it had imports."""
+    try:
+        lowest: int = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", opset)])
+    except ValueError:
+        return 3
+    return lowest
+
+
+def is_converted(op: str, source: int, target: int) -> bool:
+    """Whether nodes of an operator are rewritten between two opsets.
+
+    They are not if nothing changed, or only more types were allowed.
+    """
+    if schemas.same(op, source, target):
+        return False
+    return rules.find(op, source, target) is not None or not schemas.widened(op, source, target)
+
+
+def keys_of(
+    model: onnx.ModelProto, source: int, target: int
+) -> Iterator[tuple[NodeKey | str, str]]:
+    """The key of each node that a conversion rewrites, and the node's name.
+
+    Instead of a key there may be a reason why the node has none.
+    """
+    graph = conversion.with_types(model, source)
+    yield from _of_graph(graph, None, source, target)
+    for function in model.functions:
+        for node in bodies.nodes_of(function):
+            if node.domain == "" and is_converted(node.op_type, source, target):
+                yield "types inside functions are not known", node.name
+
+
+def _of_graph(
+    graph: onnx.GraphProto, around: Scope | None, source: int, target: int
+) -> Iterator[tuple[NodeKey | str, str]]:
+    scope = of_graph(graph, around, fixed_inputs=False)
+    for node in graph.node:
+        if (
+            node.domain == ""
+            and is_converted(node.op_type, source, target)
+            and node.op_type != "Constant"
+        ):
+            yield _key(node, scope, source, target), node.name or next(iter(node.output), "")
+        for body in bodies.bodies(node):
+            yield from _of_graph(body, scope, source, target)
+
+
+def _key(node: onnx.NodeProto, scope: Scope, source: int, target: int) -> NodeKey | str:
+    if any(True for _ in bodies.bodies(node)):
+        return "the node holds graphs"
+    plain = onnx.NodeProto(op_type=node.op_type)
+    attributes = sorted(node.attribute, key=lambda attribute: attribute.name)
+    for attribute in attributes:
+        plain.attribute.append(attribute)
+        plain.attribute[-1].doc_string = ""
+    names: dict[str, str] = {}
+    numbers: dict[str | int, int] = {}
+    kinds = []
+    for name in node.input:
+        if name and name not in names:
+            kind = _input(name, scope, numbers)
+            if kind is None:
+                return f"the type of the input {len(kinds)} is not known"
+            names[name] = f"i{len(kinds)}"
+            kinds.append(kind)
+        plain.input.append(names.get(name, ""))
+    outputs = []
+    for place, name in enumerate(node.output):
+        plain.output.append(f"o{place}" if name else "")
+        if name:
+            outputs.append(_dtype(scope, name))
+    sizes = tuple((number, size) for size, number in numbers.items() if isinstance(size, int))
+    raw = plain.SerializeToString(deterministic=True)
+    return NodeKey(node.op_type, source, target, raw, tuple(kinds), tuple(outputs), sizes)
+
+
+def _is_parameter(tensor: onnx.TensorProto) -> bool:
+    most = _MOST_FLOATS if tensor.data_type in _FLOATS else _MOST_ELEMENTS
+    return math.prod(tensor.dims) <= most
+
+
+def _dtype(scope: Scope, name: str) -> int:
+    kind = scope.type(name)
+    return 0 if kind is None else int(kind.tensor_type.elem_type)
+
+
+def _input(name: str, scope: Scope, numbers: dict[str | int, int]) -> InputKind | None:
+    """The kind of an input; None if it is no tensor of a known type."""
+    dtype = _dtype(scope, name)
+    if not dtype:
+        return None
+    constant = scope.constant(name)
+    if constant is not None and _is_parameter(constant):
+        tensor = onnx.TensorProto()
+        tensor.CopyFrom(constant)
+        tensor.ClearField("name")
+        tensor.ClearField("doc_string")
+        return InputKind(dtype, (), tensor.SerializeToString(deterministic=True))
+    tensor_type = getattr(scope.type(name), "tensor_type", None)
+    if tensor_type is None or not tensor_type.HasField("shape"):
+        return InputKind(dtype, None)
+    classes = []
+    for place, dim in enumerate(tensor_type.shape.dim):
+        word: str | int = f"{_FREE} {name} {place}"
+        if dim.HasField("dim_value") and dim.dim_value >= 0:
+            word = int(dim.dim_value)
+        elif dim.dim_param:
+            word = f"param {dim.dim_param}"
+        classes.append(numbers.setdefault(word, len(numbers)))
+    return InputKind(dtype, tuple(classes))
