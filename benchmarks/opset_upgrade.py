@@ -8,6 +8,10 @@ worked on in a process that may crash.
     python benchmarks/opset_upgrade.py --targets 26 21 17
     python benchmarks/opset_upgrade.py --no-installed --suite FOLDER [FOLDER ...] --targets 26
     HUB_MODEL_CORPUS=../shared/models python benchmarks/opset_upgrade.py --no-installed
+    python benchmarks/opset_upgrade.py --certificates --targets 26
+
+With --certificates, the conversion of each different node of these cases is searched alone for a
+difference (runners/engine/certificates), and the share without one is reported.
 """
 
 from __future__ import annotations
@@ -35,8 +39,9 @@ import onnxruntime  # noqa: E402
 from onnx import version_converter  # noqa: E402
 
 from runners.engine import runtimes  # noqa: E402
+from runners.engine.certificates import keys, search  # noqa: E402
 from runners.engine.onnx_files import bodies, datasets  # noqa: E402
-from runners.engine.opsets import convert  # noqa: E402
+from runners.engine.opsets import convert, normal  # noqa: E402
 from runners.engine.runs import agreement  # noqa: E402
 from runners.engine.runtimes import probing  # noqa: E402
 
@@ -324,6 +329,58 @@ def show(tallies: dict[tuple[str, int, str], Tally], options: argparse.Namespace
             print("\n".join(sorted(one.failures)))
 
 
+def keys_of(cases: list[Case], target: int) -> tuple[dict[keys.NodeKey, str], Counter[str]]:
+    """The key of each different node with a case that has it, and why others have none."""
+    users: dict[keys.NodeKey, str] = {}
+    without: Counter[str] = Counter()
+    for case in cases:
+        try:
+            model, _ = case.load()
+            source = normal.normalise(model)
+        except Exception as error:  # noqa: BLE001 - counted
+            without[f"unreadable: {type(error).__name__}"] += 1
+            continue
+        if not 0 < source < target:
+            continue
+        for key, _ in keys.keys_of(model, source, target):
+            if isinstance(key, str):
+                without[key] += 1
+            else:
+                users.setdefault(key, case.name)
+    return users, without
+
+
+def search_all(cases: list[Case], target: int) -> None:
+    """Search each key in a child, which may crash, and print what is not certified."""
+    users, without = keys_of(cases, target)
+    outcomes: Counter[str] = Counter()
+    lines = []
+    for key, case in users.items():
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            with contextlib.suppress(BaseException):
+                found = search.search(key)
+                limits = "; ".join(f"{kind}: {words}" for kind, words in found.limits.items())
+                row = [found.outcome, limits or found.reason]
+                os.write(write, json.dumps(row).encode())
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read, "rb") as answer:
+            raw = answer.read()
+        os.waitpid(pid, 0)
+        outcome, reason = json.loads(raw) if raw else ("crashed", "")
+        outcomes[outcome] += 1
+        if outcome != "certified":
+            words = " ".join(reason.split())[:160]
+            lines.append(f"  {outcome:13} {key.op}-{key.source} {case}: {words}")
+    total = sum(outcomes.values())
+    shares = (f"{outcome} {count} ({count / total:.1%})" for outcome, count in outcomes.items())
+    print(f"to {target}: {total} keys; {', '.join(shares)}")
+    print("without a key:", ", ".join(f"{words} {count}" for words, count in without.items()))
+    print("\n".join(sorted(lines)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--suite", type=Path, nargs="*", default=[])
@@ -331,6 +388,7 @@ def main() -> None:
     parser.add_argument("--targets", type=int, nargs="*", default=[])
     parser.add_argument("--by", nargs="*", default=["ours", "alone"], choices=list(CONVERTERS))
     parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser.add_argument("--certificates", action="store_true", help="search single nodes instead")
     parser.add_argument("--list", action="store_true", help="list what fails")
     parser.add_argument("--list-ours", action="store_true")
     parser.add_argument("--verbose", action="store_true")
@@ -343,6 +401,10 @@ def main() -> None:
     cases += stored(folders)
     cases = [case for case in cases if options.only in case.name]
     print(f"onnx {onnx.__version__}, onnxruntime {onnxruntime.__version__}, {len(cases)} cases")
+    if options.certificates:
+        for target in options.targets:
+            search_all(cases, target)
+        return
     show(tally(cases, run_all(cases, options)), options)
 
 

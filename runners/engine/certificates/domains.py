@@ -13,13 +13,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
 import onnx
 
-from runners.engine.certificates.keys import InputKind, NodeKey
+if TYPE_CHECKING:
+    from runners.engine.certificates.keys import InputKind, NodeKey
 
 Array = np.ndarray[Any, Any]
 
@@ -78,7 +79,7 @@ def _of_rank(classes: list[int], known: dict[int, int], seed: int, rank: int) ->
     own = [{number: known.get(number, 3) for number in classes}] if known else []
     at = [dict.fromkeys(classes, size) for size in _VALUE_SIZES]
     at = [*own, *at, *(base | ones for base in at if ones)]
-    # The first seed of each kind of values comes before the sweep of sizes, which may take all time.
+    # The first seed of each kind of values comes before the sweep of sizes, which takes long.
     values = [
         Trial(sizes, kind, seed + 1000 + number, rank)
         for number in range(_SEEDS)
@@ -208,7 +209,7 @@ _TEXTS = (
 
 
 def _integers(of: Any, count: int, kind: ValueKind, generator: np.random.Generator) -> Array:
-    info = ml_dtypes.iinfo(of)
+    info = ml_dtypes.iinfo(of)  # type: ignore[no-untyped-call]
     low, high = int(info.min), int(info.max)
     match kind:
         case ValueKind.RANGE | ValueKind.MAGNITUDES:
@@ -232,25 +233,27 @@ def _floats(
     of: np.dtype[Any], count: int, kind: ValueKind, generator: np.random.Generator
 ) -> Array:
     signs = generator.choice([-1.0, 1.0], count)
-    info = ml_dtypes.finfo(of)
+    info = ml_dtypes.finfo(of)  # type: ignore[no-untyped-call]
     largest, smallest = float(info.max), float(info.smallest_subnormal)
     match kind:
         case ValueKind.UNIT:
-            return generator.random(count)
+            values: Array = generator.random(count)
         case ValueKind.SMALL:
-            return generator.integers(-4, 5, count).astype(float)
+            values = generator.integers(-4, 5, count).astype(float)
         case ValueKind.TIES:
-            return generator.integers(-6, 6, count) + 0.5
+            values = generator.integers(-6, 6, count) + 0.5
         case ValueKind.POWERS:
-            return signs * 2.0 ** generator.integers(-20, 21, count)
+            values = signs * 2.0 ** generator.integers(-20, 21, count)
         case ValueKind.MAGNITUDES:
             exponents = generator.uniform(math.log10(smallest), math.log10(largest), count)
-            return signs * 10.0**exponents
+            values = signs * 10.0**exponents
         case ValueKind.RANGE:
-            return signs * largest * generator.random(count)
+            values = signs * largest * generator.random(count)
         case ValueKind.SPECIAL:
             normal = float(info.smallest_normal)
-            pool = [0.0, smallest, normal, normal / 2, 0.5, 1.0, 1.5, 2.0, largest, largest / 2,
-                    float("inf"), float("nan")]  # fmt: skip
-            return signs * generator.choice(np.array(pool), count)
-    return generator.standard_normal(count)
+            near = [0.0, smallest, normal / 2, normal, 0.5, 1.0, 1.5, 2.0]
+            pool = [*near, largest / 2, largest, math.inf, math.nan]
+            values = signs * generator.choice(np.array(pool), count)
+        case _:
+            values = generator.standard_normal(count)
+    return values

@@ -157,7 +157,7 @@ def _key(node: onnx.NodeProto, scope: Scope, source: int, target: int) -> NodeKe
         plain.attribute[-1].doc_string = ""
     names: dict[str, str] = {}
     numbers: dict[str | int, int] = {}
-    kinds = []
+    kinds: list[InputKind] = []
     for name in node.input:
         if name and name not in names:
             kind = _input(name, scope, numbers)
@@ -178,7 +178,7 @@ def _key(node: onnx.NodeProto, scope: Scope, source: int, target: int) -> NodeKe
 
 def _is_parameter(tensor: onnx.TensorProto) -> bool:
     most = _MOST_FLOATS if tensor.data_type in _FLOATS else _MOST_ELEMENTS
-    return math.prod(tensor.dims) <= most
+    return int(math.prod(tensor.dims)) <= most
 
 
 def _dtype(scope: Scope, name: str) -> int:

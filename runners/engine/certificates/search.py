@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -22,9 +22,11 @@ from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import opsets, runtimes
 from runners.engine.certificates import domains
 from runners.engine.certificates.domains import Array, Trial, ValueKind
-from runners.engine.certificates.keys import NodeKey
-from runners.engine.runtimes import Run
 from runners.engine.upgrades import noise
+
+if TYPE_CHECKING:
+    from runners.engine.certificates.keys import NodeKey
+    from runners.engine.runtimes import Run
 
 SECONDS = 4.0
 # Fewer runs, of fewer kinds of values, are no search.
@@ -255,7 +257,9 @@ def _nudged(original: Run, feeds: dict[str, Array], seed: int) -> list[list[Any]
 def _rounding(value: Array) -> float:
     """The relative size of one rounding of a type; 0 for types that are not floating."""
     names = ("float16", "bfloat16", "float32", "float64")
-    return float(ml_dtypes.finfo(value.dtype).eps) if value.dtype.name in names else 0.0
+    if value.dtype.name not in names:
+        return 0.0
+    return float(ml_dtypes.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
 
 
 def _outputs(run: Run, feeds: dict[str, Array]) -> tuple[list[Any] | None, str]:

@@ -11,7 +11,6 @@ from onnx import numpy_helper
 
 from runners.engine.onnx_files.bodies import graphs_of
 
-
 _CONSTANT_BYTES = 4096
 _TENSOR_FIELDS = ("raw_data", "float_data", "int32_data", "int64_data", "double_data")
 
