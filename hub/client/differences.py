@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from hub.client.rest.shared import Version
 
 _FACTS: Final = ("opset", "precision", "parameters", "macs", "memory_bytes", "size")
+_COUNTED: Final = frozenset({"macs", "memory_bytes"})
+_COUNTING: Final = "skeleton"
+# Kinds of jobs that make a variant.
+_MAKING: Final = frozenset({"describe", "upgrade", "convert"})
+_UNFINISHED: Final = frozenset({"queued", "running"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +36,16 @@ class FileDifference:
 
 @dataclass(frozen=True, slots=True)
 class VariantDifference:
-    """A fact of a variant that differs; None where a version lacks the variant or the fact."""
+    """A fact of a variant that differs; None where a version lacks the variant or the fact.
+
+    ``pending`` names the versions, of before and after, whose job about it has not ended.
+    """
 
     variant: str
     fact: str
     before: str | int | None
     after: str | int | None
+    pending: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +105,26 @@ def _variants(first: Version, second: Version) -> tuple[VariantDifference, ...]:
         for fact in _FACTS:
             old, new = (getattr(side.get(name), fact, None) for side in (before, after))
             if old != new:
-                differences.append(VariantDifference(name, fact, old, new))
+                pending = tuple(
+                    version.ref
+                    for version, value in ((first, old), (second, new))
+                    if value is None and _is_pending(version, name, fact)
+                )
+                differences.append(VariantDifference(name, fact, old, new, pending))
     return tuple(differences)
+
+
+def _is_pending(version: Version, variant: str, fact: str) -> bool:
+    """Whether a job may still give a version this fact, or the variant itself."""
+    if version.state == "submitted":
+        return True
+    is_there = any(each.name == variant for each in version.variants)
+    if is_there and fact not in _COUNTED:
+        return False
+    kinds = {_COUNTING} if is_there else _MAKING
+    states = [job.state for job in version.jobs if job.kind in kinds]
+    # Counting is queued for each variant when its version is published.
+    return not _UNFINISHED.isdisjoint(states) or (is_there and not states)
 
 
 def _card(hub: Hub, first: Version, second: Version) -> str:

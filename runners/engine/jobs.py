@@ -132,17 +132,20 @@ class Job:
             return float("inf")
         return max(_LEAST_SECONDS, self._started + whole - time.monotonic())
 
-    def scan_with(self, task: Callable[[int, str, dict[str, int]], Any]) -> tuple[Ending, Limits]:
+    def scan_with(
+        self, task: Callable[[int, str, dict[str, int], frozenset[str]], Any]
+    ) -> tuple[Ending, Limits]:
         """Run one walk over the model's bytes in a child; gives its end and its limits."""
         request = self.request
         if request.entry not in request.files:
             raise JobError("input-missing", "The version has no file at the model's path.")
         sizes = staging.sizes(request.files)
+        pointers = staging.pointers(request.files, sizes)
         limits = request.limits.grown_by(sizes[request.entry])
         handle = staging.open_plain(request.files[request.entry])
         try:
             ending = children.run(
-                lambda: task(children.SOURCE, request.entry, sizes),
+                lambda: task(children.SOURCE, request.entry, sizes, pointers),
                 Confinement(self.layers, limits),
                 self.stop,
                 keep=handle,

@@ -236,9 +236,9 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
             yield "conformance", {**job_input, "checks": SLOW}
         else:
             yield "conformance", job_input
+        if runtime.name == UPGRADING and variant.facts and variant.typed_facts.method < METHOD:
+            yield "describe", {**job_input, "method": METHOD}
         if is_first:
-            if variant.facts and variant.typed_facts.method < METHOD:
-                yield "describe", {**job_input, "method": METHOD}
             yield (
                 "upgrade",
                 {

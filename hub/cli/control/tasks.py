@@ -60,8 +60,11 @@ def _diff(options: argparse.Namespace) -> int:
         print(f"{file.change:<8} {plain(file.path)}  {' -> '.join(sizes)}")
     for variant in difference.variants:
         before, after = (
-            output.text(value, variant.fact) for value in (variant.before, variant.after)
-        )
+            "pending" if ref in variant.pending else output.text(value, variant.fact)
+            for ref, value in (
+                (difference.before, variant.before), (difference.after, variant.after)
+            )
+        )  # fmt: skip
         print(f"{'variant':<8} {plain(variant.variant)}  {variant.fact} {before} -> {after}")
     if difference.card:
         print(plain(f"\n{difference.card}", keep="\n"))

@@ -29,12 +29,25 @@ class VariantDescription:
 
 @transaction.atomic
 def describe(*, version: Version, manifest_sha256: str, variant: VariantDescription) -> bool:
-    """Add or renew a variant of a frozen version; False when the version has changed since."""
+    """Add or renew a variant of a frozen version; False when the version has changed since.
+
+    A derived variant must exist, and gets other facts alone.
+    """
     version = lifecycle.lock(version)
     if version.is_draft or version.manifest_sha256 != manifest_sha256:
         return False
     entry = File.objects.get(version=version, path=variant.path)
     facts = Facts.read(variant.facts)
+    derived = Variant.objects.filter(version=version, entry=entry).exclude(
+        origin=Variant.Origin.UPLOADED
+    )
+    # How a derived variant was made stays as it is.
+    for row in derived:
+        row.facts, row.parameters = variant.facts, facts.parameters
+        row.save(update_fields=["facts", "parameters"])
+        events.record("variant.added", version, actor=None, model=version.model, name=row.name)
+    if entry.derived:
+        return True
     Variant.objects.update_or_create(
         version=version,
         name=variant.name,

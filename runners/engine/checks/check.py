@@ -47,9 +47,11 @@ _PREAMBLE = re.compile(
 _MAX_OPERATORS = 2000
 
 
-def scan_model(handle: int, entry: str, files: dict[str, int]) -> Scan:
+def scan_model(
+    handle: int, entry: str, files: dict[str, int], pointers: frozenset[str] = frozenset()
+) -> Scan:
     """Scan the model (stage 1, in a child): findings, external files, and facts for the check."""
-    state = scan(handle, entry, files)
+    state = scan(handle, entry, files, pointers)
     facts = describe.operators_of(state) if "graph" in state.facts else {}
     return Scan(tuple(state.notes.findings()), facts, tuple(sorted(state.external)))
 

@@ -11,7 +11,7 @@ import heapq
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from runners.engine.onnx_files import parameters, precision, text
+from runners.engine.onnx_files import external, parameters, precision, text
 from runners.engine.onnx_files.scan import scan
 from runners.engine.onnx_files.vocabulary import (
     CATEGORIES,
@@ -41,12 +41,14 @@ _HASH_BUDGET = 32 << 20
 _WORTH_COMPARING = 64
 
 
-def describe(handle: int, entry: str, files: dict[str, int]) -> Scan:
-    """Describe an open model file; `files` maps version paths to sizes.
+def describe(
+    handle: int, entry: str, files: dict[str, int], pointers: frozenset[str] = frozenset()
+) -> Scan:
+    """Describe an open model file; `files` maps version paths to sizes, `pointers` are of Git LFS.
 
     Facts are whole only when no finding is an error.
     """
-    state = scan(handle, entry, files)
+    state = scan(handle, entry, files, pointers)
     facts = facts_of(state) if "graph" in state.facts else {}
     return Scan(tuple(state.notes.findings()), facts)
 
@@ -75,17 +77,30 @@ def facts_of(state: Walk) -> dict[str, Any]:
             f"The parameters are not counted: {'.'.join(parts)} keeps values in its attributes, "
             "and what they are is unknown.",
         )
+    external.note_unread(state)
     operators = operators_of(state)
     for domain in operators["custom_domains"]:
         source = f", which {domain['provided_by']} provides" if domain["provided_by"] else ""
         names = ", ".join(domain["operators"][:5])
         words = f"Valid, needs operator set {domain['domain']!r}{source}: {names}."
         state.notes.add("needs-operator-set", "info", words)
+    opset = _opset(read)
+    if opset is None and read["opsets"]:
+        sets = ", ".join(
+            f"{domain} {version}" for domain, version in sorted(read["opsets"].items())
+        )
+        state.notes.add(
+            "no-default-opset",
+            "info",
+            f"The model imports {sets} and no set of default operators, which none of its nodes "
+            "needs. It has no opset, so there is none to upgrade: it loads wherever these sets are "
+            "known.",
+        )
     return {
         "format": "onnx",
         "method": METHOD,
         **operators,
-        "opset": _opset(read),
+        "opset": opset,
         "producer": read["producer"],
         "model_version": read["model_version"],
         "domain": read["domain"],

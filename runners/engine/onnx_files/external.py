@@ -13,6 +13,9 @@ from runners.engine.onnx_files.walk import External, Walk
 
 _KEYS = frozenset({"location", "offset", "length", "checksum", "basepath"})
 _MAX_DIGITS = 18
+_LISTED_RANGES = 3
+# Tools align tensors to at most the granularity of memory maps on Windows, and files to pages.
+_MOST_ALIGNMENT, _PAGE = 64 << 10, 4 << 10
 
 
 def resolve(entry: str, location: str) -> str | None:
@@ -69,6 +72,13 @@ def _allowed(walk: Walk, location: str) -> str | None:
             "separate file.",
         )
         path = None
+    elif path in walk.pointers:
+        walk.refuse(
+            "git-lfs-pointer",
+            f"External data {name!r} is a Git LFS pointer, a small text file in place of the "
+            "weights. Get the file itself with `git lfs pull` and upload that.",
+        )
+        path = None
     elif path not in walk.files:
         walk.refuse(
             "external-data-missing",
@@ -110,6 +120,44 @@ def _fit(walk: Walk, external: External, needed: int) -> None:
         )
         return
     walk.external.setdefault(external.path, []).append(external)
+
+
+def note_unread(walk: Walk) -> None:
+    """Note the bytes of data files that no tensor reads, padding before and after tensors apart.
+
+    Only where the version has no second model, which might read them.
+    """
+    if sum(path.lower().endswith(".onnx") for path in walk.files) > 1:
+        return
+    for path, parts in sorted(walk.external.items()):
+        gaps = _gaps(parts, walk.files[path])
+        if not gaps:
+            continue
+        total = sum(last - first for first, last in gaps)
+        listed = ", ".join(f"{first:,} to {last - 1:,}" for first, last in gaps[:_LISTED_RANGES])
+        more = (
+            f" and {len(gaps) - _LISTED_RANGES} more ranges" if len(gaps) > _LISTED_RANGES else ""
+        )
+        walk.notes.add(
+            "external-data-unread",
+            "warning",
+            f"Nothing in the model reads {total:,} of {walk.files[path]:,} bytes of "
+            f"{text.clip(path, 100)!r}: bytes {listed}{more}. They may belong to another export. "
+            "Save the model again with onnx.save(..., save_as_external_data=True).",
+        )
+
+
+def _gaps(parts: list[External], size: int) -> list[tuple[int, int]]:
+    """Ranges (first byte, byte after the last) that no tensor covers and no alignment explains."""
+    gaps = []
+    end = 0
+    for part in sorted(parts, key=lambda part: part.offset):
+        if part.offset - end >= min(part.offset & -part.offset, _MOST_ALIGNMENT) and part.length:
+            gaps.append((end, part.offset))
+        end = max(end, part.offset + part.length)
+    if size - end >= min(size & -size, _PAGE):
+        gaps.append((end, size))
+    return [(first, last) for first, last in gaps if last > first]
 
 
 def strange_keys(entries: list[tuple[str, str]]) -> list[str]:

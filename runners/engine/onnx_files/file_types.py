@@ -21,13 +21,14 @@ class _Kind:
     offset: int = 0
 
 
+_POINTER = _Kind(
+    "git-lfs-pointer",
+    "This is a Git LFS pointer, a small text file in place of the model. Get the model "
+    "itself with `git lfs pull` (or download the raw file) and upload that.",
+    (b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/"),
+)
 _KINDS = (
-    _Kind(
-        "git-lfs-pointer",
-        "This is a Git LFS pointer, a small text file in place of the model. Get the model "
-        "itself with `git lfs pull` (or download the raw file) and upload that.",
-        (b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/"),
-    ),
+    _POINTER,
     _Kind(
         "pickle-file",
         "This is a Python pickle, probably a PyTorch or scikit-learn checkpoint under another "
@@ -153,6 +154,11 @@ def recognise(head: bytes, size: int) -> Finding | None:
         torch = b"data.pkl" in head or b"/version" in head[:200] or b".pkl" in head[:200]
         return _TORCH_ZIP if torch else _ZIP
     return _recognise_text(head, size)
+
+
+def is_pointer(head: bytes) -> bool:
+    """Tell whether a file that starts so is a Git LFS pointer."""
+    return head.startswith(_POINTER.marks)
 
 
 def _recognise_text(head: bytes, size: int) -> Finding | None:

@@ -20,8 +20,12 @@ _METADATA_CHARACTERS = 2000
 _MAX_OPSETS = 256
 
 
-def scan(handle: int, entry: str, files: dict[str, int]) -> Walk:
+def scan(
+    handle: int, entry: str, files: dict[str, int], pointers: frozenset[str] = frozenset()
+) -> Walk:
     """Scan an open file; `files` maps every path of the version to its size in bytes.
+
+    `pointers` are those of them that are Git LFS pointers.
 
     Nothing raises for a bad model: the walk's notes tell, and `notes.refused` decides.
     """
@@ -36,7 +40,7 @@ def scan(handle: int, entry: str, files: dict[str, int]) -> Walk:
         return state
     # Closed by the end of the process: names are cut out of it until the report is written.
     buffer = mmap.mmap(handle, size, prot=mmap.PROT_READ)
-    state = Walk(buffer, entry, files)
+    state = Walk(buffer, entry, files, pointers)
     try:
         _Model(state).read(size)
     except walk.OverBudgetError as error:

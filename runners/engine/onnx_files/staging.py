@@ -11,10 +11,14 @@ import stat
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from runners.engine.onnx_files import file_types
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 _CHUNK = 32 << 20
+# Git LFS writes no longer pointers.
+_POINTER_BYTES = 1024
 _NO_FAST_COPY = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
 
 
@@ -51,6 +55,20 @@ def sizes(files: dict[str, str]) -> dict[str, int]:
             raise UnusableInputError(f"The stored bytes of {path!r} are not a regular file.")
         sizes_by_path[path] = state.st_size
     return sizes_by_path
+
+
+def pointers(files: dict[str, str], sizes_by_path: dict[str, int]) -> frozenset[str]:
+    """The files of a version that are Git LFS pointers: by their first bytes, if they are short."""
+    pointer_paths = set()
+    for path, place in files.items():
+        if 0 < sizes_by_path[path] <= _POINTER_BYTES:
+            handle = open_plain(place)
+            try:
+                if file_types.is_pointer(os.read(handle, _POINTER_BYTES)):
+                    pointer_paths.add(path)
+            finally:
+                os.close(handle)
+    return frozenset(pointer_paths)
 
 
 def lay_out(

@@ -149,6 +149,8 @@ class Walk:
     buffer: Buffer
     entry: str
     files: dict[str, int]
+    # Files of the version that are Git LFS pointers.
+    pointers: frozenset[str] = frozenset()
     notes: Notes = field(default_factory=Notes)
     trail: list[str | int] = field(default_factory=list)
     released: int = 0

@@ -82,6 +82,54 @@ def test_external_files(run):
     assert facts["size"]["external"] == 64
 
 
+@pytest.mark.parametrize("task", ["describe", "check"])
+def test_external_data_that_is_a_git_lfs_pointer_is_named_so(run, task):
+    files = samples.with_external_data() | {"weights.bin": samples.lfs_pointer()}
+    report = run(task, files)
+    assert report.outcome == "failed"
+    assert report.findings[0].code == "git-lfs-pointer"
+    assert "External data 'weights.bin' is a Git LFS pointer" in report.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("offset", "size", "words"),
+    [
+        (0, 64, ""),
+        (0, 32768, "reads 32,704 of 32,768 bytes of 'weights.bin': bytes 64 to 32,767."),
+        (0, 4096, ""),  # filled up to a page
+        (0, 4100, "reads 4,036 of 4,100 bytes of 'weights.bin': bytes 64 to 4,099."),
+        (4000, 4064, "reads 4,000 of 4,064 bytes of 'weights.bin': bytes 0 to 3,999."),
+        (131072, 131136, "reads 131,072 of 131,136 bytes of 'weights.bin': bytes 0 to 131,071."),
+        (100, 300, "reads 236 of 300 bytes of 'weights.bin': bytes 0 to 99, 164 to 299."),
+    ],
+)
+def test_bytes_of_external_data_that_nothing_reads_are_named(run, offset, size, words):
+    files = samples.with_external_data(offset=offset)
+    weights = files["weights.bin"]
+    files["weights.bin"] = bytes(offset) + weights + bytes(size - offset - len(weights))
+    findings = run("describe", files).findings
+    assert [finding.code for finding in findings] == (["external-data-unread"] if words else [])
+    assert words in "".join(finding.message for finding in findings)
+
+
+def test_bytes_that_another_model_of_the_version_may_read_are_none(run):
+    files = samples.with_external_data()
+    files |= {"weights.bin": files["weights.bin"] + bytes(9999), "other.onnx": samples.mlp()}
+    assert run("describe", files).findings == ()
+
+
+def test_a_model_without_a_default_operator_set_says_so(run):
+    made = samples.model(
+        [samples.node("Scaler", ["x"], ["y"], domain="ai.onnx.ml", offset=[0.0], scale=[1.0])],
+        domains=[("ai.onnx.ml", 3)],
+    )
+    del made.opset_import[0]
+    report = run("describe", made.SerializeToString())
+    assert report.facts["opset"] is None
+    assert [finding.code for finding in report.findings] == ["no-default-opset"]
+    assert report.findings[0].message.startswith("The model imports ai.onnx.ml 3 and no set of ")
+
+
 def test_every_external_file_is_listed(run):
     files = samples.with_files_for_each_tensor(300)
     facts = run("describe", files).facts

@@ -9,6 +9,7 @@ import pytest
 
 from runners.engine.onnx_files import external
 from runners.engine.onnx_files.scan import scan
+from runners.engine.onnx_files.walk import External
 from tests import samples
 
 
@@ -232,6 +233,11 @@ class TestExternalData:
         weights = samples.external_proto("../w.bin").graph.initializer[0]
         made = samples.model([samples.node("Constant", [], ["y"], value=weights)])
         assert found(self.scanned(tmp_path, made)) == [("external-data-outside", "error")]
+
+    def test_bytes_before_an_aligned_tensor_are_padding(self):
+        parts = [External("w", 65536, 8), External("w", 0, 100), External("w", 256, 8)]
+        assert external._gaps(parts, 65544) == []
+        assert external._gaps([*parts, External("w", 200_000, 8)], 200_008) == [(65544, 200_000)]
 
     def test_resolve_never_leaves(self):
         assert external.resolve("a/b.onnx", "c") == "a/c"

@@ -18,6 +18,7 @@ from registry.core import outbox
 from registry.models import File, SearchDocument, Variant
 from registry.versions import selectors
 from registry.versions.services import derivatives
+from runners.engine.onnx_files import describe
 from runners.engine.reports import OutputFile, Report
 from runners.models import ConformanceResult, Job, Runtime, SuiteResult, SuiteRun, Worker
 from runners.proofs import derivations, results, verification
@@ -463,3 +464,21 @@ def test_a_worker_of_another_runtime_is_noted_by_its_own_version(db):
     )
     assert verification.offered() == {("openvino", "2026.4.1"): "1.23.2"}
     assert Worker.objects.count() == 1
+
+
+def test_a_derived_variant_of_an_older_method_is_described_again(owner, version):
+    """It gets other facts, and keeps its name, its origin and what it was made by."""
+    end(waiting("upgrade")[0], upgraded())
+    before = Variant.objects.get(version=version, name="opset26")
+    old = before.facts | {"method": describe.METHOD - 1, "parameters": 7}
+    Variant.objects.filter(pk=before.pk).update(facts=old, parameters=7)
+    assert verification.schedule_missing(version) >= 1
+    (job,) = [job for job in waiting("describe") if job.entry == before.entry.path]
+    facts = old | {"method": describe.METHOD, "parameters": 5}
+    end(job, Report("describe", {}, "0" * 64, "passed", facts=facts))
+    after = Variant.objects.get(pk=before.pk)
+    assert (after.parameters, after.typed_facts.method) == (5, describe.METHOD)
+    assert Variant.objects.filter(version=version).count() == 2
+    for name in ("name", "origin", "entry_id", "derivation", "proof", "job_uuid", "precision"):
+        assert getattr(after, name) == getattr(before, name)
+    assert not [job for job in waiting("describe") if job.entry == before.entry.path]
