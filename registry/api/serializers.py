@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 MACS = "multiply-accumulate operations of a run for usual sizes; null if they were not counted"
 MEMORY = "bytes of weights and activations for usual sizes; null if they were not counted"
 PARAMETERS = (
-    "number of stored weights (elements) by scope, and of those in attributes; null if they "
-    "were not counted"
+    "number of stored values (elements) that outputs are computed with, those in attributes "
+    "included, and no settings such as scales or shapes; null if they were not counted"
 )
 
 

@@ -139,8 +139,8 @@ class Standing:
     rank: int | None
     # of the version's files
     bytes: int | None
-    # number of stored weights (elements) by scope, and of those in attributes; null if they were
-    # not counted
+    # number of stored values (elements) that outputs are computed with, those in attributes
+    # included, and no settings such as scales or shapes; null if they were not counted
     parameters: int | None
     result: Measurement
 

@@ -58,8 +58,8 @@ class Latest:
     opset: int | None
     ir_version: int | None
     precision: str
-    # number of stored weights (elements) by scope, and of those in attributes; null if they were
-    # not counted
+    # number of stored values (elements) that outputs are computed with, those in attributes
+    # included, and no settings such as scales or shapes; null if they were not counted
     parameters: int | None
     # multiply-accumulate operations of a run for usual sizes; null if they were not counted
     macs: int | None = None
