@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 # When a hub in most places is least busy, in UTC.
 NIGHT = time(2, 0, tzinfo=UTC)
 # Counts up where a release writes other graphs of the same rows: a hub then rewrites all of them.
-FORM = 1
+FORM = 2
 COMPARISON = "comparison"
 # How long after a failure the next try comes.
 AGAIN = timedelta(minutes=10)
