@@ -55,6 +55,19 @@ class InvalidProofError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class UnseenElements:
+    """Elements of an output that were not finite on any input, so that none was compared.
+
+    They are `count` of `elements`, from the flat index `first` on, in the shape of which the most
+    was seen.
+    """
+
+    count: int
+    elements: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """What the inputs showed about one output.
 
@@ -69,17 +82,29 @@ class Output:
     worst: float | None = None
     noise: float | None = None
     unchanged: bool = False
+    unseen: UnseenElements | None = None
+
+    @property
+    def shows_nothing(self) -> bool:
+        """Whether no element of it is evidence."""
+        return self.state not in {"compared", "independent"}
 
     @property
     def is_gap(self) -> bool:
-        return self.state not in {"compared", "independent"}
+        return self.shows_nothing or self.unseen is not None
 
     @property
     def sentence(self) -> str:
         """What is wrong with it as evidence; nothing where nothing is."""
         if not self.is_gap:
             return ""
-        return f"output {self.name!r} {_STATES[self.state]}{_UNCHANGED if self.unchanged else ''}"
+        rest = _UNCHANGED if self.unchanged else ""
+        if self.unseen is None or self.shows_nothing:
+            return f"output {self.name!r} {_STATES[self.state]}{rest}"
+        part = f"{self.unseen.count} of {self.unseen.elements} elements of output {self.name!r}"
+        return (
+            f"{part} have no finite value on any input, from element {self.unseen.first} on{rest}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +197,7 @@ class Proof:
     def proves_nothing(self) -> bool:
         """Whether no output carries evidence, neither by runs nor by the operator schemas."""
         return self.judges != (BY_SCHEMA,) and all(
-            output.is_gap and not output.unchanged for output in self.outputs
+            output.shows_nothing and not output.unchanged for output in self.outputs
         )
 
     @property

@@ -116,6 +116,20 @@ def hidden_by_not_a_number():
     return _model(nodes, [*stored, _number(FAR, "threshold")])
 
 
+def hidden_by_half():
+    """The input beside what is not a number on everything but far values."""
+    nodes, stored = residue()
+    nodes += [
+        helper.make_node("ReduceMax", ["x"], ["most"], keepdims=1),
+        helper.make_node("Sub", ["most", "threshold"], ["below"]),
+        helper.make_node("Sqrt", ["below"], ["root"]),
+        helper.make_node("Add", ["z", "root"], ["hidden"]),
+        helper.make_node("GlobalMaxPool", ["x"], ["shown"]),
+        helper.make_node("Concat", ["shown", "hidden"], ["y"], axis=1),
+    ]
+    return _model(nodes, [*stored, _number(FAR, "threshold")])
+
+
 def hidden_by_emptiness():
     """Those elements of the residue whose input lies far out."""
     nodes, stored = residue()

@@ -155,6 +155,7 @@ class OutputState:
     name: Name
     state: proofs.State
     operators: list[str]
+    unseen: proofs.UnseenElements | None = None
 
 
 @dataclass(frozen=True, slots=True)

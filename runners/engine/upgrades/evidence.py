@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hub.protocol import proofs
 from runners.engine.onnx_files import bodies, datasets
 from runners.engine.runs import agreement, child_runs
 from runners.engine.runs.answers import Name, OutputState, name_of, number
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from hub.protocol import proofs
     from runners.engine.runs.answers import Comparison, Names, Row
 
     Array = np.ndarray[Any, Any]
@@ -45,7 +45,8 @@ def states(path: Path, results: Sequence[Path]) -> list[OutputState]:
     for name, runs in values.items():
         ancestors, operators = _ancestors(model, name)
         state = _state(runs, is_independent=inputs.isdisjoint(ancestors))
-        outputs.append(OutputState(name_of(name), state, sorted(operators)))
+        unseen = _unseen(runs) if state == "compared" else None
+        outputs.append(OutputState(name_of(name), state, sorted(operators), unseen))
     return outputs
 
 
@@ -58,6 +59,25 @@ def _state(runs: list[list[Array]], *, is_independent: bool) -> proofs.State:
     if not any(_has_finite(leaf) for leaf in arrays):
         return "not-finite"
     return "constant" if len(runs) > 1 and _is_constant(runs) else "compared"
+
+
+def _unseen(runs: list[list[Array]]) -> proofs.UnseenElements | None:
+    """The elements that are finite in no run; None if there are none, or values are no tensors.
+
+    Runs of one shape are taken together, and the shape of which most was finite counts.
+    """
+    seen: dict[tuple[int, ...], Array] = {}
+    for run in runs:
+        if len(run) != 1 or run[0].dtype.kind in "OUSTbiu":
+            return None
+        finite = np.isfinite(agreement.wide(run[0]))
+        seen[finite.shape] = seen.get(finite.shape, np.zeros_like(finite)) | finite
+    parts = [finite.reshape(-1) for finite in seen.values() if finite.size]
+    if not parts or any(part.all() for part in parts):
+        return None
+    best = max(parts, key=lambda part: float(part.mean()))
+    missing = np.flatnonzero(~best)
+    return proofs.UnseenElements(int(missing.size), int(best.size), int(missing[0]))
 
 
 def _has_finite(array: Array) -> bool:

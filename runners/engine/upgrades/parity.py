@@ -325,6 +325,7 @@ class ParityCheck:
                 results.largest_finite(rows, output.name, "max_abs"),
                 results.largest_finite(rows, output.name, "noise") if has_noise else None,
                 unchanged=changed.isdisjoint(output.operators),
+                unseen=output.unseen,
             )
             for output in self._states
         ]

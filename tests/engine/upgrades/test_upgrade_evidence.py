@@ -111,6 +111,17 @@ def test_outputs_that_are_not_finite_prove_nothing(lift):
     assert "output 'y' has no finite value on any input" in report.findings[0].message
 
 
+def test_elements_that_are_never_finite_are_named_and_no_evidence(lift):
+    """Half of the output is compared, and the other half differs where nothing was tried."""
+    report, _ = lift(hidden.hidden_by_half(), 26)
+    assert (report.outcome, codes(report)) == ("passed", ["parity-partial"])
+    proof = proof_of(report)
+    [output] = proof.outputs
+    assert (output.state, proof.strength) == ("compared", "partial")
+    assert output.unseen.count * 2 == output.unseen.elements == output.unseen.first * 2
+    assert "elements of output 'y' have no finite value on any input" in proof.sentence
+
+
 def test_outputs_without_elements_prove_nothing(lift):
     report, _ = lift(hidden.hidden_by_emptiness(), 26)
     assert (report.outcome, report.outputs, codes(report)) == ("passed", [], ["parity-not-proven"])

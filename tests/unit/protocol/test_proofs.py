@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from hub.protocol.proofs import Branch, HiddenDifference, InvalidProofError, Output, Proof
+from hub.protocol.proofs import (
+    Branch,
+    HiddenDifference,
+    InvalidProofError,
+    Output,
+    Proof,
+    UnseenElements,
+)
 
 WHOLE = Proof(
     judges=("original", "reference"),
@@ -43,6 +50,11 @@ def test_a_full_proof_says_what_it_rests_on():
         ({"outputs": (Output("y", "constant"),)}, "partial", "is the same on every input"),
         ({"outputs": (Output("y", "not-finite"),)}, "partial", "has no finite value"),
         ({"outputs": (Output("y", "independent"),)}, "full", "equal on"),
+        (
+            {"outputs": (Output("y", "compared", unseen=UnseenElements(8, 16, 4)),)},
+            "partial",
+            "8 of 16 elements of output 'y' have no finite value on any input, from element 4 on",
+        ),
         ({"hidden": HiddenDifference("z", "Mul", 5.9)}, "partial", "values inside differ by 5.9"),
         ({"ran": None, "nodes": None}, "partial", "nodes that ran not recorded"),
         ({"judges": ("schema-registry",)}, "schema", "not run: no operator changed"),
