@@ -254,8 +254,13 @@ def unknown_domain() -> bytes:
 
 
 def newer_opset() -> bytes:
-    """Valid for onnx 1.23, too new for onnxruntime 1.31."""
-    return model([node("Relu", ["x"], ["y"])], opset=28, ir=14).SerializeToString()
+    """Valid for onnx 1.23; onnxruntime 1.32 has no implementation of this operator's version."""
+    nodes = [
+        node("QuantizeLinear", ["x", "scale"], ["q"]),
+        node("DequantizeLinear", ["q", "scale"], ["y"]),
+    ]
+    scale = onnx.numpy_helper.from_array(np.array(0.5, np.float32), "scale")
+    return model(nodes, initializers=[scale], opset=28, ir=14).SerializeToString()
 
 
 def text_model() -> bytes:
