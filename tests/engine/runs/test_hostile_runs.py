@@ -20,8 +20,8 @@ OPTIONS = {
 }
 KILLERS = {
     "max-without-an-input": lambda: hostile.empty_input("Max"),
-    "attention-of-lowest-heads": lambda: hostile.attention(hostile.INT64_MIN),
-    "lowest-by-minus-one": lambda: hostile.overflowing("Mod"),
+    "lowest-by-minus-one": lambda: hostile.overflowing("Div"),
+    "normalisation": samples.layernorm_killer,
 }
 BOMBS = {
     "growing-loop": hostile.growing_loop,
