@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hub.client.rest.shared import Version
 
 _FACTS: Final = ("opset", "precision", "parameters", "macs", "memory_bytes", "size")
-_COUNTED: Final = frozenset({"macs", "memory_bytes"})
+_COSTS: Final = frozenset({"macs", "memory_bytes"})
 _COUNTING: Final = "skeleton"
 # Kinds of jobs that make a variant.
 _MAKING: Final = frozenset({"describe", "upgrade", "convert"})
@@ -119,7 +119,7 @@ def _is_pending(version: Version, variant: str, fact: str) -> bool:
     if version.state == "submitted":
         return True
     is_there = any(each.name == variant for each in version.variants)
-    if is_there and fact not in _COUNTED:
+    if is_there and fact not in _COSTS:
         return False
     kinds = {_COUNTING} if is_there else _MAKING
     states = [job.state for job in version.jobs if job.kind in kinds]

@@ -73,10 +73,10 @@ def trials(key: NodeKey) -> Iterator[Trial]:
         yield from _of_rank(classes, dict(key.sizes), seed, rank)
 
 
-def _of_rank(classes: list[int], known: dict[int, int], seed: int, rank: int) -> Iterator[Trial]:
+def _of_rank(classes: list[int], fixed: dict[int, int], seed: int, rank: int) -> Iterator[Trial]:
     # A size of 1 in the model may stand for broadcasting, which other sizes would hide.
-    ones = {number: 1 for number in classes if known.get(number) == 1}
-    own = [{number: known.get(number, 3) for number in classes}] if known else []
+    ones = {number: 1 for number in classes if fixed.get(number) == 1}
+    own = [{number: fixed.get(number, 3) for number in classes}] if fixed else []
     at = [dict.fromkeys(classes, size) for size in _VALUE_SIZES]
     at = [*own, *at, *(base | ones for base in at if ones)]
     # The first seed of each kind of values comes before the sweep of sizes, which takes long.

@@ -50,9 +50,10 @@ class InputKind:
 class NodeKey:
     """A node without its names, between two opsets.
 
-    `node` is the serialised node with inputs `i0`, `i1`, … and outputs `o0`, …; `inputs` has an
-    entry for each of these names, `outputs` the element type of each output (0 if unknown).
-    `sizes` are those of the model by size class, where it fixes them; they are no part of the key.
+    `node` is the serialised node with inputs named i0, i1 and so on, and outputs o0, o1; `inputs`
+    has an entry for each of the first, `outputs` the element type of each of the second (0 if
+    unknown). `sizes` are those of the model by size class, where it fixes them; they are no part of
+    the key.
     """
 
     op: str

@@ -172,11 +172,11 @@ def _run(
         elif trial.values in _EXTREME:
             certificate.limits.setdefault(trial.values, reason)
         else:
-            shown = {name: _shown(value) for name, value in feeds.items()}
+            samples = {name: _sample(value) for name, value in feeds.items()}
             certificate.outcome = SearchOutcome.DIFFERENT
             certificate.reason = reason
             certificate.counterexample = Counterexample(
-                trial.sizes, trial.values, trial.seed, shown, reason
+                trial.sizes, trial.values, trial.seed, samples, reason
             )
             return
     else:
@@ -272,7 +272,7 @@ def _outputs(run: Run, feeds: dict[str, Array]) -> tuple[list[Any] | None, str]:
         return None, f"{type(error).__name__}: {error}"[:300]
 
 
-def _shown(value: Array) -> Any:
+def _sample(value: Array) -> Any:
     plain = np.asarray(value)
     if plain.size > _SHOWN_ELEMENTS:
         return f"{plain.dtype} of shape {list(plain.shape)}"

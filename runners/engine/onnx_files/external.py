@@ -134,7 +134,7 @@ def note_unread(walk: Walk) -> None:
         if not gaps:
             continue
         total = sum(last - first for first, last in gaps)
-        listed = ", ".join(f"{first:,} to {last - 1:,}" for first, last in gaps[:_LISTED_RANGES])
+        ranges = ", ".join(f"{first:,} to {last - 1:,}" for first, last in gaps[:_LISTED_RANGES])
         more = (
             f" and {len(gaps) - _LISTED_RANGES} more ranges" if len(gaps) > _LISTED_RANGES else ""
         )
@@ -142,7 +142,7 @@ def note_unread(walk: Walk) -> None:
             "external-data-unread",
             "warning",
             f"Nothing in the model reads {total:,} of {walk.files[path]:,} bytes of "
-            f"{text.clip(path, 100)!r}: bytes {listed}{more}. They may belong to another export. "
+            f"{text.clip(path, 100)!r}: bytes {ranges}{more}. They may belong to another export. "
             "Save the model again with onnx.save(..., save_as_external_data=True).",
         )
 

@@ -66,13 +66,15 @@ def _unseen(runs: list[list[Array]]) -> proofs.UnseenElements | None:
 
     Runs of one shape are taken together, and the shape of which most was finite counts.
     """
-    seen: dict[tuple[int, ...], Array] = {}
+    finite_by_shape: dict[tuple[int, ...], Array] = {}
     for run in runs:
         if len(run) != 1 or run[0].dtype.kind in "OUSTbiu":
             return None
         finite = np.isfinite(agreement.wide(run[0]))
-        seen[finite.shape] = seen.get(finite.shape, np.zeros_like(finite)) | finite
-    parts = [finite.reshape(-1) for finite in seen.values() if finite.size]
+        finite_by_shape[finite.shape] = (
+            finite_by_shape.get(finite.shape, np.zeros_like(finite)) | finite
+        )
+    parts = [finite.reshape(-1) for finite in finite_by_shape.values() if finite.size]
     if not parts or any(part.all() for part in parts):
         return None
     best = max(parts, key=lambda part: float(part.mean()))
