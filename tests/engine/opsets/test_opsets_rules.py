@@ -255,6 +255,25 @@ def test_resize_that_shrinks_one_axis_moves_positions_of_another_that_keeps_its_
     np.testing.assert_array_equal(run(made, feeds)[0], run(model, feeds)[0])
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    ("op", "scales"),
+    [
+        ("Upsample", [1, 1, 1, 1.25]),
+        ("Upsample", [1, 1, 1.25, 1.25]),
+        ("Resize", [1, 1, 1, 1.25]),
+        ("Resize", [1, 1, 1.25, 1.25]),
+        ("Resize", [1, 1, 0.5, 1.25]),
+    ],
+)
+def test_resize_by_scales_that_are_not_known_returns_its_input_where_it_did(op, scales, size):
+    feeds = {"x": floats(1, 2, size, size), "s": np.array(scales, np.float32)}
+    model = old(op, 9 if op == "Upsample" else 10, feeds, mode="nearest")
+    by = ["resize-asymmetric", "resize-one-measure"]
+    made = converted(model, 26, by=by + ["upsample-as-resize"] * (op == "Upsample"))
+    np.testing.assert_array_equal(run(made, feeds)[0], run(model, feeds)[0])
+
+
 @pytest.mark.parametrize("opset", [7, 9, 10, 11])
 def test_a_mask_of_dropout_keeps_its_values_and_its_type(opset):
     model = old("Dropout", opset, {"x": X}, outputs=2, ratio=0.3)

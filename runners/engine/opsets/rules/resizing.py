@@ -32,7 +32,7 @@ def asymmetric(case: Case) -> None:
     that grows one axis and shrinks another becomes two. Runtimes return the input of a Resize whose
     output has the same shape, also if a scale such as 1.04 moves positions. The part that grows
     alone might fall under this where the whole did not, so it gets another axis, which is doubled
-    and of which one half is taken.
+    if anything shrinks, and of which one half is taken.
     """
     mode = case.attribute("mode", "nearest")
     if mode != "nearest":
@@ -47,12 +47,21 @@ def asymmetric(case: Case) -> None:
     first, all_axes = case.value([0]), case.fresh("doubled")
     small = case.fresh("shrunk")
     _resize(case, case.input(0), shrinking, small, mode=mode, nearest_mode="ceil")
-    double = case.value([2.0], onnx.TensorProto.FLOAT)
-    scales = case.add("Concat", [double, growing], axis=0)
+    scales = case.add("Concat", [_of_another_axis(case), growing], axis=0)
     whole = case.add("Unsqueeze", [small], axes=[0])
     _resize(case, whole, scales, all_axes, mode=mode, nearest_mode="floor")
     half = case.add("Gather", [all_axes, first], axis=0)
     case.add("Squeeze", [half], case.output(0), axes=[0])
+
+
+def _of_another_axis(case: Case) -> str:
+    """A scale of 2 if a scale of the node is below 1, else of 1."""
+    kind = onnx.TensorProto.FLOAT
+    if case.constant(case.input(1)) is not None:
+        return case.value([2.0], kind)
+    least = case.add("ReduceMin", [case.input(1)], axes=[0], keepdims=1)
+    shrinks = case.add("Less", [least, case.value([1.0], kind)])
+    return case.add("Add", [case.add("Cast", [shrinks], to=kind), case.value([1.0], kind)])
 
 
 def _resize(case: Case, name: str, scales: str, output: str, **attributes: str) -> None:
