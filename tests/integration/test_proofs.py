@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from hub.protocol.runtime_builds import CPU, PORTABLE
 from tests import samples
 from tests.faults.conftest import Hub, wait_for
 
@@ -27,14 +28,14 @@ def publish(hub, name, content, files=()):
 
 
 def proven(hub, path):
-    """The results of a version once every check of the original and its upgrade has one.
+    """The results of a version once every check of the original and its two upgrades has one.
 
     The reference is tested as a runtime on uploaded files alone.
     """
     names = [row["name"] for row in hub.call("GET", f"{path}/variants")[2]["items"]]
     found = results(hub, path)
-    whole = len(CHECKS) * (len(RUNTIMES) + 1)
-    return found if len(names) == 2 and len(found) == whole else None
+    whole = len(CHECKS) * (len(RUNTIMES) + 2)
+    return found if len(names) == 3 and len(found) == whole else None
 
 
 def results(hub, path, **narrowed):
@@ -71,10 +72,14 @@ def test_what_is_published_is_upgraded_and_proven_and_wrong_data_are_blamed(tmp_
         shown = wait_for(lambda: proven(hub, good), "the proofs", 120)
         blamed = wait_for(lambda: proven(hub, bad), "the proofs", 120)
         names = {row["name"]: row for row in hub.call("GET", f"{good}/variants")[2]["items"]}
-        [upgraded] = [row for row in names.values() if row["origin"] == "upgraded"]
-        assert upgraded["opset"] > names["default"]["opset"]
-        assert upgraded["derivation"]["parity"]["judges"] == ["original", "reference"]
-        assert (upgraded["proof"]["strength"], upgraded["proof"]["chosen"]) == ("full", True)
+        rows = [row for row in names.values() if row["origin"] == "upgraded"]
+        assert {(row["opset"], row["portable"]) for row in rows} == {
+            (CPU.ceiling.opset, False),
+            (PORTABLE.opset, True),
+        }
+        for upgraded in rows:
+            assert upgraded["derivation"]["parity"]["judges"] == ["original", "reference"]
+            assert (upgraded["proof"]["strength"], upgraded["proof"]["chosen"]) == ("full", True)
         for variant in names:
             for check in CHECKS:
                 assert shown[variant, "onnxruntime", check]["outcome"] == "passed", check
