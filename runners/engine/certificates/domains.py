@@ -49,7 +49,7 @@ class ValueKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class InputPlan:
     """One run: the size of each class, how values are drawn, a seed, and the rank if unknown."""
 
     sizes: dict[int, int]
@@ -64,7 +64,7 @@ class Trial:
         return tuple(range(_UNKNOWN, _UNKNOWN + self.rank))
 
 
-def trials(key: NodeKey) -> Iterator[Trial]:
+def plans(key: NodeKey) -> Iterator[InputPlan]:
     """The runs of a search, in order: sizes first, then kinds of values."""
     seed = zlib.crc32(key.digest.encode())
     is_open = any(kind.classes is None for kind in key.inputs)
@@ -73,7 +73,9 @@ def trials(key: NodeKey) -> Iterator[Trial]:
         yield from _of_rank(classes, dict(key.sizes), seed, rank)
 
 
-def _of_rank(classes: list[int], fixed: dict[int, int], seed: int, rank: int) -> Iterator[Trial]:
+def _of_rank(
+    classes: list[int], fixed: dict[int, int], seed: int, rank: int
+) -> Iterator[InputPlan]:
     # A size of 1 in the model may stand for broadcasting, which other sizes would hide.
     ones = {number: 1 for number in classes if fixed.get(number) == 1}
     own = [{number: fixed.get(number, 3) for number in classes}] if fixed else []
@@ -81,14 +83,14 @@ def _of_rank(classes: list[int], fixed: dict[int, int], seed: int, rank: int) ->
     at = [*own, *at, *(base | ones for base in at if ones)]
     # The first seed of each kind of values comes before the sweep of sizes, which takes long.
     values = [
-        Trial(sizes, kind, seed + 1000 + number, rank)
+        InputPlan(sizes, kind, seed + 1000 + number, rank)
         for number in range(_SEEDS)
         for sizes in at
         for kind in ValueKind
     ]
     first = len(at) * len(ValueKind)
     sweep = [
-        Trial(sizes, ValueKind.NORMAL, seed + number, rank)
+        InputPlan(sizes, ValueKind.NORMAL, seed + number, rank)
         for number, sizes in enumerate(_sizes(classes, ones, own))
     ]
     equal = len(EQUAL_SIZES)
@@ -108,18 +110,18 @@ def _sizes(
                 yield {**base, number: size}
 
 
-def inputs(key: NodeKey, trial: Trial) -> dict[str, Array] | None:
-    """The inputs of a trial by name; None if they have too many elements."""
+def inputs(key: NodeKey, plan: InputPlan) -> dict[str, Array] | None:
+    """The inputs of a plan by name; None if they have too many elements."""
     feeds: dict[str, Array] = {}
-    generator = np.random.default_rng(trial.seed)
+    generator = np.random.default_rng(plan.seed)
     parameters = []
     for place, kind in enumerate(key.inputs):
         if kind.constant:
             continue
-        shape = tuple(trial.sizes[number] for number in trial.classes_of(kind))
+        shape = tuple(plan.sizes[number] for number in plan.classes_of(kind))
         if math.prod(shape) > MOST_ELEMENTS:
             return None
-        feeds[f"i{place}"] = draw(kind.dtype, shape, trial.values, generator)
+        feeds[f"i{place}"] = draw(kind.dtype, shape, plan.values, generator)
         if (key.op, place) in _PARAMETERS:
             parameters.append(place)
     for place in parameters:

@@ -21,7 +21,7 @@ import onnx
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import opsets, runtimes
 from runners.engine.certificates import domains
-from runners.engine.certificates.domains import Array, Trial, ValueKind
+from runners.engine.certificates.domains import Array, InputPlan, ValueKind
 from runners.engine.upgrades import noise
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ SECONDS = 4.0
 # Fewer runs, of fewer kinds of values, are no search.
 LEAST_RUNS = 24
 LEAST_KINDS = 3
+# A size that ran with fewer values was not searched, such as one that a constant fixes.
+LEAST_SIZES = 3
 _SHOWN_ELEMENTS = 24
 # Operators whose outputs follow small changes of their inputs. The spread of the original over
 # inputs that are nudged by one rounding then counts as its noise, since the converted node may sum
@@ -45,7 +47,7 @@ CONTINUOUS = frozenset(
     }
 )  # fmt: skip
 _NUDGES = 3
-EMPTY = "empty inputs"
+EMPTY, FEW_SIZES = "empty inputs", "few sizes"
 # Values whose sums may overflow, so that the order of additions decides.
 _EXTREME = frozenset({ValueKind.MAGNITUDES, ValueKind.RANGE, ValueKind.SPECIAL})
 
@@ -54,7 +56,7 @@ class SearchOutcome(StrEnum):
     """What a search ended with."""
 
     CERTIFIED = "certified"
-    # Equal, except for the kinds of values or the empty inputs that `limits` names.
+    # Equal, except on the values or empty inputs, or for want of sizes, that `limits` names.
     LIMITED = "limited"
     DIFFERENT = "different"
     # The rules or the library cannot convert the node.
@@ -65,9 +67,10 @@ class SearchOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """Inputs on which original and converted node differ; values are shown if they are few.
+    """Inputs on which original and converted node differ; `inputs` has their values if few.
 
-    `outputs` is empty if only one of them runs, which `reason` then says.
+    They can be drawn again from `sizes` (of each size class), `values` and `seed`; `reason` says
+    how the outputs differ, or that only one of the two runs.
     """
 
     sizes: dict[int, int]
@@ -94,9 +97,12 @@ class Certificate:
     rules: tuple[str, ...] = ()
     runs: int = 0
     refused: int = 0
+    # What the runtime said of the first inputs that both models refused.
+    refusal: str = ""
     # Why the original refuses inputs that the converted node takes.
     new_answers: str = ""
-    # How the nodes differ on extreme values, by their kind, and on empty inputs.
+    # How the nodes differ on extreme values, by their kind, and on empty inputs; and sizes of which
+    # too few ran.
     limits: dict[str, str] = field(default_factory=dict)
     sizes: dict[int, set[int]] = field(default_factory=dict)
     kinds: set[ValueKind] = field(default_factory=set)
@@ -106,7 +112,11 @@ class Certificate:
 
 
 def search(key: NodeKey, seconds: float = SECONDS) -> Certificate:
-    """Convert the node of a key and search for a difference, for some seconds of this process."""
+    """Convert the node of a key and search for a difference.
+
+    `seconds` are of this process's processor time. The runtime may crash on a node, so callers run
+    this in a child. Raises MissingRuntimeError without ONNX Runtime.
+    """
     start = time.process_time()
     certificate = Certificate(
         key.digest, key.op, key.source, key.target, SearchOutcome.NOT_CONVERTED
@@ -118,7 +128,7 @@ def search(key: NodeKey, seconds: float = SECONDS) -> Certificate:
         return certificate
     certificate.rules = conversion.rules
     certificate.outcome = SearchOutcome.NOT_RUN
-    with tempfile.TemporaryDirectory(prefix="hub-certificate-", dir=_place()) as folder:
+    with tempfile.TemporaryDirectory(prefix="hub-certificate-") as folder:
         try:
             before, optimised = (
                 _open(Path(folder) / "before.onnx", model, optimise=optimise)
@@ -131,11 +141,6 @@ def search(key: NodeKey, seconds: float = SECONDS) -> Certificate:
         _run(certificate, key, (before, optimised), after, start + seconds)
     certificate.seconds = time.process_time() - start
     return certificate
-
-
-def _place() -> Path | None:
-    """A folder that a confined child may write to."""
-    return None if Path(tempfile.gettempdir()).is_dir() else Path.cwd()
 
 
 def _complete(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -158,39 +163,43 @@ def _run(
     after: Run,
     deadline: float,
 ) -> None:
-    for trial in domains.trials(key):
+    for plan in domains.plans(key):
         if time.process_time() > deadline:
             break
-        feeds = domains.inputs(key, trial)
+        feeds = domains.inputs(key, plan)
         if feeds is None:
             continue
-        reason = _difference(certificate, trial, feeds, originals, after)
+        reason = _difference(certificate, plan, feeds, originals, after)
         if not reason:
             continue
         if any(value.size == 0 for value in feeds.values()):
             certificate.limits.setdefault(EMPTY, reason)
-        elif trial.values in _EXTREME:
-            certificate.limits.setdefault(trial.values, reason)
+        elif plan.values in _EXTREME:
+            certificate.limits.setdefault(plan.values, reason)
         else:
             samples = {name: _sample(value) for name, value in feeds.items()}
             certificate.outcome = SearchOutcome.DIFFERENT
             certificate.reason = reason
             certificate.counterexample = Counterexample(
-                trial.sizes, trial.values, trial.seed, samples, reason
+                plan.sizes, plan.values, plan.seed, samples, reason
             )
             return
     else:
         certificate.is_complete = True
     if certificate.runs >= LEAST_RUNS and len(certificate.kinds) >= LEAST_KINDS:
+        for number, sizes in sorted(certificate.sizes.items()):
+            if len(sizes) < LEAST_SIZES:
+                words = f"size {number} was only {', '.join(map(str, sorted(sizes)))}"
+                certificate.limits.setdefault(FEW_SIZES, words)
         is_limited = bool(certificate.limits)
         certificate.outcome = SearchOutcome.LIMITED if is_limited else SearchOutcome.CERTIFIED
-    elif not certificate.reason:
-        certificate.reason = f"only {certificate.runs} of the inputs ran"
+    else:
+        certificate.reason = f"only {certificate.runs} inputs ran: {certificate.refusal}"
 
 
 def _difference(
     certificate: Certificate,
-    trial: Trial,
+    plan: InputPlan,
     feeds: dict[str, Array],
     originals: tuple[Run, Run],
     after: Run,
@@ -201,22 +210,22 @@ def _difference(
     if expected is None or actual is None:
         if expected is None and actual is None:
             certificate.refused += 1
-            certificate.reason = certificate.reason or error
+            certificate.refusal = certificate.refusal or error
             return ""
         if actual is not None:
             certificate.new_answers = error
             return ""
         return f"refused: {new_error}"
     certificate.runs += 1
-    certificate.kinds.add(trial.values)
-    for number, size in trial.sizes.items():
+    certificate.kinds.add(plan.values)
+    for number, size in plan.sizes.items():
         certificate.sizes.setdefault(number, set()).add(size)
     own = [expected]
     if _is_equal(expected, actual):
         return ""
     own += [other for other, _ in [_outputs(originals[1], feeds)] if other is not None]
     if certificate.op in CONTINUOUS:
-        own += _nudged(originals[0], feeds, trial.seed)
+        own += _nudged(originals[0], feeds, plan.seed)
     for place, right in enumerate(actual):
         figures, _ = noise.judge(f"o{place}", [outputs[place] for outputs in own], right)
         if not figures.agrees:
@@ -228,10 +237,9 @@ def _is_equal(expected: list[Any], actual: list[Any]) -> bool:
     return all(
         isinstance(left, np.ndarray)
         and isinstance(right, np.ndarray)
-        and left.dtype == right.dtype
+        and left.dtype == right.dtype != object
         and left.shape == right.shape
         and left.tobytes() == right.tobytes()
-        and left.dtype != object
         for left, right in zip(expected, actual, strict=True)
     )
 

@@ -97,6 +97,15 @@ def test_a_fault_of_special_values_alone_is_a_limit():
     assert set(certificate.limits) == {ValueKind.SPECIAL}
 
 
+def test_a_size_that_a_constant_fixes_is_a_limit():
+    """Both forms split four columns, and no other number."""
+    certificate = search.search(only_key(old("Split", 11, {"x": X}, axis=2, split=[4]), 11))
+    assert certificate.outcome == SearchOutcome.LIMITED
+    assert certificate.limits[search.FEW_SIZES] == "size 2 was only 4"
+    assert certificate.refused > 0
+    assert certificate.refusal
+
+
 def test_a_node_that_cannot_be_converted_says_why():
     text = TensorProto.STRING
     node = helper.make_node("StringConcat", ["x", "x"], ["y"])
@@ -132,7 +141,7 @@ def test_rules_and_the_converter_hold_where_they_are_searched(op, opset, names, 
     certificate = search.search(only_key(model, opset))
     accepted = {SearchOutcome.CERTIFIED, SearchOutcome.LIMITED}
     assert certificate.outcome in accepted, certificate
-    assert set(certificate.limits) <= {search.EMPTY}
+    assert set(certificate.limits) <= {search.EMPTY, search.FEW_SIZES}
 
 
 def test_the_fault_of_resize_that_no_generated_input_showed_would_be_noticed(monkeypatch):
