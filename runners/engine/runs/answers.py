@@ -75,7 +75,10 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Blocking:
-    """A node that cannot be converted between two opsets, and why; `op` is empty for none."""
+    """A node that cannot be converted between two opsets, and why.
+
+    `op` is empty where no node is the reason, `source` is 0 where the opset of the model is not.
+    """
 
     node: Name
     op: Name
@@ -86,7 +89,8 @@ class Blocking:
     @property
     def sentence(self) -> str:
         place = f"node {self.node!r} ({self.op}) " if self.op else ""
-        sets = f"from operator set {self.source} to {self.target}"
+        source = f"from operator set {self.source} to {self.target}"
+        sets = source if self.source else f"to operator set {self.target}"
         return f"{place}cannot go {sets}: {self.reason}"
 
 

@@ -11,65 +11,30 @@ their reasons.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hub.protocol.proofs import BY_SCHEMA, PARTIAL, Proof
-from hub.protocol.runtime_builds import PORTABLE, Ceiling
+from hub.protocol.proofs import BY_SCHEMA, Proof
+from hub.protocol.runtime_builds import PORTABLE
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job, JobError, scan_of
 from runners.engine.onnx_files import datasets, staging
 from runners.engine.reports import Finding, Report
 from runners.engine.runs import answers
-from runners.engine.runs.answers import Blocking, Converted, Difference, Survey
+from runners.engine.runs.answers import Converted, Difference, Survey
 from runners.engine.runs.child_runs import ModelFile
-from runners.engine.upgrades import candidates
+from runners.engine.upgrades import attempts, candidates, goals
+from runners.engine.upgrades.attempts import TargetAttempt
 from runners.engine.upgrades.parity import ParityCheck
 from runners.engine.upgrades.results import CandidateResult, TargetStatus
 
-# Opsets to try below the highest one of the runtime, in this order.
-TARGETS = (27, 26, 25, 23, 21, 18, 17, 13)
+if TYPE_CHECKING:
+    from runners.engine.upgrades.goals import Goal
+
 # A new file may be larger by nodes and constants, but not by weights, which stay as they are.
 _GROWTH_BYTES = 64 << 20
-_SHOWN_BLOCKING = 5
-
-
-@dataclass(slots=True)
-class TargetAttempt:
-    """The attempt to reach one target opset.
-
-    `untouched` tells that no operator of the model changed between the two opsets; `changed` are
-    the operators that did. `checks` are messages of checker and strict inference, empty for none.
-    """
-
-    target: int
-    result: TargetStatus = TargetStatus.UNTRIED
-    reason: str = ""
-    blocking: list[Blocking] = field(default_factory=list)
-    rules: list[str] = field(default_factory=list)
-    node: Difference | None = None
-    checks: dict[str, str] = field(default_factory=dict)
-    untouched: bool = False
-    changed: list[str] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        row = asdict(self)
-        names = ("target", "result", "reason", "blocking", *(("node",) if self.node else ()))
-        return {name: row[name] for name in names}
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """Opsets of which the first that can be proven is kept.
-
-    `is_needed` tells that without any of them the model has no form that the runtimes load.
-    """
-
-    targets: list[int]
-    is_needed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +68,7 @@ def run(job: Job) -> Report:
             raise JobError("engine-error", words)
         return job.report("failed", (Finding("upgrade-unreadable", "error", words),))
     survey = answers.read(Survey, ending.answer)
-    return _UpgradeAttempts(job, survey, external).run(goals_of(survey, target, portable))
+    return _UpgradeAttempts(job, survey, external).run(goals.of(survey, target, portable))
 
 
 def _opset(job: Job, name: str) -> int | None:
@@ -111,38 +76,6 @@ def _opset(job: Job, name: str) -> int | None:
     if value is not None and type(value) is not int:
         raise JobError("engine-error", f"The option {name} of an upgrade must be a number.")
     return value
-
-
-def goals_of(survey: Survey, target: int | None, portable: int | None = None) -> list[Goal]:
-    """What to try, in order; empty if the model needs no upgrade.
-
-    With a target that alone, else the highest opset of the runtime, then the highest up to
-    `portable`.
-    """
-    highest = Ceiling(survey.highest, survey.highest_ir)
-    if target is not None:
-        is_there = target == survey.source and survey.ir_version <= highest.ir_version
-        return [] if is_there or survey.source == 0 else [Goal([target])]
-    goals = [Goal(targets_for(survey, highest))]
-    if portable is not None and portable < survey.highest:
-        lower = Ceiling(portable, min(PORTABLE.ir_version, survey.highest_ir))
-        goals.append(Goal(targets_for(survey, lower), is_needed=False))
-    return [goal for goal in goals if goal.targets]
-
-
-def targets_for(survey: Survey, ceiling: Ceiling) -> list[int]:
-    """Opsets to try up to a ceiling, in order; empty if the model needs no upgrade.
-
-    A model at the highest opset is converted only if its IR version is too high. One above it is
-    converted down.
-    """
-    source, highest = survey.source, ceiling.opset
-    if source == 0:
-        return []
-    if source == highest:
-        return [] if survey.ir_version <= ceiling.ir_version else [source]
-    targets = [highest, *(opset for opset in TARGETS if opset < highest)]
-    return [opset for opset in targets if source > highest or opset > source]
 
 
 class _UpgradeAttempts:
@@ -159,16 +92,16 @@ class _UpgradeAttempts:
         self._original_checks: dict[str, str] | None = None
         self._fallback: tuple[TargetAttempt, ModelFile] | None = None
 
-    def run(self, goals: list[Goal]) -> Report:
+    def run(self, goal_list: list[Goal]) -> Report:
         unreached: list[Goal] = []
-        for place, goal in enumerate(goals):
-            if not self._reach(goal, place / len(goals)):
+        for place, goal in enumerate(goal_list):
+            if not self._reach(goal, place / len(goal_list), 1 / len(goal_list)):
                 unreached.append(goal)
         if any(goal.is_needed for goal in unreached):
             return self._failed()
         for goal in unreached:
             if self._survey.source > goal.targets[0]:
-                self._findings.append(_not_portable(goal, self._attempts[-1]))
+                self._findings.append(attempts.not_portable(goal, self._attempts[-1]))
         rows = [
             {**row, "target": upgraded.attempt.target}
             for upgraded in self._upgraded
@@ -178,8 +111,11 @@ class _UpgradeAttempts:
         names = [upgraded.name for upgraded in self._upgraded]
         return self._job.report("passed", tuple(self._findings), facts, rows, names)
 
-    def _reach(self, goal: Goal, share: float) -> bool:
-        """Try the targets of a goal until one is kept; False if none is."""
+    def _reach(self, goal: Goal, start: float, span: float) -> bool:
+        """Try the targets of a goal until one is kept; False if none is.
+
+        `start` and `span` are shares of the progress of all attempts.
+        """
         if any(upgraded.attempt.target <= goal.targets[0] for upgraded in self._upgraded):
             return True
         self._fallback = None
@@ -187,7 +123,8 @@ class _UpgradeAttempts:
         tried = {attempt.target for attempt in self._attempts}
         targets = [target for target in goal.targets if target not in tried]
         for place, target in enumerate(targets):
-            self._job.tell(20 + int(70 * (share + place / len(targets) / 2)), f"opset {target}")
+            progress = start + span * place / len(targets)
+            self._job.tell(20 + int(70 * progress), f"opset {target}")
             attempt = TargetAttempt(target)
             self._attempts.append(attempt)
             candidate = self._convert(attempt)
@@ -380,7 +317,7 @@ class _UpgradeAttempts:
             raise JobError("engine-error", f"The new file was not described: {job.cause(ending)}")
         described = scan_of(ending.answer).facts
         self._upgraded.append(UpgradedModel(attempt, result, proof, name, described))
-        self._findings += [*_stepped_down(self._attempts[first:]), *_gaps(proof)]
+        self._findings += [*attempts.stepped_down(self._attempts[first:]), *attempts.gaps(proof)]
         if attempt.checks["inference"] and self._accepts_original("inference"):
             words = (
                 "Strict shape inference rejects the new file but not the original: "
@@ -411,85 +348,10 @@ class _UpgradeAttempts:
         facts = {**self._facts(), "variants": []}
         if self._parity is not None:
             facts["notes"] = self._parity.notes[:20]
-        findings = tuple(_reasons(self._attempts))
+        findings = tuple(attempts.reasons(self._attempts))
         ran = self._parity is not None and bool(self._parity.expected)
         if ran and all(attempt.result == TargetStatus.NOT_PROVABLE for attempt in self._attempts):
             # The original runs, and no check or comparison rejects the new model.
             findings = tuple(replace(finding, severity="warning") for finding in findings)
             return job.report("passed", findings, facts)
         return job.report("failed", findings, facts)
-
-
-def _stepped_down(attempts: list[TargetAttempt]) -> Iterable[Finding]:
-    last = attempts[-1]
-    if last.result == TargetStatus.UNCHANGED_OPERATORS:
-        yield Finding(
-            "parity-by-registry",
-            "warning",
-            f"No run could be compared ({last.reason}). The variant is kept because no operator "
-            "of this model changed between the two operator sets.",
-        )
-    if last.target != attempts[0].target:
-        yield Finding(
-            "upgrade-stepped-down",
-            "info",
-            f"Operator set {attempts[0].target} was not reached ({attempts[0].reason}); "
-            f"{last.target} is the highest that passed.",
-        )
-
-
-def _not_portable(goal: Goal, last: TargetAttempt) -> Finding:
-    return Finding(
-        "upgrade-not-portable",
-        "info",
-        f"No operator set up to {goal.targets[0]} was reached ({last.reason}), so runtimes that "
-        "load no higher one cannot run this model.",
-    )
-
-
-def _gaps(proof: Proof) -> Iterable[Finding]:
-    """Finding about what the proof of a new variant leaves open."""
-    if proof.strength != PARTIAL:
-        return
-    yield Finding(
-        "parity-partial",
-        "warning",
-        f"The new model was {proof.sentence}. It is kept and can be loaded by name, but is not "
-        "the default for its operator set. Add test data that cover what is missing, or declare "
-        "`inputs:` "
-        "on the card.",
-    )
-
-
-def _reasons(attempts: list[TargetAttempt]) -> Iterable[Finding]:
-    """Findings on failure: the blocking nodes of the first target, then each other reason once."""
-    for blocking in attempts[0].blocking[:_SHOWN_BLOCKING]:
-        words = f"Blocked: {blocking.sentence}. Export the model again with a newer operator set."
-        yield Finding("upgrade-blocked", "error", words, blocking.node)
-    distinct = {(attempt.result, attempt.reason): attempt for attempt in reversed(attempts)}
-    for attempt in attempts:
-        if (
-            attempt.result != TargetStatus.BLOCKED
-            and distinct[attempt.result, attempt.reason] is attempt
-        ):
-            yield _reason(attempt)
-
-
-def _reason(attempt: TargetAttempt) -> Finding:
-    target, reason = attempt.target, attempt.reason
-    match attempt.result:
-        case TargetStatus.PARITY_LOST:
-            words = f"At operator set {target} the model returns different values: {reason}."
-            where = "" if attempt.node is None else attempt.node.name
-            return Finding("parity-lost", "error", words, where)
-        case TargetStatus.NOT_PROVABLE:
-            words = (
-                f"The new model could not be proven equal, so there is no variant: {reason}. "
-                "Upload test data (test_data_set_0/input_0.pb, output_0.pb) beside the model, "
-                "declare `inputs:` on its card, or upload a model without randomness."
-            )
-            return Finding("parity-not-proven", "error", words)
-        case TargetStatus.CRASHED:
-            return Finding("converter-crashed", "error", f"Operator set {target}: {reason}.")
-    words = f"Operator set {target} was not reached ({attempt.result}): {reason}"
-    return Finding("upgrade-failed", "error", words)

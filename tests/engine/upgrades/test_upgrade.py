@@ -14,7 +14,8 @@ from runners.engine.reports import OutputFile
 from runners.engine.runs.answers import Survey
 from runners.engine.runs.child_runs import ModelFile
 from runners.engine.runtimes import probing
-from runners.engine.upgrades import candidates, task
+from runners.engine.upgrades import candidates, goals
+from runners.engine.upgrades.goals import Goal
 from tests import samples
 from tests.engine.conftest import codes
 from tests.engine.opset_models import close, floats, old, port, run
@@ -201,6 +202,13 @@ def roi_align():
     return {"model.onnx": model.SerializeToString(), **data_set(model, feeds.values(), expected)}
 
 
+def test_a_target_that_no_library_knows_is_refused_without_naming_a_source(lift):
+    report, _ = lift(old("Relu", 17, {"x": X}, ir=8), 99)
+    [finding] = report.findings
+    assert (report.outcome, finding.code) == ("failed", "upgrade-blocked")
+    assert finding.message.startswith("Blocked: cannot go to operator set 99: the installed onnx")
+
+
 def test_the_target_steps_down_to_where_the_runtime_has_a_kernel(lift):
     report, _ = lift(roi_align())
     assert report.outcome == "passed"
@@ -299,7 +307,7 @@ def test_a_refused_model_gets_no_further_than_the_scan(lift):
 
 
 @pytest.mark.parametrize(
-    ("source", "wanted", "goals"),
+    ("source", "wanted", "targets"),
     [
         (17, None, [[28, 27, 26, 25, 23, 21, 18], [26, 25, 23, 21, 18]]),
         (26, None, [[28, 27]]),
@@ -311,16 +319,15 @@ def test_a_refused_model_gets_no_further_than_the_scan(lift):
         (0, None, []),
     ],
 )
-def test_goals_begin_where_the_runtimes_end(source, wanted, goals):
+def test_goals_begin_where_the_runtimes_end(source, wanted, targets):
     survey = Survey(source, ir_version=8, highest=28, highest_ir=14)
-    assert [goal.targets for goal in task.goals_of(survey, wanted, 26)] == goals
+    assert [goal.targets for goal in goals.of(survey, wanted, 26)] == targets
 
 
 def test_an_ir_version_that_some_runtimes_do_not_load_is_a_goal():
     survey = Survey(26, ir_version=14, highest=28, highest_ir=14)
-    goals = task.goals_of(survey, None, 26)
-    assert goals == [task.Goal([28, 27]), task.Goal([26], is_needed=False)]
-    assert task.goals_of(survey, None) == [task.Goal([28, 27])]
+    assert goals.of(survey, None, 26) == [Goal([28, 27]), Goal([26], is_needed=False)]
+    assert goals.of(survey, None) == [Goal([28, 27])]
 
 
 def test_the_first_node_that_gives_other_values_is_named(tmp_path):
