@@ -271,9 +271,11 @@ class Hub(Catalogue, Groups):
     ) -> dict[str, Any]:
         """Have the hub make a variant of a version; return it, or its job without `wait`.
 
-        `kind` is `upgrade` (to `opset`, up or down; the highest that runs when none is given) or a
-        precision of `hub variant --help`, such as `int8`. One that is calibrated uses the version's
-        own test data or `sample`, an .npz file with an array for each input, samples first.
+        `kind` is `upgrade` or a precision of `hub variant --help`, such as `int8`. An upgrade goes
+        to `opset`, up or down. Without one it goes to the highest that runs and to the highest that
+        every runtime loads, and the second is returned. A variant that is calibrated uses the
+        version's own test data or `sample`, an .npz file with an array for each input, samples
+        first.
         `variant` names the one to start from. What it costs is in `derivation`: parity and sizes
         against the original. Raise `NotAllowed` for those who do not maintain the model, and
         `JobFailed`.

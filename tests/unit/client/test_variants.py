@@ -33,6 +33,17 @@ def ones(fake):
     return fake
 
 
+def test_of_two_upgrades_the_one_that_every_runtime_loads_is_returned(client, ones):
+    newest = INT8 | {"name": "opset28", "opset": 28, "portable": False}
+    portable = INT8 | {"name": "opset26", "opset": 26, "portable": True}
+    for offer in ([newest, portable], [portable, newest]):
+        ones.variants = [DEFAULT, *offer]
+        ones.job_steps = [DONE]
+        assert client.make_variant("ones", "upgrade") == portable
+    ones.variants, ones.job_steps = [DEFAULT, newest], [DONE]
+    assert client.make_variant("ones", "upgrade") == newest
+
+
 def test_a_variant_is_asked_for_followed_and_returned(client, ones, pauses, capsys):
     made = client.make_variant("ones", "int8", progress=True)
     assert made == INT8
