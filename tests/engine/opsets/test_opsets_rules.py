@@ -274,6 +274,26 @@ def test_resize_by_scales_that_are_not_known_returns_its_input_where_it_did(op, 
     np.testing.assert_array_equal(run(made, feeds)[0], run(model, feeds)[0])
 
 
+@pytest.mark.parametrize("causal", [0, 1])
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
+def test_products_of_attention_are_the_same_or_refused(causal, mode):
+    feeds = {
+        "q": floats(2, 3, 4, 8),
+        "k": floats(2, 3, 6, 8, seed=1),
+        "v": floats(2, 3, 6, 8, seed=2),
+    }
+    settings = {"is_causal": causal, "qk_matmul_output_mode": mode}
+    model = old("Attention", 23, feeds, outputs=4, ir=11, **settings)
+    model.graph.node[0].output[1] = model.graph.node[0].output[2] = ""
+    del model.graph.output[1:3]
+    conversion = convert(model, 26)
+    if causal and mode == 2:
+        assert "another mask" in conversion.blocking[0].reason
+        del model.graph.output[1]
+        conversion = convert(model, 26)
+    close(run(conversion.model, feeds), run(model, feeds))
+
+
 @pytest.mark.parametrize("opset", [7, 9, 10, 11])
 def test_a_mask_of_dropout_keeps_its_values_and_its_type(opset):
     model = old("Dropout", opset, {"x": X}, outputs=2, ratio=0.3)

@@ -1,4 +1,4 @@
-"""Loop, Scan and recurrent operators in their old versions."""
+"""Loop, Scan, Dropout, Attention and recurrent operators in their old versions."""
 
 from __future__ import annotations
 
@@ -81,6 +81,22 @@ def dropout(case: Case) -> None:
             raise CannotConvertError("the type of its mask is not known")
         zero = onnx.helper.make_tensor("zero", dtype, [1], [0])
         case.add("ConstantOfShape", [case.add("Shape", [case.input(0)])], mask, value=zero)
+
+
+# Value of `qk_matmul_output_mode`: the products after softcap.
+_AFTER_SOFTCAP = 2
+
+
+@rule("causal-products", "Attention", source=23, target=24)
+def attention(case: Case) -> None:
+    """Refuse a node whose fourth output is read after softcap under a causal mask.
+
+    Runtimes give it with the mask at one of the two opsets and without it at the other. All other
+    nodes are left to the C++ converter.
+    """
+    mode = case.attribute("qk_matmul_output_mode", 0)
+    if case.attribute("is_causal", 0) and mode == _AFTER_SOFTCAP and case.is_read(case.output(3)):
+        raise CannotConvertError("its products after softcap have another mask from opset 24 on")
 
 
 @rule("sequence-always-given", "RNN", "GRU", "LSTM", source=6, target=7, accepts=1)
