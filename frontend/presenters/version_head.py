@@ -216,7 +216,7 @@ def readiness(upgraded: Variant) -> str:
 
 def _proof(upgraded: Variant) -> str:
     proof = upgraded.statement
-    return proofs.WORDS[proofs.EARLIER] if proof is None else proof.brief
+    return proofs.WORDS[proofs.Strength.EARLIER_METHOD] if proof is None else proof.brief
 
 
 def _variant(row: Variant, choice: Variant | None) -> Option:

@@ -1,40 +1,71 @@
 """How far an upgraded model was shown to equal its original: a strength, and the evidence for it.
 
-A proof says on how many inputs both were compared, which nodes and branches ran, how far apart the
-outputs were beside the original's own noise, and which runtimes judged. It is read once, where a
+A proof says on how many inputs both were compared and what these covered, which nodes and branches
+ran, how far apart the outputs were beside the original's own noise, which runtimes judged, and how
+the conversion of each changed node was searched apart from the model. It is read once, where a
 worker's report or a stored row enters.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal, get_args
+from enum import StrEnum
+from typing import Any, ClassVar, Literal, TypeVar
 
 from hub import counting
 from hub.protocol import strict
 
-METHOD = 2
+METHOD = 3
 _MOST_ROWS = 200
 _WORD_CHARACTERS = 300
 _EXAMPLES = 3
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
-Strength = Literal["full", "schema", "partial", "earlier-method"]
 State = Literal["compared", "independent", "constant", "not-finite", "empty"]
 
-FULL: Strength = "full"
-SCHEMA: Strength = "schema"
-PARTIAL: Strength = "partial"
-EARLIER: Strength = "earlier-method"
-STRENGTHS: tuple[str, ...] = get_args(Strength)
+
+class Strength(StrEnum):
+    """How far an upgraded model was shown to equal its original."""
+
+    # All runs were equal, and the conversion of every changed node is certified.
+    CERTIFIED = "certified"
+    # All runs were equal; nothing is claimed beyond the inputs that ran.
+    SAMPLED = "sampled"
+    # No operator of the model means anything else at the other operator set.
+    SCHEMA = "schema"
+    # Equal where compared, but something was not compared.
+    PARTIAL = "partial"
+    # Recorded before proofs had evidence.
+    EARLIER_METHOD = "earlier-method"
+
+
+class SearchOutcome(StrEnum):
+    """How the search for a difference in the conversion of one node ended."""
+
+    CERTIFIED = "certified"
+    # Equal, except on the values or empty inputs, or for want of sizes, that the limits name.
+    LIMITED = "limited"
+    DIFFERENT = "different"
+    # The rules or the library cannot convert the node.
+    NOT_CONVERTED = "not-converted"
+    # The runtime does not run the node, or too few of the inputs.
+    NOT_RUN = "not-run"
+    # The node cannot be taken out of its model, for example since it holds graphs.
+    NO_KEY = "no-key"
+
+
 # With one of these, a variant stands in for the original wherever an opset is asked for.
-SUFFICIENT: frozenset[str] = frozenset({FULL, SCHEMA})
+SUFFICIENT: frozenset[Strength] = frozenset({Strength.CERTIFIED, Strength.SAMPLED, Strength.SCHEMA})
 BY_SCHEMA = "schema-registry"
 
-WORDS = {
-    FULL: "equal",
-    SCHEMA: "no operator changed",
-    PARTIAL: "partly compared",
-    EARLIER: "recorded by an older method",
+WORDS: dict[Strength, str] = {
+    Strength.CERTIFIED: "equal, each changed node certified",
+    Strength.SAMPLED: "equal on the inputs that ran",
+    Strength.SCHEMA: "no operator changed",
+    Strength.PARTIAL: "partly compared",
+    Strength.EARLIER_METHOD: "recorded by an older method",
 }
 _JUDGES = {
     "original": "ONNX Runtime",
@@ -43,6 +74,14 @@ _JUDGES = {
     BY_SCHEMA: "the operator schemas",
 }
 _UNCHANGED = " (no operator changed there)"
+_OUTCOMES: dict[SearchOutcome, str] = {
+    SearchOutcome.CERTIFIED: "certified",
+    SearchOutcome.LIMITED: "certified with limits",
+    SearchOutcome.DIFFERENT: "differs when run alone",
+    SearchOutcome.NOT_CONVERTED: "not converted when alone",
+    SearchOutcome.NOT_RUN: "not run alone",
+    SearchOutcome.NO_KEY: "not searched",
+}
 _STATES = {
     "empty": "has no elements on any input",
     "not-finite": "has no finite value on any input",
@@ -159,13 +198,86 @@ class HiddenDifference:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeCertificate:
+    """How the conversion of a changed node was searched, for `nodes` equal nodes of the model.
+
+    `key` is the SHA-256 of what identifies the conversion in hexadecimal digits, empty with
+    `no-key` alone. `covers`: the domain that was searched has the sizes and values that the model
+    declares or that its runs used. `reason` says why it is not certified, or what is not covered.
+    """
+
+    op: str
+    key: str
+    nodes: int
+    outcome: SearchOutcome
+    reason: str = ""
+    covers: bool = False
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether no difference exists on a domain that has all that the model needs."""
+        return self.outcome == SearchOutcome.CERTIFIED and self.covers
+
+    @property
+    def is_gap(self) -> bool:
+        return not self.is_certified
+
+    @property
+    def sentence(self) -> str:
+        """What it leaves open; nothing where it certifies."""
+        if self.is_certified:
+            return ""
+        count = "" if self.nodes == 1 else f" ({self.nodes} nodes)"
+        is_narrow = self.outcome == SearchOutcome.CERTIFIED
+        words = "certified for other inputs" if is_narrow else _OUTCOMES[self.outcome]
+        return f"{self.op}{count} {words}{f': {self.reason}' if self.reason else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class InputRanges:
+    """What the inputs of all runs covered; None where no input has such sizes or values.
+
+    `smallest_side` and `largest_side` are sizes of free dimensions. `largest` is the greatest
+    absolute value of floating inputs that is finite, `smallest` the least that is not 0.
+    """
+
+    smallest_side: int | None = None
+    largest_side: int | None = None
+    largest: float | None = None
+    smallest: float | None = None
+    least_integer: int | None = None
+    greatest_integer: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Such as "sides 32 to 96, |x| ≤ 4e+04"; empty where nothing is recorded."""
+        parts = []
+        if self.smallest_side is not None and self.largest_side is not None:
+            is_fixed = self.smallest_side == self.largest_side
+            sides = f"sides {self.smallest_side} to {self.largest_side}"
+            parts.append(f"side {self.largest_side}" if is_fixed else sides)
+        if self.largest is not None:
+            parts.append(f"|x| ≤ {_figure(self.largest)}")
+        if self.smallest is not None:
+            parts.append(f"nonzero |x| ≥ {_figure(self.smallest)}")
+        if self.least_integer is not None and self.greatest_integer is not None:
+            is_fixed = self.least_integer == self.greatest_integer
+            integers = f"integers {self.least_integer} to {self.greatest_integer}"
+            parts.append(f"integer {self.least_integer}" if is_fixed else integers)
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
 class Proof:
     """The evidence that a model and its upgrade give the same outputs.
 
     `nodes` counts the nodes of all graphs of the model (functions not inlined count once for each
     call), `ran` those that ran on some input; None where not recorded. `tolerance` is set where the
     original's own noise could not be measured, since the runtime does not run it. `inner` counts
-    the values inside both models that were compared too, None where they were not.
+    the values inside both models that were compared too, None where they were not. `certificates`
+    has a row for each different key of the changed nodes, inside bodies and functions too, and is
+    empty where the meaning of no operator differs; `ranges` say what the inputs covered. Both are
+    None where they are not recorded.
     """
 
     judges: tuple[str, ...]
@@ -181,17 +293,27 @@ class Proof:
     branches: tuple[Branch, ...] = ()
     inner: int | None = None
     hidden: HiddenDifference | None = None
+    certificates: tuple[NodeCertificate, ...] | None = None
+    ranges: InputRanges | None = None
     method: int = METHOD
 
     @property
     def strength(self) -> Strength:
-        """How much the evidence is worth; see `SUFFICIENT`."""
+        """How much the evidence is worth; see `SUFFICIENT`.
+
+        What did not run but means the same at both operator sets is no gap; it adds nothing to the
+        nodes that did run.
+        """
         if self.judges == (BY_SCHEMA,):
-            return SCHEMA
-        gaps = self._open()
-        if self.ran is None or not all(gap.unchanged for gap in gaps):
-            return PARTIAL
-        return SCHEMA if gaps else FULL
+            return Strength.SCHEMA
+        if self.ran is None or not all(gap.unchanged for gap in self._open()):
+            return Strength.PARTIAL
+        if self.certificates is None:
+            return Strength.SAMPLED
+        if not self.certificates:
+            return Strength.SCHEMA
+        is_certified = all(row.is_certified for row in self.certificates)
+        return Strength.CERTIFIED if is_certified else Strength.SAMPLED
 
     @property
     def proves_nothing(self) -> bool:
@@ -216,7 +338,7 @@ class Proof:
         """The strength in a few words, such as "equal on 3 bundled and 16 generated inputs"."""
         if self.judges == (BY_SCHEMA,):
             return "not run: no operator changed"
-        verb = "equal" if self.strength != PARTIAL else "equal where compared,"
+        verb = "equal" if self.strength != Strength.PARTIAL else "equal where compared,"
         return f"{verb} on {self._inputs()}"
 
     @property
@@ -224,14 +346,34 @@ class Proof:
         """The proof as a sentence, such as "equal on 3 bundled and 16 generated inputs, ..."."""
         if self.judges == (BY_SCHEMA,):
             return self.brief
-        parts = [self.brief, self._coverage(), self._difference()]
+        ranges = "" if self.ranges is None else self.ranges.sentence
+        parts = [self.brief, ranges, self._coverage(), self._difference()]
         parts.append(
             f"judged by {_conjunction([_JUDGES.get(judge, judge) for judge in self.judges])}"
         )
-        gaps = list(self.gaps[:_EXAMPLES])
-        if len(self.gaps) > _EXAMPLES:
-            gaps.append(f"and {len(self.gaps) - _EXAMPLES} more")
-        return "; ".join([", ".join(filter(None, parts)), *gaps])
+        return "; ".join(
+            [", ".join(filter(None, parts)), *_shortened(self.gaps), *self._certification()]
+        )
+
+    def _certification(self) -> list[str]:
+        """How many of the changed nodes are certified, and the first that are not."""
+        if self.certificates is None:
+            return ["no certificates of changed nodes recorded"]
+        total = sum(row.nodes for row in self.certificates)
+        if not total:
+            return ["no operator changed"]
+        certified = sum(row.nodes for row in self.certificates if row.is_certified)
+        if certified == total:
+            return [
+                f"all {total} changed nodes certified"
+                if total != 1
+                else "its one changed node certified"
+            ]
+        rows = [row.sentence for row in self.certificates if row.is_gap]
+        return [
+            f"{certified} of {total} changed {counting.noun(total, 'node')} certified",
+            *_shortened(rows),
+        ]
 
     def _inputs(self) -> str:
         counts = {
@@ -261,8 +403,9 @@ class Proof:
     def to_json(self) -> dict[str, Any]:
         """Give what `from_json` reads."""
         return asdict(self) | {
-            "outputs": [asdict(output) for output in self.outputs[:_MOST_ROWS]],
-            "branches": [asdict(branch) for branch in self.branches[:_MOST_ROWS]],
+            "outputs": _written(self.outputs),
+            "branches": _written(self.branches),
+            "certificates": None if self.certificates is None else _written(self.certificates),
             "judges": list(self.judges),
         }
 
@@ -275,6 +418,20 @@ class Proof:
             raise InvalidProofError(str(error)) from error
 
 
+_Row = TypeVar("_Row", Output, Branch, NodeCertificate)
+
+
+def _written(rows: Sequence[_Row]) -> list[dict[str, Any]]:
+    """The rows as JSON; if there are too many, those that leave something open come first."""
+    most = rows if len(rows) <= _MOST_ROWS else sorted(rows, key=lambda row: not row.is_gap)
+    return [asdict(row) for row in most[:_MOST_ROWS]]
+
+
+def _shortened(sentences: Sequence[str]) -> list[str]:
+    rest = len(sentences) - _EXAMPLES
+    return [*sentences[:_EXAMPLES], *([f"and {rest} more"] if rest > 0 else [])]
+
+
 def _limited(_: Any, rows: list[Any], place: str) -> list[Any]:
     if len(rows) > _MOST_ROWS:
         raise strict.UnreadableError(f"{place} has more than {_MOST_ROWS} rows")
@@ -283,11 +440,45 @@ def _limited(_: Any, rows: list[Any], place: str) -> list[Any]:
 
 # What a proof of an earlier version lacks.
 _ABSENT = {"bundled": 0, "declared": 0, "generated": 0, "method": 0, "tolerance": ""}
-_READER = strict.Reader(
+_SIGNED = strict.Reader(is_complete=True)
+_UNSIGNED = strict.Reader(
     {
         str: lambda value, place: strict.check(value, str, place)[:_WORD_CHARACTERS],
         int: strict.count,
     },
+    limit=_limited,
+    is_complete=True,
+)
+
+
+def _ranges(value: Any, place: str) -> InputRanges:
+    read = _SIGNED.read(InputRanges, value, place)
+    for least, greatest in (
+        (read.smallest_side, read.largest_side),
+        (read.smallest, read.largest),
+        (read.least_integer, read.greatest_integer),
+    ):
+        if least is not None and (greatest is None or least > greatest):
+            raise strict.UnreadableError(f"{place} has a smallest value above the largest")
+    for bound in (read.smallest_side, read.smallest, read.largest):
+        if bound is not None and bound < 0:
+            raise strict.UnreadableError(f"{place} has a size or magnitude below 0")
+    return read
+
+
+def _certificate(value: Any, place: str) -> NodeCertificate:
+    read = _UNSIGNED.read(NodeCertificate, value, place)
+    if (read.outcome == SearchOutcome.NO_KEY) != (not read.key):
+        raise strict.UnreadableError(f"{place}.key is empty with no-key alone")
+    if read.key and not _SHA256.fullmatch(read.key):
+        raise strict.UnreadableError(f"{place}.key is no SHA-256")
+    if not read.nodes:
+        raise strict.UnreadableError(f"{place}.nodes is 0")
+    return read
+
+
+_READER = strict.Reader(
+    {**_UNSIGNED.readers, InputRanges: _ranges, NodeCertificate: _certificate},
     limit=_limited,
     is_complete=True,
 )

@@ -30,7 +30,7 @@ _EVIDENCE = {
     "upgrade": (
         "FILTER EXISTS { ?version hub:opsetVersion ?own ; hub:hasVariant ?ready . "
         "?ready hub:proofStrength ?strength ; hub:opsetVersion ?new . "
-        'FILTER(?new > ?own && ?strength IN ("full", "schema")) }'
+        'FILTER(?new > ?own && ?strength IN ("certified", "sampled", "schema")) }'
     ),
 }
 _NOTHING = "FILTER(false)"

@@ -43,13 +43,9 @@ class VariantOrigin(models.TextChoices):
     CONVERTED = "converted"
 
 
-class ProofStrength(models.TextChoices):
-    """How far an upgraded variant was shown to equal its original; see `hub.protocol.proofs`."""
-
-    FULL = "full"
-    SCHEMA = "schema"
-    PARTIAL = "partial"
-    EARLIER_METHOD = "earlier-method"
+_STRENGTHS = [str(strength) for strength in proofs.Strength]
+# What processes of release 0.1 write during an upgrade of the hub; it is never chosen.
+_FULL = "full"
 
 
 class Variant(models.Model):
@@ -60,8 +56,6 @@ class Variant(models.Model):
     """
 
     Origin = VariantOrigin
-
-    Strength = ProofStrength
 
     # What may stand in for the original wherever an opset is asked for.
     CANDIDATES = ~Q(origin=VariantOrigin.UPGRADED) | Q(proof_strength__in=sorted(proofs.SUFFICIENT))
@@ -86,7 +80,7 @@ class Variant(models.Model):
     )
     derivation = models.JSONField(default=dict, blank=True)
     proof_strength = models.CharField(
-        max_length=14, choices=ProofStrength.choices, blank=True, default=""
+        max_length=14, choices=[(name, name) for name in _STRENGTHS], blank=True, default=""
     )
     proof = models.JSONField(
         null=True, blank=True, help_text="the evidence, as hub.protocol.proofs writes it"
@@ -104,7 +98,7 @@ class Variant(models.Model):
                 name="variant_derived_names_source_and_job",
             ),
             models.CheckConstraint(
-                condition=Q(proof_strength__in=ProofStrength.values, origin="upgraded")
+                condition=Q(proof_strength__in=[*_STRENGTHS, _FULL], origin="upgraded")
                 | (Q(proof_strength="", proof__isnull=True) & ~Q(origin="upgraded")),
                 name="variant_upgraded_has_strength",
             ),
@@ -157,4 +151,4 @@ class Variant(models.Model):
         if self.origin != VariantOrigin.UPGRADED:
             return ""
         proof = self.statement
-        return proofs.WORDS[proofs.EARLIER] if proof is None else proof.sentence
+        return proofs.WORDS[proofs.Strength.EARLIER_METHOD] if proof is None else proof.sentence

@@ -116,7 +116,7 @@ def attach(*, version: Version, manifest_sha256: str, derived: DerivedVariant) -
 def _strength(derived: DerivedVariant) -> str:
     if derived.origin != Variant.Origin.UPGRADED:
         return ""
-    return proofs.EARLIER if derived.proof is None else derived.proof.strength
+    return proofs.Strength.EARLIER_METHOD if derived.proof is None else derived.proof.strength
 
 
 @transaction.atomic

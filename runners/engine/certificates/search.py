@@ -10,7 +10,6 @@ from __future__ import annotations
 import tempfile
 import time
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 
+from hub.protocol.proofs import SearchOutcome
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import opsets, runtimes
 from runners.engine.certificates import domains
@@ -50,19 +50,6 @@ _NUDGES = 3
 EMPTY, FEW_SIZES = "empty inputs", "few sizes"
 # Values whose sums may overflow, so that the order of additions decides.
 _EXTREME = frozenset({ValueKind.MAGNITUDES, ValueKind.RANGE, ValueKind.SPECIAL})
-
-
-class SearchOutcome(StrEnum):
-    """What a search ended with."""
-
-    CERTIFIED = "certified"
-    # Equal, except on the values or empty inputs, or for want of sizes, that `limits` names.
-    LIMITED = "limited"
-    DIFFERENT = "different"
-    # The rules or the library cannot convert the node.
-    NOT_CONVERTED = "not-converted"
-    # The runtime does not run the node, or too few of the inputs.
-    NOT_RUN = "not-run"
 
 
 @dataclass(frozen=True, slots=True)

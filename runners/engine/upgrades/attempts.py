@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol.proofs import PARTIAL, Proof
+from hub.protocol.proofs import Proof, Strength
 from runners.engine.reports import Finding
 from runners.engine.upgrades.results import TargetStatus
 
@@ -70,7 +70,7 @@ def not_portable(goal: Goal, last: TargetAttempt) -> Finding:
 
 def gaps(proof: Proof) -> Iterable[Finding]:
     """Finding about what the proof of a new variant leaves open."""
-    if proof.strength != PARTIAL:
+    if proof.strength != Strength.PARTIAL:
         return
     yield Finding(
         "parity-partial",

@@ -260,8 +260,8 @@ class ParityCheck:
         if proof.proves_nothing:
             reason = gaps or "no output was compared"
             return CandidateResult(TargetStatus.NOT_PROVABLE, reason, rows)
-        is_sufficient = proof.strength in proofs.SUFFICIENT
-        status = TargetStatus.EQUAL if is_sufficient else TargetStatus.PARTIAL
+        is_partial = proof.strength == proofs.Strength.PARTIAL
+        status = TargetStatus.PARTIAL if is_partial else TargetStatus.EQUAL
         return CandidateResult(status, gaps, rows, runtime=runtime, proof=proof)
 
     def _compare(

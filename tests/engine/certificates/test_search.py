@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from hub.protocol.proofs import SearchOutcome
 from runners.engine.certificates import domains, keys, search
 from runners.engine.certificates.domains import ValueKind
-from runners.engine.certificates.search import SearchOutcome
 from runners.engine.opsets.rules.rule import RULES, rule
 from tests import samples
 from tests.engine.opset_models import floats, old, port

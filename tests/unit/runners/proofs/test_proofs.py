@@ -6,8 +6,10 @@ import io
 import uuid
 from collections import Counter
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -291,7 +293,7 @@ def test_an_upgrade_without_enough_proof_is_loaded_by_its_name_alone(
 def test_the_evidence_is_stored_with_the_variant(owner, version):
     end(waiting("upgrade")[0], upgraded())
     variant = Variant.objects.get(version=version, name="opset26")
-    assert (variant.proof_strength, variant.statement) == ("full", PROOF)
+    assert (variant.proof_strength, variant.statement) == ("sampled", PROOF)
     assert "proof" not in variant.derivation
 
 
@@ -302,7 +304,25 @@ def test_the_database_holds_no_upgrade_without_its_proof(owner, version, changes
     with pytest.raises(IntegrityError), transaction.atomic():
         rows.update(**changes)
     with pytest.raises(IntegrityError), transaction.atomic():
-        Variant.objects.filter(version=version, name="default").update(proof_strength="full")
+        Variant.objects.filter(version=version, name="default").update(proof_strength="sampled")
+
+
+@pytest.mark.parametrize(
+    ("stored", "judges", "strength"),
+    [
+        ("full", ["original"], "sampled"),
+        ("schema", ["original", "reference"], "sampled"),
+        ("schema", ["schema-registry"], "schema"),
+        ("partial", ["original"], "partial"),
+    ],
+)
+def test_proofs_by_runs_of_before_become_sampled(owner, version, stored, judges, strength):
+    end(waiting("upgrade")[0], upgraded())
+    row = Variant.objects.filter(version=version, name="opset26")
+    evidence = PROOF.to_json() | {"judges": judges, "method": 2}
+    row.update(proof_strength=stored, proof=evidence)
+    import_module("registry.migrations.0004_strengths_of_proofs").rename(apps, None)
+    assert row.values_list("proof_strength", "proof").get() == (strength, evidence)
 
 
 def test_what_an_older_method_proved_is_scheduled_again(owner, version):
