@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from hub import counting
+from hub.protocol.proofs import SUFFICIENT
 
 DONE, PROBLEM, USAGE, NOT_FOUND, NOT_ALLOWED, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 # Switches of several commands.
@@ -22,6 +23,17 @@ def add_flags(parser: argparse.ArgumentParser, *names: str) -> None:
     """Add switches that mean the same in every command that has them."""
     for name in names:
         parser.add_argument(f"--{name}", action="store_true", help=_FLAGS[name])
+
+
+def add_variant_options(parser: argparse.ArgumentParser) -> None:
+    """Add what chooses the variant of a version."""
+    parser.add_argument("--opset", type=int, help="choose a variant with exactly this opset")
+    parser.add_argument("--variant", help="choose the variant with this name")
+    parser.add_argument(
+        "--strength",
+        choices=list(map(str, SUFFICIENT)),
+        help="least proof of a variant chosen by opset (default: that of the hub)",
+    )
 
 
 def plain(text: str, *, keep: str = "") -> str:

@@ -6,8 +6,9 @@ Their jobs wait in a pool that no real worker takes, so that a hub may run meanw
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
-from hub.protocol.proofs import Output, Proof
+from hub.protocol.proofs import InputRanges, NodeCertificate, Output, Proof, SearchOutcome
 from registry.models import Variant
 from registry.versions.services import derivatives
 from runners.engine.reports import Finding, OutputFile, Report
@@ -30,7 +31,10 @@ PROOF = Proof(
     worst=2e-7,
     noise=3e-7,
     outputs=(Output("y", "compared", 2e-7, 3e-7),),
+    certificates=(NodeCertificate("Softmax", "a" * 64, 2, SearchOutcome.CERTIFIED, covers=True),),
+    ranges=InputRanges(32, 96, 4e4, 1e-38),
 )
+SAMPLED = replace(PROOF, certificates=None)
 
 
 def figures(name="y", dataset="test_data_set_0", *, agrees=True, max_abs=2.4e-7, **more):

@@ -79,8 +79,10 @@ def load_of(version: Version, variant: Variant) -> str:
     if main is not None and variant.pk == main.pk:
         return f'hub.load("{version.ref}")'
     of_main = main is not None and variant.derived_from_id == main.pk
-    if variant.origin == "upgraded" and variant.is_chosen and variant.opset and of_main:
-        return f'hub.load("{version.ref}", opset={variant.opset})'
+    least = variant.least_strength
+    if variant.origin == "upgraded" and (variant.is_chosen or least) and variant.opset and of_main:
+        demand = f', strength="{least}"' if least else ""
+        return f'hub.load("{version.ref}", opset={variant.opset}{demand})'
     return f'hub.load("{version.ref}", variant="{variant.name}")'
 
 

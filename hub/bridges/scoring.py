@@ -110,6 +110,7 @@ def pin(
     *,
     opset: int | None = None,
     variant: str | None = None,
+    strength: str | None = None,
     memory_bytes: int = MEMORY_BYTES,
 ) -> PinnedModel:
     """Return what a reference means now, for every process of a job.
@@ -118,7 +119,7 @@ def pin(
     counted, and 32 where it counted none. Raise `InvalidRequest` for a draft, and for a model whose
     first dimension is not that of the rows, and whatever `Hub.load` raises.
     """
-    resolved = hub.resolve(ref, opset=opset, variant=variant)
+    resolved = hub.resolve(ref, opset=opset, variant=variant, strength=strength)
     name = str(resolved.ref)
     if resolved.manifest is None or not resolved.is_lasting:
         raise problems.InvalidRequest(f"{name} is a draft. Publish it before it scores anything.")

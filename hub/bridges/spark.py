@@ -43,6 +43,7 @@ def predict_udf(
     *,
     opset: int | None = None,
     variant: str | None = None,
+    strength: str | None = None,
     memory_bytes: int = scoring.MEMORY_BYTES,
     threads: int = 1,
 ) -> Callable[..., Column]:
@@ -59,7 +60,12 @@ def predict_udf(
     `InvalidRequest` for a model that cannot be scored in batches, and whatever `hub.load` raises.
     """
     model = scoring.pin(
-        api.default_hub(), ref, opset=opset, variant=variant, memory_bytes=memory_bytes
+        api.default_hub(),
+        ref,
+        opset=opset,
+        variant=variant,
+        strength=strength,
+        memory_bytes=memory_bytes,
     )
     predict = predict_batch_udf(
         functools.partial(_predictor, model, threads),

@@ -43,6 +43,7 @@ def write(
     *,
     opset: int | None = None,
     variant: str | None = None,
+    strength: str | None = None,
     max_batch_size: int = 0,
     progress: bool | None = None,
 ) -> Path:
@@ -54,7 +55,7 @@ def write(
     inputs and outputs. Raise `InvalidRequest` where it has others, where the model has an input or
     output that Triton does not take, and whatever `Hub.load` raises.
     """
-    resolved = hub.resolve(ref, opset=opset, variant=variant)
+    resolved = hub.resolve(ref, opset=opset, variant=variant, strength=strength)
     model, sources = loading.read_graph(
         resolved, lambda files: hub.bring(str(resolved.ref), list(files), progress=progress)
     )

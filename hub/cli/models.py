@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hub.client import api, extensions
 from hub.protocol import digests, filters
 from hub.protocol.figures import Status
-from hub.terminal import DONE, USAGE, add_flags, plain, positive, size
+from hub.terminal import DONE, USAGE, add_flags, add_variant_options, plain, positive, size
 
 if TYPE_CHECKING:
     import argparse
@@ -37,8 +37,7 @@ def add_get(commands: Any) -> None:
     get.add_argument(
         "ref", help="a model, such as resnet50, zoo/resnet50@3 or zoo/resnet50@stable:int8"
     )
-    get.add_argument("--opset", type=int, help="choose a variant with exactly this opset")
-    get.add_argument("--variant", help="choose the variant with this name")
+    add_variant_options(get)
     get.add_argument("--to", metavar="FOLDER", help="also write the files to this folder")
     get.add_argument(
         "--layout",
@@ -65,7 +64,9 @@ def _get(options: argparse.Namespace) -> int:
     if options.layout:
         return _write_layout(options)
     hub = api.default_hub()
-    resolved = hub.resolve(options.ref, opset=options.opset, variant=options.variant)
+    resolved = hub.resolve(
+        options.ref, opset=options.opset, variant=options.variant, strength=options.strength
+    )
     folder = hub.download_resolved(resolved, options.to, progress=False if options.quiet else None)
     if not options.json:
         print(folder)
@@ -95,6 +96,7 @@ def _write_layout(options: argparse.Namespace) -> int:
         options.to,
         opset=options.opset,
         variant=options.variant,
+        strength=options.strength,
         max_batch_size=options.max_batch_size or 0,
         progress=False if options.quiet else None,
     )

@@ -80,18 +80,21 @@ class Hub(Catalogue, Groups):
         opset: int | None = None,
         variant: str | None = None,
         *,
+        strength: str | None = None,
         progress: bool | None = None,
     ) -> onnx.ModelProto:
         """Return the model as an `onnx.ModelProto`, external data included.
 
         `opset` asks for a variant of exactly that opset, uploaded or shown to equal the original;
-        `variant` for one by name, whatever its proof. Only the files of the model itself are
+        `variant` for one by name, whatever its proof. `strength` is the least proof that is enough:
+        "certified", or "sampled" to take also one that was equal on the inputs that ran; the hub
+        has a default. Only the files of the model itself are
         fetched, each verified by its SHA-256. Raise `NotFound`, `VariantMissing`,
         `DigestMismatch`, `Unreachable`, or `NotCached` when offline.
         """
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 
-        resolved = self.resolve(ref, opset=opset, variant=variant)
+        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength)
 
         def bring(files: Iterable[RemoteFile]) -> Mapping[str, Path]:
             return self.bring(str(resolved.ref), list(files), progress=progress)
@@ -106,6 +109,7 @@ class Hub(Catalogue, Groups):
         *,
         opset: int | None = None,
         variant: str | None = None,
+        strength: str | None = None,
         progress: bool | None = None,
         **options: Any,
     ) -> onnxruntime.InferenceSession:
@@ -123,7 +127,7 @@ class Hub(Catalogue, Groups):
             ) from None
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 
-        resolved = self.resolve(ref, opset=opset, variant=variant)
+        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength)
         entry = loading.entry_of(resolved)
         folder = self._snapshot(resolved, progress=progress)
         names = runtime.get_available_providers() if providers is None else list(providers)
@@ -136,6 +140,7 @@ class Hub(Catalogue, Groups):
         variant: str | None = None,
         to: str | os.PathLike[str] | None = None,
         *,
+        strength: str | None = None,
         progress: bool | None = None,
     ) -> Path:
         """Return a folder with every file of the version, each verified by its SHA-256.
@@ -143,7 +148,7 @@ class Hub(Catalogue, Groups):
         Without `to` it is a read-only folder of the cache; with `to` the files are written there,
         over files of the same name. Raises the same errors as `load`.
         """
-        resolved = self.resolve(ref, opset=opset, variant=variant)
+        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength)
         return self.download_resolved(resolved, to, progress=progress)
 
     def download_resolved(
@@ -167,13 +172,14 @@ class Hub(Catalogue, Groups):
         *,
         opset: int | None = None,
         variant: str | None = None,
+        strength: str | None = None,
         progress: bool | None = None,
     ) -> tuple[Resolved, dict[str, Path]]:
         """Return what a reference means and where the cache holds each file, by its path.
 
         All are fetched and verified as by `download`; no folder is made of them.
         """
-        resolved = self.resolve(ref, opset=opset, variant=variant)
+        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength)
         blobs = self.bring(str(resolved.ref), resolved.files, progress=progress)
         return resolved, {file.path: blobs[file.sha256] for file in resolved.files}
 
@@ -335,9 +341,14 @@ class Hub(Catalogue, Groups):
         return transport.get("/api/v1/whoami")
 
     def resolve(
-        self, ref: str, *, opset: int | None = None, variant: str | None = None
+        self,
+        ref: str,
+        *,
+        opset: int | None = None,
+        variant: str | None = None,
+        strength: str | None = None,
     ) -> Resolved:
-        """Return the version, variant and files that a reference means.
+        """Return the version, variant and files that a reference means; see `load`.
 
         An earlier answer is requested again by its ETag only; a reference pinned by number
         or digest, once known, and everything when offline, is answered from the cache. While the
@@ -345,7 +356,9 @@ class Hub(Catalogue, Groups):
         """
         from hub.client import references  # noqa: PLC0415  (each verb imports what it needs)
 
-        return references.resolve(self.reads, self.cache, ref, opset=opset, variant=variant)
+        return references.resolve(
+            self.reads, self.cache, ref, opset=opset, variant=variant, strength=strength
+        )
 
     def _snapshot(self, resolved: Resolved, *, progress: bool | None) -> Path:
         from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)

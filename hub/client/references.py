@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hub.client.cache import Cache, Resolved, StoredAnswer
 from hub.client.retries import is_transient
 from hub.protocol import problems, refs
+from hub.protocol.proofs import SUFFICIENT
 
 if TYPE_CHECKING:
     from hub.client.transport import Transport
@@ -33,19 +34,14 @@ def resolve(
     *,
     opset: int | None = None,
     variant: str | None = None,
+    strength: str | None = None,
 ) -> Resolved:
     """Return the version, variant and files that a reference means; see `Hub.resolve`."""
     config = transport.config
-    parsed = refs.parse(ref)
-    if variant is not None:
-        if parsed.variant not in {None, refs.check_variant(variant)}:
-            raise problems.InvalidReference(
-                f"{ref!r} names the variant {parsed.variant!r}, the call names {variant!r}. "
-                "Give only one."
-            )
-        parsed = replace(parsed, variant=variant)
+    parsed = _parsed(ref, variant)
     bare = replace(parsed, variant=None)
-    options = (parsed.variant or "", "" if opset is None else str(opset))
+    demanded = () if strength is None else (_strength(strength),)
+    options = (parsed.variant or "", "" if opset is None else str(opset), *demanded)
     stored = cache.read_answer(config.url, (str(bare), *options))
     if stored and (config.offline or parsed.is_pinned):
         return _warned(Resolved.from_json(stored.content))
@@ -56,7 +52,7 @@ def resolve(
         )
     if stored and transport.is_silent:
         return _stale(ref, stored, "it did not answer the lookup before")
-    query = {"ref": str(bare), "opset": opset, "variant": parsed.variant}
+    query = {"ref": str(bare), "opset": opset, "variant": parsed.variant, "strength": strength}
     headers = {"If-None-Match": stored.etag} if stored and stored.etag else {}
     try:
         answer = transport.request(
@@ -85,6 +81,27 @@ def resolve(
     return _warned(resolved)
 
 
+def _parsed(ref: str, variant: str | None) -> refs.Ref:
+    """The reference with the variant that the call names."""
+    parsed = refs.parse(ref)
+    if variant is None:
+        return parsed
+    if parsed.variant not in {None, refs.check_variant(variant)}:
+        raise problems.InvalidReference(
+            f"{ref!r} names the variant {parsed.variant!r}, the call names {variant!r}. "
+            "Give only one."
+        )
+    return replace(parsed, variant=variant)
+
+
+def _strength(word: str) -> str:
+    if word not in SUFFICIENT:
+        raise problems.InvalidRequest(
+            f"{word!r} is no strength of a proof. Choose {' or '.join(SUFFICIENT)}."
+        )
+    return str(word)
+
+
 def _stale(ref: str, stored: StoredAnswer, reason: str) -> Resolved:
     """What a reference meant when the hub last answered, with a line that says so."""
     resolved = Resolved.from_json(stored.content)
@@ -102,7 +119,7 @@ def _keep(
     transport: Transport,
     cache: Cache,
     question: refs.Ref,
-    options: tuple[str, str],
+    options: tuple[str, ...],
     resolved: Resolved,
     content: dict[str, Any],
     etag: str | None,

@@ -56,8 +56,12 @@ class SearchOutcome(StrEnum):
     NO_KEY = "no-key"
 
 
-# With one of these, a variant stands in for the original wherever an opset is asked for.
-SUFFICIENT: frozenset[Strength] = frozenset({Strength.CERTIFIED, Strength.SAMPLED, Strength.SCHEMA})
+# With one of these, an upgraded variant stands in for its original wherever an opset is asked for:
+# by the least strength that is demanded, which each request may name and each hub has a default of.
+SUFFICIENT: dict[Strength, frozenset[Strength]] = {
+    Strength.CERTIFIED: frozenset({Strength.CERTIFIED, Strength.SCHEMA}),
+    Strength.SAMPLED: frozenset({Strength.CERTIFIED, Strength.SCHEMA, Strength.SAMPLED}),
+}
 BY_SCHEMA = "schema-registry"
 
 WORDS: dict[Strength, str] = {

@@ -17,6 +17,7 @@ from metadata.rdf import quads
 from metadata.rdf.iris import Places
 from metadata.rdf.terms import PREFIXES
 from registry.cards import licences
+from registry.models.files import sufficient
 
 if TYPE_CHECKING:
     from hub.protocol.accuracy import Limit
@@ -27,11 +28,6 @@ _USED = re.compile(r"\b([a-z0-9]+):[A-Za-z]")
 _EVIDENCE = {
     "carbon": "?version hub:trainingCO2eKg ?emitted .",
     "federated": "FILTER EXISTS { ?version prov:wasGeneratedBy/a hub:FederatedRound }",
-    "upgrade": (
-        "FILTER EXISTS { ?version hub:opsetVersion ?own ; hub:hasVariant ?ready . "
-        "?ready hub:proofStrength ?strength ; hub:opsetVersion ?new . "
-        'FILTER(?new > ?own && ?strength IN ("certified", "sampled", "schema")) }'
-    ),
 }
 _NOTHING = "FILTER(false)"
 
@@ -365,7 +361,18 @@ def _fails(_: Places, values: tuple[str, ...]) -> list[str]:
 
 
 def _evidence(_: Places, values: tuple[str, ...]) -> list[str]:
-    return [_EVIDENCE.get(value, _NOTHING) for value in values]
+    conditions = _EVIDENCE | {"upgrade": _upgraded()}
+    return [conditions.get(value, _NOTHING) for value in values]
+
+
+def _upgraded() -> str:
+    """A variant of a higher opset stands in for the original on this hub."""
+    strengths = ", ".join(map(literal, sorted(sufficient())))
+    return (
+        "FILTER EXISTS { ?version hub:opsetVersion ?own ; hub:hasVariant ?ready . "
+        "?ready hub:proofStrength ?strength ; hub:opsetVersion ?new . "
+        f"FILTER(?new > ?own && ?strength IN ({strengths})) }}"
+    )
 
 
 def _measured(places: Places, values: tuple[str, ...]) -> list[str]:

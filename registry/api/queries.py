@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers as fields
 
+from hub.protocol import proofs
 from hub.protocol.filters import FILTERS, SORTS, Bound, Choice, Text
 from registry.catalogue.facets import GROUPS
 
@@ -92,3 +93,9 @@ class ResolveQuery(fields.Serializer[Any]):
     opset = fields.IntegerField(required=False, default=None, allow_null=True, min_value=1)
     variant = fields.CharField(required=False, default=None, allow_null=True)
     precision = fields.CharField(required=False, default=None, allow_null=True)
+    strength = fields.ChoiceField(
+        choices=[str(least) for least in proofs.SUFFICIENT],
+        required=False,
+        default=None,
+        help_text="least strength of the proof of an upgraded variant (default: that of the hub)",
+    )

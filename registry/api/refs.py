@@ -46,7 +46,7 @@ class Refs(ModelView):
         query = parse(queries.ResolveQuery, request.query_params)
         ref = refs.parse(query["ref"])
         is_bare = str(ref) == ref.name and not (
-            query["variant"] or query["opset"] or query["precision"]
+            query["variant"] or query["opset"] or query["precision"] or query["strength"]
         )
         if is_bare and "If-None-Match" in request.headers:
             tag = current.resolution_tag(request.user, ref.namespace, ref.model)
@@ -55,7 +55,11 @@ class Refs(ModelView):
         model = finders.model(request.user, ref.namespace, ref.model)
         version = selectors.find_version(request.user, model, ref)
         variant = selectors.variant(
-            version, query["variant"] or ref.variant, query["opset"], query["precision"]
+            version,
+            query["variant"] or ref.variant,
+            query["opset"],
+            query["precision"],
+            query["strength"],
         )
         variant.version, version.model = version, model
         data = self.data(version_serializers.ResolutionOutput, variant)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -48,6 +49,21 @@ _STRENGTHS = [str(strength) for strength in proofs.Strength]
 _FULL = "full"
 
 
+def sufficient(least: str | None = None) -> frozenset[proofs.Strength]:
+    """The strengths of proof that are enough; ``least`` defaults to what this hub demands."""
+    return proofs.SUFFICIENT[proofs.Strength(least or settings.HUB_PROOF_STRENGTH)]
+
+
+def candidates(least: str | None = None) -> Q:
+    """The variants that may stand in for the original where an opset is asked for."""
+    return ~Q(origin=VariantOrigin.UPGRADED) | Q(proof_strength__in=sorted(sufficient(least)))
+
+
+def is_candidate(origin: str, strength: str, least: str | None = None) -> bool:
+    """Whether a variant is one of ``candidates``."""
+    return origin != VariantOrigin.UPGRADED or strength in sufficient(least)
+
+
 class Variant(models.Model):
     """One loadable ONNX model inside a version: uploaded, or derived by a job.
 
@@ -56,9 +72,6 @@ class Variant(models.Model):
     """
 
     Origin = VariantOrigin
-
-    # What may stand in for the original wherever an opset is asked for.
-    CANDIDATES = ~Q(origin=VariantOrigin.UPGRADED) | Q(proof_strength__in=sorted(proofs.SUFFICIENT))
 
     version = models.ForeignKey(Version, models.CASCADE, related_name="variants")
     name = models.CharField(max_length=64)
@@ -130,7 +143,14 @@ class Variant(models.Model):
     @property
     def is_chosen(self) -> bool:
         """Whether it may stand in for its original where an opset is asked for."""
-        return self.origin != VariantOrigin.UPGRADED or self.proof_strength in proofs.SUFFICIENT
+        return is_candidate(self.origin, self.proof_strength)
+
+    @property
+    def least_strength(self) -> str:
+        """What has to be named for it to stand in for its original; empty where nothing helps."""
+        demands = [""] if self.is_chosen else [*proofs.SUFFICIENT]
+        rows = (least for least in demands if is_candidate(self.origin, self.proof_strength, least))
+        return next(rows, "")
 
     @property
     def is_portable(self) -> bool:

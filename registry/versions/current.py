@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
+
+from hub.protocol.proofs import SUFFICIENT
 from hub.protocol.version import __version__
 from registry.core.prepared_queries import Prepared
 from registry.models import RegisteredModel, Variant, Version
+from registry.models.files import candidates
 from registry.models.registered_models import listed_for_everybody
 from registry.versions.lifecycle import BRANCH
 
@@ -36,7 +41,7 @@ def resolution_tag(actor: Actor, namespace: str, name: str) -> str | None:
     if not rows and actor.is_authenticated:
         rows = _OWN_NEWEST.rows(actor.pk, namespace, name)
     for version_id, *version in rows:
-        for origin, *variant in _CANDIDATES.rows(version_id):
+        for origin, *variant in _CANDIDATES[settings.HUB_PROOF_STRENGTH].rows(version_id):
             if origin == Variant.Origin.UPLOADED:
                 return _tag(namespace, name, version_id, version, variant)
     return None
@@ -88,12 +93,12 @@ def _published(rows: QuerySet[Version]) -> QuerySet[Any, tuple[Any, ...]]:
     return newest(rows, Version.State.PUBLISHED).values_list(*ANSWER)[:1]
 
 
-def _candidates(version_id: int) -> QuerySet[Any, tuple[Any, ...]]:
-    rows = Variant.objects.filter(Variant.CANDIDATES, version=version_id)
+def _candidates(least: str, version_id: int) -> QuerySet[Any, tuple[Any, ...]]:
+    rows = Variant.objects.filter(candidates(least), version=version_id)
     rows = rows.exclude(origin=Variant.Origin.CONVERTED)
     return rows.values_list("origin", "pk", "name", "opset", "precision", "entry")[:1]
 
 
 _NEWEST = Prepared(lambda *names: _published(open_versions(*names)))
 _OWN_NEWEST = Prepared(lambda *key: _published(own_versions(*key)))
-_CANDIDATES = Prepared(_candidates)
+_CANDIDATES = {least: Prepared(partial(_candidates, least)) for least in SUFFICIENT}

@@ -29,6 +29,7 @@ from registry.models import (
     Variant,
     Version,
 )
+from registry.models.files import candidates
 from registry.models.search import EVERYBODY
 from registry.people import selectors as people
 from registry.versions import history, moves
@@ -179,12 +180,18 @@ def variants(of: Version) -> QuerySet[Variant]:
     return of.variants.select_related("entry__blob", "derived_from")
 
 
-def variant(of: Version, name: str | None, opset: int | None, precision: str | None) -> Variant:
+def variant(
+    of: Version,
+    name: str | None,
+    opset: int | None,
+    precision: str | None,
+    strength: str | None = None,
+) -> Variant:
     """The variant to load: by name, by opset, by precision, else the version's first one.
 
     One that was converted to another precision gives other numbers, so it is chosen by its name or
-    its precision alone; an upgraded one that was not shown to be equal, by its name alone. Raises
-    VariantMissing.
+    its precision alone. An upgraded one needs a proof of ``strength``, of `proofs.SUFFICIENT`, by
+    default that of this hub; without it, it is chosen by its name alone. Raises VariantMissing.
     """
     rows = variants(of)
     if name:
@@ -192,7 +199,7 @@ def variant(of: Version, name: str | None, opset: int | None, precision: str | N
     elif not precision:
         rows = rows.exclude(origin=Variant.Origin.CONVERTED)
     if not name:
-        rows = rows.filter(Variant.CANDIDATES)
+        rows = rows.filter(candidates(strength))
     if opset is not None:
         rows = rows.filter(opset=opset)
     if precision:
@@ -204,23 +211,25 @@ def variant(of: Version, name: str | None, opset: int | None, precision: str | N
             for row in of.variants.all()
         )
         raise problems.VariantMissing(
-            f"{of.ref} has no such variant. {_left_out(of, opset)}Available: "
+            f"{of.ref} has no such variant. {_left_out(of, opset, strength)}Available: "
             f"{offers or 'none yet'}.",
             offers=offers,
         )
     return choice
 
 
-def _left_out(of: Version, opset: int | None) -> str:
+def _left_out(of: Version, opset: int | None, strength: str | None) -> str:
     """Why an upgraded variant of this opset is not chosen for it; empty where there is none."""
     if opset is None:
         return ""
-    row = of.variants.filter(opset=opset).exclude(Variant.CANDIDATES).first()
+    row = of.variants.filter(opset=opset).exclude(candidates(strength)).first()
     if row is None:
         return ""
+    least = row.least_strength
+    cure = f'Ask for strength="{least}", or load it by name' if least else "Load it by name"
     return (
-        f"The variant {row.name} has opset {opset} but is not proven equal to its original "
-        f"({row.proof_sentence}). Load it by name: {of.ref}:{row.name}. "
+        f"The variant {row.name} has opset {opset}, but its proof is only {row.proof_strength} "
+        f"({row.proof_sentence}). {cure}: {of.ref}:{row.name}. "
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hub.terminal import add_variant_options
+
 _DESCRIPTION = (
     "Benchmark a model on this machine with the hub's method: fresh sandboxed processes, every "
     "sample recorded. `hub bench verify FILE` recomputes the figures of a record; `hub bench "
@@ -88,8 +90,7 @@ def key_parser() -> argparse.ArgumentParser:
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--opset", type=int, help="choose a variant with exactly this opset")
-    add("--variant", help="choose the variant with this name")
+    add_variant_options(parser)
     add("--runtime", help="onnxruntime (default) or openvino, which must be installed")
     add(
         "--interpreter",

@@ -33,14 +33,22 @@ def main(argv: Sequence[str]) -> int:
     return _measure(arguments.measure_parser().parse_args(argv))
 
 
+def _find(ref: str, options: argparse.Namespace, *, progress: bool | None) -> subjects.Subject:
+    return subjects.find(
+        ref,
+        opset=options.opset,
+        variant=options.variant,
+        strength=options.strength,
+        progress=progress,
+    )
+
+
 def _measure(options: argparse.Namespace) -> int:
     from hub.cli.bench import measurement  # noqa: PLC0415  (each command imports what it needs)
 
     settings, interpreter = arguments.engine_options(options), _interpreter(options)
     progress = False if options.quiet else None
-    subject = subjects.find(
-        options.ref, opset=options.opset, variant=options.variant, progress=progress
-    )
+    subject = _find(options.ref, options, progress=progress)
     settings["variant"] = subject.variant
     signer = _signer(options)
     if options.contribute:
@@ -136,10 +144,7 @@ def _compare(options: argparse.Namespace) -> int:
         from hub.cli.bench import measurement  # noqa: PLC0415
 
         progress = False if options.quiet else None
-        pair = [
-            subjects.find(name, opset=options.opset, variant=options.variant, progress=progress)
-            for name in names
-        ]
+        pair = [_find(name, options, progress=progress) for name in names]
         settings = arguments.engine_options(options)
         if options.quick and options.processes is None:
             settings["processes"] = verdicts.LEAST_PAIRS

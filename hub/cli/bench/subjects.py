@@ -33,7 +33,14 @@ class Subject:
     address: str = ""
 
 
-def find(ref: str, *, opset: int | None, variant: str | None, progress: bool | None) -> Subject:
+def find(
+    ref: str,
+    *,
+    opset: int | None,
+    variant: str | None,
+    strength: str | None,
+    progress: bool | None,
+) -> Subject:
     """Find what a reference or a path names; raises NoModelError and what the client raises."""
     path = Path(ref)
     if ref.endswith(_ENDING):
@@ -41,7 +48,9 @@ def find(ref: str, *, opset: int | None, variant: str | None, progress: bool | N
             raise NoModelError(f"File not found: {ref}.")
         return _own(path.resolve())
     hub = api.default_hub()
-    resolved, blobs = hub.fetch(ref, opset=opset, variant=variant, progress=progress)
+    resolved, blobs = hub.fetch(
+        ref, opset=opset, variant=variant, strength=strength, progress=progress
+    )
     if not resolved.entry:
         raise NoModelError(
             f"{resolved.ref} does not state which of its files is the model. Name a variant, such "

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from hub.client.rest.calls import Group, json_of, model_path, part
 from hub.client.rest.shared import File, Proof, Version, VersionSummary
@@ -152,6 +152,10 @@ class VersionsGroup(Group):
         ref: str,
         opset: int | None = None,
         precision: str | None = None,
+        strength: Annotated[
+            Literal["certified", "sampled"] | None,
+            "least strength of the proof of an upgraded variant (default: that of the hub)",
+        ] = None,
         variant: str | None = None,
     ) -> Resolution:
         """Resolve a reference to a version and variant."""
@@ -159,7 +163,13 @@ class VersionsGroup(Group):
             Resolution,
             "GET",
             "resolve",
-            query={"opset": opset, "precision": precision, "ref": ref, "variant": variant},
+            query={
+                "opset": opset,
+                "precision": precision,
+                "ref": ref,
+                "strength": strength,
+                "variant": variant,
+            },
         )
 
     def shape_report(self, model: str, number: int) -> ShapeReport:

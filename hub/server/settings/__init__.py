@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+from hub.protocol.proofs import SUFFICIENT
 from hub.protocol.version import __version__
 from hub.server.settings.celery import *  # noqa: F403
 from hub.server.settings.environment import *  # noqa: F403
@@ -48,6 +49,13 @@ def _networks(texts: list[str]) -> list[IPv4Network | IPv6Network]:
 # Networks of proxies that verify TLS client certificates and pass them in Client-Cert (RFC 9440),
 # such as 10.0.0.7/32. They must set or remove that header in every request.
 HUB_CERTIFICATE_PROXIES = _networks(env.list("HUB_CERTIFICATE_PROXIES", default=[]))
+
+# The least proof with which an upgraded variant stands in for its original where an opset is asked
+# for: certified (each changed node certified, or no operator changed) or sampled (equal runs are
+# enough). A request may name another (`strength=`). After a change run manage.py rebuild_lists.
+HUB_PROOF_STRENGTH = env.str("HUB_PROOF_STRENGTH", default="certified")
+if HUB_PROOF_STRENGTH not in SUFFICIENT:
+    raise ImproperlyConfigured(f"HUB_PROOF_STRENGTH must be {' or '.join(SUFFICIENT)}.")
 
 # Origins that owners of namespaces may mirror, such as https://hub.example.org; administrators of
 # the hub may mirror any.

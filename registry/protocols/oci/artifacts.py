@@ -104,8 +104,9 @@ def evidence_of(version: Version, subject: Document) -> list[Artifact]:
         if (proof := variant.statement) is None:
             continue
         entry = [(variant.entry.path, str(variant.entry.blob_id))]
-        predicate = {"variant": variant.name, "proof": proof.to_json()}
-        statements.append(_statement("proof", subject, entry, predicate, variant=variant.name))
+        names = {"variant": variant.name, "strength": variant.proof_strength}
+        predicate = {**names, "proof": proof.to_json()}
+        statements.append(_statement("proof", subject, entry, predicate, **names))
     return statements
 
 
@@ -127,7 +128,8 @@ def _statement(
     )
     annotations = {"in-toto.io/predicate-type": PREDICATES[kind]}
     annotations |= {f"onnx-hub.{name}": value for name, value in names.items()}
-    title = {"org.opencontainers.image.title": f"{'-'.join([kind, *names.values()])}.json"}
+    stem = "-".join(filter(None, (kind, names.get("variant"))))
+    title = {"org.opencontainers.image.title": f"{stem}.json"}
     layers = [statement.descriptor | {"annotations": title}]
     empty = Document(EMPTY, b"{}")
     artifact = _artifact(STATEMENT, empty, layers, subject=subject, annotations=annotations)

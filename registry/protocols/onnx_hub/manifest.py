@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from hub.protocol import proofs
 from hub.protocol.cards import Card
 from hub.protocol.facts import Type, read_ports
 from hub.protocol.runtime_builds import PORTABLE
 from registry.cards import licences
 from registry.models import File, Variant, Version
+from registry.models.files import is_candidate
 from registry.protocols.onnx_hub import archives
 from registry.protocols.onnx_hub.archives import Stored
 
@@ -56,10 +56,9 @@ class VariantRow(NamedTuple):
 
     @property
     def is_chosen(self) -> bool:
-        """Whether it may stand under the model's own name at its opset; as `Variant.CANDIDATES`."""
-        if self.origin == Variant.Origin.UPGRADED:
-            return self.strength in proofs.SUFFICIENT
-        return self.origin != Variant.Origin.CONVERTED
+        """Whether it may stand under the model's own name at its opset."""
+        is_converted = self.origin == Variant.Origin.CONVERTED
+        return not is_converted and is_candidate(self.origin, self.strength)
 
     @property
     def is_portable(self) -> bool:

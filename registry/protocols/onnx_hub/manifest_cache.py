@@ -16,6 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
@@ -186,7 +187,8 @@ def _changed(cached: ManifestState, rows: list[_EventRow]) -> set[int] | None:
 
 def _key(of: Scope, tag: str = "") -> str:
     # Names and refs hold no colon; some caches take no long keys and no other letters.
-    return f"onnx-hub-manifest:{hashlib.sha256(of.key.encode()).hexdigest()}:{tag}"
+    scope_key = hashlib.sha256(of.key.encode()).hexdigest()
+    return f"onnx-hub-manifest:{settings.HUB_PROOF_STRENGTH}:{scope_key}:{tag}"
 
 
 def _get(key: str) -> Any:

@@ -64,7 +64,7 @@ def test_a_maintainer_asks_for_a_variant_and_finds_it(client, version, place, as
     assert "figures" not in items[1]["derivation"]
     assert items[0]["proof"] is None
     proof = items[1]["proof"]
-    assert (proof["strength"], proof["chosen"]) == ("sampled", True)
+    assert (proof["strength"], proof["chosen"]) == ("certified", True)
     assert proof["sentence"] == PROOF.sentence
     assert proof["evidence"] == PROOF.to_json()
     one = client.get(f"{place}/variants/opset26").json()

@@ -198,11 +198,13 @@ def test_the_proof_of_a_variant_refers_too(version, client):
     )
     _, row = client.get(f"/v2/ada/net/referrers/{subject}").json()["manifests"]
     assert row["annotations"]["onnx-hub.variant"] == variant.name
+    assert row["annotations"]["onnx-hub.strength"] == "certified"
     repositories.cache.clear()
     [layer] = manifest(client, row["digest"]).json()["layers"]
     repositories.cache.clear()
     statement = client.get(f"/v2/ada/net/blobs/{layer['digest']}").json()
     assert statement["subject"] == [{"name": "model.opset18.onnx", "digest": {"sha256": sha256}}]
+    assert statement["predicate"]["strength"] == "certified"
     assert statement["predicate"]["proof"]["nodes"] == PROOF.nodes
     # The version's own artifact stays as it was, whatever is derived from it.
     assert manifest(client)["Docker-Content-Digest"] == subject

@@ -171,6 +171,24 @@ def test_variant_and_opset_are_asked_for(fake, client):
         client.load("ones", variant="INT 8")
 
 
+def test_the_strength_of_a_proof_is_asked_for(fake, client):
+    small, large = make_model(rows=2)["model.onnx"], make_model(rows=9)["model.onnx"]
+    variants = [
+        {"name": "main", "entry": "model.onnx", "opset": 17, "precision": "float32"},
+        {"name": "new", "entry": "new.onnx", "opset": 26, "precision": "float32"},
+    ]
+    fake.add("zoo/ones", {"model.onnx": large, "new.onnx": small}, variants=variants)
+    found = client.load("ones", opset=26, strength="sampled")
+    assert found.SerializeToString() == small
+    asked = [request for request in fake.requests if "resolve" in str(request)]
+    assert "strength=sampled" in str(asked)
+    client.load("ones", opset=26)
+    again = [request for request in fake.requests if "resolve" in str(request)]
+    assert len(again) == 2, "an answer for another strength does not count"
+    with pytest.raises(problems.InvalidRequest, match="certified or sampled"):
+        client.load("ones", opset=26, strength="partial")
+
+
 def test_yanked_version_warns(fake, client):
     fake.add("zoo/ones", make_model())
     fake.warning = "This version was yanked: wrong weights."

@@ -322,6 +322,15 @@ def test_an_upgrade_that_nothing_could_run_is_not_called_verified(guest, version
         assert "verified" not in text.replace("Verified", "")
 
 
+def test_a_sampled_upgrade_says_how_its_opset_loads_it(guest, version):
+    proven.upgrade(version, proof=proven.SAMPLED.to_json())
+    assert "26 not used by default: equal on 3 bundled" in words(guest.page(PAGE))
+    text = words(guest.page(VARIANTS))
+    assert 'loaded by its opset only with strength="sampled"' in text
+    assert 'hub.load("ada/net@1", opset=26, strength="sampled")' in text
+    assert "sides 32 to 96, |x| ≤ 4e+04" in text
+
+
 def test_an_upgrade_that_is_equal_in_part_says_what_is_missing(guest, version):
     branch = Branch("If_3", "If", "then_branch", 4, taken=False)
     partial = replace(proven.PROOF, branches=(branch,), ran=118)

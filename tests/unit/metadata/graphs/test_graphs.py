@@ -137,7 +137,7 @@ def test_the_graph_says_how_far_an_upgrade_was_shown_to_be_equal(published):
     proven.upgrade(published)
     said = text(ONE)
     assert "#variant-opset26> <" in said
-    assert 'ns#proofStrength> "sampled"' in said or 'ns/proofStrength> "sampled"' in said
+    assert 'ns#proofStrength> "certified"' in said or 'ns/proofStrength> "certified"' in said
     assert f'proofStatement> "{proven.PROOF.sentence}"' in said
 
 

@@ -57,6 +57,7 @@ def store(django_db_setup, django_db_blocker):
             proven.upgrade(both)
             proven.upgrade(trees, target=9)  # a lower opset is no upgrade that stands ready
             proven.upgrade(trees, b"old", target=25, proof=None)  # nor one without enough proof
+            proven.upgrade(trees, b"ran", target=26, proof=proven.SAMPLED.to_json())
             make_in_rounds(ada)
             proven.conformance(
                 both, [proven.measure("determinism", "failed")], entry="model.int8.onnx"

@@ -28,7 +28,7 @@ from runners.proofs import selectors as proof_selectors
 from runners.queue import services
 from runners.worker_features import WorkerFeatures
 from tests import factories, proven, shared
-from tests.proven import PROOF
+from tests.proven import PROOF, SAMPLED
 
 pytestmark = pytest.mark.django_db
 
@@ -273,6 +273,7 @@ PARTIAL = replace(PROOF, branches=(Branch("If_3", "If", "else_branch", 2, taken=
     [
         (PARTIAL, "partial", "else_branch of 'If_3' (If) never entered"),
         (None, "earlier-method", "recorded by an older method"),
+        (SAMPLED, "sampled", 'Ask for strength="sampled", or load it by name'),
     ],
 )
 def test_an_upgrade_without_enough_proof_is_loaded_by_its_name_alone(
@@ -281,7 +282,7 @@ def test_an_upgrade_without_enough_proof_is_loaded_by_its_name_alone(
     end(waiting("upgrade")[0], upgraded(proof=proof))
     variant = Variant.objects.get(version=version, name="opset26")
     assert (variant.proof_strength, variant.is_chosen) == (strength, False)
-    with pytest.raises(problems.VariantMissing, match="is not proven equal to") as refusal:
+    with pytest.raises(problems.VariantMissing, match="but its proof is only") as refusal:
         selectors.variant(version, None, 26, None)
     assert reason in str(refusal.value)
     assert "ada/net@1:opset26" in str(refusal.value)
@@ -293,7 +294,7 @@ def test_an_upgrade_without_enough_proof_is_loaded_by_its_name_alone(
 def test_the_evidence_is_stored_with_the_variant(owner, version):
     end(waiting("upgrade")[0], upgraded())
     variant = Variant.objects.get(version=version, name="opset26")
-    assert (variant.proof_strength, variant.statement) == ("sampled", PROOF)
+    assert (variant.proof_strength, variant.statement) == ("certified", PROOF)
     assert "proof" not in variant.derivation
 
 
