@@ -34,6 +34,10 @@ OUTCOMES = {
         "does not run",
         "Not supported, or fails on its inputs. Counts as a failure if another runtime succeeds.",
     ),
+    "optimiser-wrong": (
+        "optimiser wrong",
+        "The runtime's graph optimiser breaks the model, which is right without it.",
+    ),
     "data-wrong": ("data wrong", "The stored test data is wrong. Does not count as a failure."),
     "reference-wrong": (
         "reference wrong",

@@ -173,7 +173,7 @@ def _runtimes(
     for name, verdict in judged.items():
         rows = by_runtime[name]
         title = f"{labels.runtime(name)} {rows[0].runtime_version}".strip()
-        if verdict == ConformanceVerdict.FAILED:
+        if verdict in (ConformanceVerdict.FAILED, ConformanceVerdict.WRONG_OPTIMISER):
             yield _failure(version, title, rows)
         elif verdict == ConformanceVerdict.DOES_NOT_RUN and name == REFERENCE:
             yield _part("no reference", page, "")

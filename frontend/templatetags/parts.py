@@ -82,6 +82,7 @@ _STATES = {
     "not completed": ("part", "part"),
     "does not run": ("part", "part"),
     "data wrong": ("part", "part"),
+    "optimiser wrong": ("fail", "fail"),
     "reference wrong": ("part", "part"),
     "timed-out": ("fail", "fail"),
     "absent": ("plain", "none"),

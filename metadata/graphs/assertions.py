@@ -70,6 +70,7 @@ def describe_result(graph: Graph, version: str, subject: str, of: ResultFacts) -
     graph.add(node, "hub:runtime", string(of.runtime))
     graph.add(node, "hub:runtimeVersion", string(of.runtime_version))
     graph.add(result, "hub:blames", string(of.blames))
+    graph.add(result, "hub:graphPass", string(of.graph_pass))
     graph.add(result, "hub:runs", "" if of.runs is None else truth(of.runs))
     graph.add(result, "earl:info", string(of.reason, "en"))
     return node

@@ -74,6 +74,7 @@ class ResultFacts:
     """A conformance result; ``outcome`` is a word of EARL, ``figures`` those of each output.
 
     ``runs`` is whether some input ran to its end; None where that was not tried or not recorded.
+    ``graph_pass`` names passes of the graph optimiser that are at fault.
     """
 
     key: int
@@ -87,6 +88,7 @@ class ResultFacts:
     at: datetime
     figures: list[Any] = field(default_factory=list)
     runs: bool | None = None
+    graph_pass: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,11 @@ class ConformanceOutput(Output[ConformanceResult]):
         Column("check", "check_kind"),
         "outcome",
         "blames",
+        Column("graph_pass"),
         Column(
             "verdict",
-            help_text="the outcome in one word; only `failed`, and `does-not-run` with the outcome "
-            "`failed`, count against the model or the runtime",
+            help_text="the outcome in one word; only `failed`, `optimiser-wrong`, and "
+            "`does-not-run` with the outcome `failed`, count against the model or the runtime",
         ),
         Column(
             "runs",

@@ -47,17 +47,21 @@ class ConformanceCheck(models.TextChoices):
 
 
 class Blame(models.TextChoices):
+    """Who is at fault; the graph optimiser of the runtime where the fault is gone without it."""
+
     RUNTIME = "runtime"
+    OPTIMISER = "optimiser"
     DATA = "data"
     REFERENCE = "reference"
 
 
 class ConformanceVerdict(models.TextChoices):
-    """A result in a word for people: its outcome, and whose fault it is where it is nobody's."""
+    """A result in a word for people: its outcome, or whose fault it is."""
 
     PASSED = "passed", "passed"
     FAILED = "failed", "failed"
     DOES_NOT_RUN = "does-not-run", "does not run"
+    WRONG_OPTIMISER = "optimiser-wrong", "optimiser wrong"
     WRONG_DATA = "data-wrong", "data wrong"
     WRONG_REFERENCE = "reference-wrong", "reference wrong"
     CANT_TELL = "cant-tell", "can't tell"
@@ -72,7 +76,8 @@ _VERDICTS = {
     Outcome.INAPPLICABLE: ConformanceVerdict.INAPPLICABLE,
     Outcome.UNTESTED: ConformanceVerdict.UNTESTED,
 }
-_FAULTLESS: dict[str, ConformanceVerdict] = {
+_BY_BLAME: dict[str, ConformanceVerdict] = {
+    Blame.OPTIMISER: ConformanceVerdict.WRONG_OPTIMISER,
     Blame.DATA: ConformanceVerdict.WRONG_DATA,
     Blame.REFERENCE: ConformanceVerdict.WRONG_REFERENCE,
 }
@@ -104,6 +109,13 @@ class ConformanceResult(models.Model):
     runs = models.BooleanField(
         null=True, help_text="whether the runtime ran some input to its end; null where not tried"
     )
+    graph_pass = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="passes of the graph optimiser that are at fault, joined by commas",
+    )
     reason = models.TextField(blank=True, default="")
     profile = models.CharField(max_length=32, blank=True, default="")
     datasets = models.PositiveIntegerField(default=0)
@@ -133,6 +145,15 @@ class ConformanceResult(models.Model):
                 name="conformance_wrong_data_fail_nobody",
             ),
             models.CheckConstraint(
+                condition=~models.Q(blames=Blame.OPTIMISER.value)
+                | models.Q(outcome=Outcome.FAILED.value),
+                name="conformance_wrong_optimiser_fails",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(graph_pass="") | models.Q(blames=Blame.OPTIMISER.value),
+                name="conformance_pass_of_the_optimiser",
+            ),
+            models.CheckConstraint(
                 condition=models.Q(runs=None)
                 | models.Q(runs=True)
                 | ~models.Q(outcome=Outcome.PASSED.value),
@@ -151,9 +172,10 @@ class ConformanceResult(models.Model):
     @property
     def verdict(self) -> ConformanceVerdict:
         """The result in a word."""
-        if self.runs is False:
+        by_blame = _BY_BLAME.get(self.blames)
+        if self.runs is False and by_blame != ConformanceVerdict.WRONG_OPTIMISER:
             return ConformanceVerdict.DOES_NOT_RUN
-        return _FAULTLESS.get(self.blames) or _VERDICTS[Outcome(self.outcome)]
+        return by_blame or _VERDICTS[Outcome(self.outcome)]
 
 
 class SuiteRun(models.Model):

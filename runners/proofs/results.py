@@ -120,6 +120,7 @@ def take_conformance(job: Job) -> int:
             check_kind=measure["check"],
             outcome=_outcome(measure),
             blames=measure.get("blames", ""),
+            graph_pass=str(measure.get("graph_pass", ""))[:200],
             runs=measure.get("runs") if isinstance(measure.get("runs"), bool) else None,
             reason=str(measure.get("reason", ""))[:WORDS],
             profile=str(measure.get("profile", ""))[:32],

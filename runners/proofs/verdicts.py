@@ -1,7 +1,7 @@
 """The combined verdict of a variant's checks on a runtime, used by all pages and counts.
 
-A check fails by the fault of the runtime or of the model. Untested checks, undecided ones, and
-wrong data or a wrong reference are no failures: they are counted apart.
+A check fails by the fault of the runtime, of its graph optimiser or of the model. Untested checks,
+undecided ones, and wrong data or a wrong reference are no failures: they are counted apart.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ def together(results: Iterable[ConformanceResult]) -> ConformanceVerdict:
     """
     rows = list(results)
     outcomes = {row.outcome for row in rows}
-    if _Outcome.FAILED in outcomes:
+    failures = {row.verdict for row in rows if row.outcome == _Outcome.FAILED}
+    if failures == {ConformanceVerdict.WRONG_OPTIMISER}:
+        return ConformanceVerdict.WRONG_OPTIMISER
+    if failures:
         return ConformanceVerdict.FAILED
     compared = {row.outcome for row in rows if row.check_kind in _COMPARISONS}
     is_whole = any(row.check_kind == _Check.REFERENCE for row in rows)

@@ -24,8 +24,9 @@ class Conformance:
     outcome: str
     # cause of the failure
     blames: str
-    # the outcome in one word; only `failed`, and `does-not-run` with the outcome `failed`, count
-    # against the model or the runtime
+    graph_pass: str
+    # the outcome in one word; only `failed`, `optimiser-wrong`, and `does-not-run` with the outcome
+    # `failed`, count against the model or the runtime
     verdict: str
     # whether the runtime completed at least one input; null if it was not tried or the result
     # predates this field

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from runners.engine.conformance.verdicts import (
     refusal,
 )
 from runners.engine.runs.answers import Comparison
-from runners.engine.runs.child_runs import BUNDLED, FileKind
+from runners.engine.runs.child_runs import BUNDLED, FileKind, title_of
 from runners.engine.runs.generate import GENERATED
 from runners.engine.runs.localise import Parties
 from runners.engine.runs.shared_runs import AGAIN, Attempt, ModelUnderTest, RunStatus
@@ -30,9 +31,14 @@ from runners.engine.runs.shared_runs import AGAIN, Attempt, ModelUnderTest, RunS
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from runners.engine.runs.answers import Cutting
+    from runners.engine.runs.optimiser import OptimiserFault
+
 _PROGRESS = {"bundled": 30, "reference": 50, "optimisation": 75, "determinism": 90}
 CHECKS = tuple(_PROGRESS)
 _EXACT = "exact"
+# Operators of a reduced model that a reason lists.
+_MOST_OPERATORS = 8
 
 
 class Checks:
@@ -43,6 +49,7 @@ class Checks:
         self._name = subject.runtime
         self._runtime = runtimes.of(subject.runtime)
         self._refused: Verdict | None = None
+        self._faults: dict[tuple[str, ...], tuple[OptimiserFault, Cutting] | None] = {}
         self.verdicts: dict[str, Verdict] = {}
 
     @functools.cached_property
@@ -83,23 +90,51 @@ class Checks:
         prepared = self._subject.prepared
         if not prepared.is_readable:
             return Verdict(CheckOutcome.CANNOT_TELL, f"reading the model {prepared.problem}")
-        attempt = self._generated
+        attempt, origin = self._generated, GENERATED
         if attempt.status == RunStatus.NONE and prepared.bundled:
-            attempt = self._subject.attempt(self._name, BUNDLED)
+            attempt, origin = self._subject.attempt(self._name, BUNDLED), BUNDLED
+        if attempt.has_outputs or attempt.status == RunStatus.NONE:
+            return None
+        if attempt.status == RunStatus.RAN and prepared.bundled:
+            bundled = self._subject.attempt(self._name, BUNDLED)
+            if check == "bundled" or bundled.status != RunStatus.RAN or bundled.ran:
+                return None
+        if self._refused is None:
+            self._refused = self._runs_unoptimised(attempt, origin) or self._without_outputs(
+                attempt
+            )
+        return self._refused
+
+    def _without_outputs(self, attempt: Attempt) -> Verdict | None:
+        """The verdict of a run without outputs; None if it died, which each check judges itself."""
         if attempt.status == RunStatus.UNSUPPORTED:
             words = f"{self._name} does not support it: {attempt.reason}"
             return Verdict(CheckOutcome.INAPPLICABLE, words, runs=False)
         if attempt.status in {RunStatus.UNPREPARED, RunStatus.REFUSED}:
             return self._not_run(attempt)
-        if attempt.status != RunStatus.RAN or attempt.ran:
+        return self._refuses_everything(attempt) if attempt.status == RunStatus.RAN else None
+
+    def _runs_unoptimised(self, attempt: Attempt, origin: str) -> Verdict | None:
+        """The verdict if the model runs without graph optimisation alone, else None."""
+        has_failed = attempt.signal or attempt.status in {
+            RunStatus.RAN,
+            RunStatus.REFUSED,
+            RunStatus.UNSUPPORTED,
+        }
+        if not self._runtime.optimises or not has_failed:
             return None
-        if prepared.bundled:
-            bundled = self._subject.attempt(self._name, BUNDLED)
-            if check == "bundled" or bundled.status != RunStatus.RAN or bundled.ran:
-                return None
-        if self._refused is None:
-            self._refused = self._refuses_everything(attempt)
-        return self._refused
+        unoptimised = self._subject.attempt(self._name, origin, optimise=False)
+        if not unoptimised.has_outputs:
+            return None
+        what = {RunStatus.RAN: refusal(attempt), RunStatus.DIED: attempt.reason}
+        words = what.get(attempt.status, f"does not load it: {attempt.reason}")
+        verdict = Verdict(
+            CheckOutcome.FAILED,
+            f"{self._name} {words}; without graph optimisation it runs",
+            Blame.OPTIMISER,
+            runs=False,
+        )
+        return self._with_pass(verdict, origin, unoptimised, "")
 
     def _refuses_everything(self, attempt: Attempt) -> Verdict:
         """The verdict if the runtime loads the model and fails on every input that was tried.
@@ -173,39 +208,68 @@ class Checks:
         """Decide by a second runtime whether the test data or this runtime are wrong.
 
         If the second runtime gives the expected outputs, this runtime is wrong. If it gives the
-        outputs of this runtime, the data are wrong. Otherwise this runtime is blamed.
+        outputs of this runtime, the data are wrong, unless it does not follow the model's operator
+        set. Otherwise this runtime is blamed.
         """
         reason = differs(comparison) or f"{self._name} {refusal(attempt)}"
         guilty = Blame.REFERENCE if self._name == REFERENCE else Blame.RUNTIME
         witness = self._witness()
         if witness is None:
             return self._blamed(guilty, comparison, f"{reason}; no other runtime to ask")
-        witness_ran = False
-        refused = ""
+        others: list[Attempt] = []
+        undecided: Verdict | None = None
         for model_file in self._subject.model_files:
             other = self._subject.attempt(witness, BUNDLED, model_file=model_file)
+            others.append(other)
             if not other.has_outputs:
-                if other.status == RunStatus.RAN:
-                    refused = refused or refusal(other)
                 continue
-            witness_ran = True
             if self._agrees(self._subject.sets[BUNDLED], other.results):
                 words = f"{reason}, which {witness} meets"
-                verdict = self._blamed(guilty, comparison, words)
-                believed = self._name if guilty == Blame.REFERENCE else witness
-                return self._localised(verdict, BUNDLED, comparison.worst, witness, believed)
+                return self._met_by(witness, guilty, comparison, words)
             if self._agrees(other.results, attempt.results):
                 words = f"{reason}, but {witness} gives what {self._name} gives"
-                return self._blamed(Blame.DATA, comparison, words)
-        if refused and not witness_ran and not attempt.ran:
-            words = f"{reason}; {witness} refuses it too, so the data may be at fault"
-            blames = Blame.DATA if self._generated.ran else Blame.NONE
-            return Verdict(CheckOutcome.CANNOT_TELL, words, blames, runs=bool(blames))
-        words = "agrees with neither" if witness_ran else "cannot be asked"
-        verdict = self._blamed(guilty, comparison, f"{reason}; {witness} {words}")
-        if witness_ran:
-            return self._localised(verdict, BUNDLED, comparison.worst, witness, witness)
-        return verdict
+                undecided = self._unjudged(model_file.kind, comparison, words)
+                if undecided is None:
+                    return self._blamed(Blame.DATA, comparison, words)
+        undecided = undecided or self._all_refuse(witness, attempt, others, reason)
+        if undecided is not None:
+            return undecided
+        if not any(other.has_outputs for other in others):
+            return self._blamed(guilty, comparison, f"{reason}; {witness} cannot be asked")
+        verdict = self._blamed(guilty, comparison, f"{reason}; {witness} agrees with neither")
+        return self._localised(verdict, BUNDLED, comparison.worst, witness, witness)
+
+    def _all_refuse(
+        self, witness: str, attempt: Attempt, others: Sequence[Attempt], reason: str
+    ) -> Verdict | None:
+        """The verdict if no runtime runs the bundled inputs, else None."""
+        is_refused = any(other.status == RunStatus.RAN and other.refused for other in others)
+        if attempt.ran or not is_refused or any(other.has_outputs for other in others):
+            return None
+        words = f"{reason}; {witness} refuses it too, so the data may be at fault"
+        blames = Blame.DATA if self._generated.ran else Blame.NONE
+        return Verdict(CheckOutcome.CANNOT_TELL, words, blames, runs=bool(blames))
+
+    def _unjudged(
+        self, file_kind: FileKind | None, comparison: Comparison, reason: str
+    ) -> Verdict | None:
+        """The verdict if the reference does not follow the model's operator set, else None."""
+        operators = self._subject.unjudged(file_kind)
+        if not operators:
+            return None
+        names = ", ".join(operators[:_MOST_OPERATORS])
+        words = f"{reason}; the reference does not follow the model's operator set in {names}"
+        return self._blamed(Blame.NONE, comparison, words)
+
+    def _met_by(self, witness: str, guilty: Blame, comparison: Comparison, reason: str) -> Verdict:
+        """The verdict if another runtime gives the expected outputs."""
+        data = self._subject.sets[BUNDLED]
+        optimiser = self._blame_optimiser(BUNDLED, data, comparison, reason)
+        if optimiser is not None:
+            return optimiser
+        verdict = self._blamed(guilty, comparison, reason)
+        believed = self._name if guilty == Blame.REFERENCE else witness
+        return self._localised(verdict, BUNDLED, comparison.worst, witness, believed)
 
     def _witness(self) -> str | None:
         others = (REFERENCE, ONNXRUNTIME, OPENVINO)
@@ -292,9 +356,56 @@ class Checks:
                 why = "the reference meets the bundled data"
             else:
                 why = "the bundled data do not decide"
-        verdict = self._blamed(guilty, comparison, f"{differs(comparison, 'the reference')}; {why}")
+        words = f"{differs(comparison, 'the reference')}; {why}"
+        if guilty == Blame.RUNTIME:
+            exempt = self._unjudged(other.file_kind, comparison, words) or self._blame_optimiser(
+                origin, other.results, comparison, words
+            )
+            if exempt is not None:
+                return exempt
+        verdict = self._blamed(guilty, comparison, words)
         believed = self._name if guilty == Blame.REFERENCE else REFERENCE
         return self._localised(verdict, origin, comparison.worst, REFERENCE, believed)
+
+    # --- the optimiser of the runtime ---
+
+    def _blame_optimiser(
+        self, origin: str, expected: Path, comparison: Comparison, reason: str
+    ) -> Verdict | None:
+        """The verdict against the optimiser if the unoptimised outputs are those expected."""
+        if not self._runtime.optimises:
+            return None
+        unoptimised = self._subject.attempt(self._name, origin, optimise=False)
+        if not unoptimised.has_outputs or not self._agrees(expected, unoptimised.results):
+            return None
+        words = f"{reason}; without graph optimisation {self._name} agrees"
+        verdict = self._blamed(Blame.OPTIMISER, comparison, words)
+        return self._with_pass(verdict, origin, unoptimised, comparison.worst)
+
+    def _with_pass(self, verdict: Verdict, origin: str, unoptimised: Attempt, name: str) -> Verdict:
+        """Add the passes at fault and the smallest model that shows it.
+
+        `name` is the data set; if it is empty, the first one that runs unoptimised is taken.
+        """
+        names: Sequence[str] = [name] if name else self._subject.names_of(unoptimised)
+        key = (origin, *names[:1])
+        if self._name != ONNXRUNTIME or not names:
+            return verdict
+        if key not in self._faults:
+            self._faults[key] = self._subject.optimiser_fault(origin, names[0])
+        result = self._faults[key]
+        if result is None:
+            return replace(verdict, reason=f"{verdict.reason}; no level of it fails alone")
+        fault, cutting = result
+        reason = f"{verdict.reason}; {fault.sentence}"
+        if cutting.operators:
+            count = len(cutting.operators)
+            nodes = f"{count} {'node' if count == 1 else 'nodes'}"
+            some = ", ".join(cutting.operators[:_MOST_OPERATORS])
+            reason += f"; the smallest model that fails has {nodes}: {some}"
+        return replace(
+            verdict, reason=reason, graph_pass=", ".join(fault.passes), evidence=cutting.evidence
+        )
 
     # --- the runtime against itself ---
 
@@ -306,37 +417,87 @@ class Checks:
         for origin in self._origins():
             first = self._subject.attempt(self._name, origin)
             second = self._subject.attempt(self._name, origin, optimise=optimise, tag=tag)
-            for attempt in (first, second):
-                if attempt.status != RunStatus.RAN:
-                    return self._not_run(attempt)
-            comparison = self._subject.compare(second.results, first.results, profile)
-            if isinstance(comparison, str):
-                return Verdict(CheckOutcome.CANNOT_TELL, comparison)
+            comparison = self._second_run(origin, first, second, profile, optimise=optimise)
+            if isinstance(comparison, Verdict):
+                return comparison
             if comparison.sets:
                 comparisons[origin] = comparison
             else:
                 why = refusal(first) or refusal(second)
         if not comparisons:
             return Verdict(CheckOutcome.CANNOT_TELL, f"no inputs to run it on: {why}")
-        verdict = self._summed(comparisons, f"its own outputs {words}", profile)
-        if verdict.outcome == CheckOutcome.FAILED and not optimise:
-            origin = next(origin for origin, comparison in comparisons.items() if comparison.worst)
-            worst = comparisons[origin].worst
-            return self._localised(verdict, origin, worst, self._name, self._name, optimised=True)
-        return verdict
-
-    def _summed(self, comparisons: dict[str, Comparison], whom: str, profile: str) -> Verdict:
-        parts = comparisons.values()
-        whole = Comparison(
-            [name for part in parts for name in part.sets],
-            all(part.agrees for part in parts),
-            [row for part in parts for row in part.rows],
-        )
+        whole = _joined(comparisons.values())
         if whole.agreed:
             return self._verdict(CheckOutcome.PASSED, whole, profile=profile)
-        return self._if_random() or self._blamed(
-            Blame.RUNTIME, whole, differs(whole, whom), profile
+        reason = differs(whole, f"its own outputs {words}")
+        random = self._if_random()
+        if random is not None or optimise:
+            return random or self._blamed(Blame.RUNTIME, whole, reason, profile)
+        origin = next(origin for origin, part in comparisons.items() if part.worst)
+        return self._optimisation_differs(origin, comparisons[origin].worst, whole, reason)
+
+    def _second_run(
+        self, origin: str, first: Attempt, second: Attempt, profile: str, *, optimise: bool
+    ) -> Comparison | Verdict:
+        """The comparison of two runs, or the verdict if one of them did not end as the other."""
+        for attempt in (first, second):
+            if attempt.status != RunStatus.RAN:
+                return self._not_run(attempt)
+        comparison = self._subject.compare(second.results, first.results, profile)
+        if isinstance(comparison, str):
+            return Verdict(CheckOutcome.CANNOT_TELL, comparison)
+        refused = None if optimise else self._refuses_optimised(origin, first, second)
+        return refused or comparison
+
+    def _refuses_optimised(self, origin: str, first: Attempt, second: Attempt) -> Verdict | None:
+        """The verdict if a data set runs without optimisation alone, else None."""
+        lost = [name for name in first.refused if name not in second.refused]
+        if not lost or not second.has_outputs:
+            return None
+        reason = f"{self._name} refuses {title_of(lost[0])}: {first.refused[lost[0]]}"
+        verdict = Verdict(
+            CheckOutcome.FAILED,
+            f"{reason}; without graph optimisation it runs",
+            Blame.OPTIMISER,
+            runs=first.has_outputs,
         )
+        return self._with_pass(verdict, origin, second, lost[0])
+
+    def _optimisation_differs(
+        self, origin: str, name: str, whole: Comparison, reason: str
+    ) -> Verdict:
+        """Decide by the data or the reference whether the optimised outputs are wrong.
+
+        Only where these give the optimised outputs, and not the others, the runtime computes the
+        model wrongly as it is written. Otherwise a pass has changed what it must not change.
+        """
+        profile = self._subject.prepared.profile
+        optimised = self._subject.attempt(self._name, origin)
+        unoptimised = self._subject.attempt(self._name, origin, optimise=False)
+        voice, expected = self._third_voice(origin)
+        believes_optimised = expected is not None and (
+            self._agrees(expected, optimised.results)
+            and not self._agrees(expected, unoptimised.results)
+        )
+        if believes_optimised:
+            words = f"{reason}, and {voice} gives those with optimisation"
+            verdict = self._blamed(Blame.RUNTIME, whole, words, profile)
+            return self._localised(verdict, origin, name, self._name, self._name, optimised=True)
+        verdict = self._blamed(Blame.OPTIMISER, whole, reason, profile)
+        verdict = self._localised(verdict, origin, name, self._name, self._name, optimised=True)
+        with_pass = self._with_pass(verdict, origin, unoptimised, name)
+        return replace(with_pass, evidence=with_pass.evidence or verdict.evidence)
+
+    def _third_voice(self, origin: str) -> tuple[str, Path | None]:
+        """Name and outputs of what decides between two runs of the runtime; None without any."""
+        if origin == BUNDLED:
+            return "the bundled data", self._subject.sets[BUNDLED]
+        if REFERENCE in runtimes.names():
+            for model_file in self._subject.model_files:
+                attempt = self._subject.attempt(REFERENCE, origin, model_file=model_file)
+                if attempt.has_outputs:
+                    return "the reference", attempt.results
+        return "", None
 
     def _origins(self) -> list[str]:
         origins = [BUNDLED] if self._subject.prepared.bundled else []
@@ -350,7 +511,7 @@ class Checks:
         self, guilty: Blame, comparison: Comparison, reason: str, profile: str = ""
     ) -> Verdict:
         """The verdict about outputs that differ: `FAILED` only if the runtime is to blame."""
-        is_failure = guilty == Blame.RUNTIME
+        is_failure = guilty in {Blame.RUNTIME, Blame.OPTIMISER}
         outcome = CheckOutcome.FAILED if is_failure else CheckOutcome.CANNOT_TELL
         return self._verdict(outcome, comparison, reason, guilty, profile)
 
@@ -396,3 +557,12 @@ class Checks:
         if note:
             reason += f" ({note})"
         return replace(verdict, reason=reason, node=node, evidence=divergence.evidence)
+
+
+def _joined(parts: Iterable[Comparison]) -> Comparison:
+    comparisons = list(parts)
+    return Comparison(
+        [name for part in comparisons for name in part.sets],
+        all(part.agrees for part in comparisons),
+        [row for part in comparisons for row in part.rows],
+    )

@@ -26,12 +26,16 @@ class CheckOutcome(StrEnum):
 
 
 class Blame(StrEnum):
-    """What is wrong where outputs differ: the test data, the reference or the runtime."""
+    """What is wrong where outputs differ: the test data, the reference, or the runtime.
+
+    A fault that is gone without graph optimisation is the optimiser's.
+    """
 
     NONE = ""
     DATA = "data"
     REFERENCE = "reference"
     RUNTIME = "runtime"
+    OPTIMISER = "optimiser"
 
 
 # Findings of the checks; the reason is appended to the message.
@@ -44,6 +48,9 @@ _BLAMED = {
         "conformance-reference-differs", "error", "The ONNX reference differs"
     ),
     Blame.RUNTIME: Finding("conformance-mismatch", "error", "The runtime is at fault"),
+    Blame.OPTIMISER: Finding(
+        "conformance-wrong-optimisation", "error", "The runtime's graph optimiser is at fault"
+    ),
 }
 
 
@@ -54,7 +61,8 @@ class Verdict:
     The outcome is `FAILED` if the runtime or the model is at fault. If the test data or the
     reference are wrong, it is `CANNOT_TELL` and ``blames`` names them. ``profile`` is the name of
     the tolerance, ``datasets`` the number of data sets compared. ``runs`` tells whether the runtime
-    ran on at least one input; None if that was not tried.
+    ran on at least one input; None if that was not tried. ``graph_pass`` names the passes of the
+    optimiser that are at fault, joined by commas.
     """
 
     outcome: CheckOutcome
@@ -66,6 +74,7 @@ class Verdict:
     node: Node | None = None
     evidence: str = ""
     runs: bool | None = None
+    graph_pass: str = ""
 
     @property
     def is_failure(self) -> bool:
@@ -86,8 +95,10 @@ def findings(verdicts: Iterable[tuple[str, Verdict]]) -> Iterator[Finding]:
     """
     reasons = set()
     for check, verdict in verdicts:
-        kind = _NOT_RUN if verdict.runs is False else _BLAMED.get(verdict.blames)
-        if kind is None or (kind is _NOT_RUN and verdict.reason in reasons):
+        runs_unoptimised = verdict.blames == Blame.OPTIMISER
+        is_stuck = verdict.runs is False and not runs_unoptimised
+        kind = _NOT_RUN if is_stuck else _BLAMED.get(verdict.blames)
+        if kind is None or (verdict.runs is False and verdict.reason in reasons):
             continue
         reasons.add(verdict.reason)
         severity: Severity = "error" if verdict.is_failure else "warning"

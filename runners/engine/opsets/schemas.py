@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -57,6 +58,37 @@ def widened(op: str, source: int, target: int) -> bool:
         _signature(before) == _signature(after) and _allows(after, before)
         for before, after in itertools.pairwise(definition)
     )
+
+
+@lru_cache(maxsize=8192)
+def extends(op: str, source: int, target: int) -> bool:
+    """Whether a model of opset `source` means the same by the definition of the newer `target`.
+
+    Attributes may be added, those of `source` keep their defaults; inputs and outputs may be added
+    behind its own. No table of special values loses a row.
+    """
+    old, new = schema(op, source), schema(op, target)
+    if old is None or new is None:
+        return False
+    attributes, newer = (_signature(definition)[0] for definition in (old, new))
+    sides = ((old.inputs, new.inputs), (old.outputs, new.outputs))
+    return (
+        attributes.items() <= newer.items()
+        and all(len(before) <= len(after) for before, after in sides)
+        and set(special_values(op, source)) <= set(special_values(op, target))
+    )
+
+
+def special_values(op: str, version: int) -> tuple[str, ...]:
+    """The rows of the tables in an operator's definition, such as those of casts to float 8.
+
+    Their meaning changed between definitions of one signature: `Cast` of infinity to FLOAT8E4M3FNUZ
+    gives NaN until opset 23 and the largest value from 24 on.
+    """
+    definition = schema(op, version)
+    words = "" if definition is None else definition.doc or ""
+    rows = (line.strip() for line in words.splitlines())
+    return tuple(re.sub(r"\s+", " ", row) for row in rows if row.startswith("|"))
 
 
 def _signature(definition: Any) -> tuple[Any, ...]:

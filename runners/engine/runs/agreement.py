@@ -219,7 +219,8 @@ class _Output:
             apart = np.where(same, 0.0, np.abs(left - right))
             size = np.abs(left)
             atol = profile.atol * (_scale(size) if profile.scaled else 1.0)
-            outside = ~same & ~(apart <= atol + profile.rtol * size)
+            # Relative to an infinite value everything is close.
+            outside = ~same & ~(np.isfinite(left) & (apart <= atol + profile.rtol * size))
             if self.brief and not outside.any():
                 return self._figures(kind, shape, outside, "", max_abs=_largest(apart))
             relative = (apart / size)[(size > _RELATIVE_FLOOR) & np.isfinite(size)]

@@ -251,6 +251,25 @@ class Divergence:
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """How a run with some passes of the optimiser fails (empty: it is sound), and whom to suspect.
+
+    `suspects` are the passes that changed the graph, the last one first.
+    """
+
+    problem: Message
+    suspects: Names
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """The operators of the smallest model that fails, and its file; empty if there is none."""
+
+    operators: Names
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
 class SetRun:
     """A data set that the original ran on; for conversions."""
 

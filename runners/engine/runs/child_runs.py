@@ -286,6 +286,11 @@ def count(results: Path) -> int:
     return sum(1 for _ in results.iterdir()) if results.is_dir() else 0
 
 
+def names_in(results: Path) -> Names:
+    """Names of the data sets that have results, in order."""
+    return [Name(place.name) for place in sorted(results.iterdir())] if results.is_dir() else []
+
+
 def compare(path: Path, expected: Path, actual: Path, profile: str) -> Comparison:
     """Compare outputs of the data sets that both folders have, by the tolerance of a profile."""
     model = load(path)

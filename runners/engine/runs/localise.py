@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -138,7 +138,9 @@ class _Search:
         """The first of the suspects that also differs when it is run alone."""
         first: Node | None = None
         for index, node in self._suspects():
-            cut = cut_out(self._model, node, self._values, self._model_file.folder)
+            # The outputs that nothing uses have no value.
+            outputs = [name for name in node.output if name in self._values]
+            cut = cut_out(self._model, [node], self._values, self._model_file.folder, outputs)
             figures = self._alone(cut)
             if figures is None or figures.agrees:
                 figures = figures or self._unproven(node)
@@ -312,24 +314,30 @@ def _magnitude(value: Value) -> float:
 
 
 def cut_out(
-    model: onnx.ModelProto, node: onnx.NodeProto, values: dict[str, Value], folder: Path
+    model: onnx.ModelProto,
+    nodes: Sequence[onnx.NodeProto],
+    values: Mapping[str, Value],
+    folder: Path,
+    outputs: Sequence[str],
 ) -> onnx.ModelProto | None:
-    """A model of this node alone: weights stay weights, computed values become inputs.
+    """A model of these nodes alone: weights stay weights, computed values become inputs.
 
-    None if a value that it reads is unknown or no tensor.
+    `outputs` are the names to give out. None if a value that it reads or gives is unknown or no
+    tensor.
     """
     cut = body_runs.model_like(model, "cut_out")
-    cut.graph.node.append(node)
-    names = bodies.reads(node)
+    cut.graph.node.extend(nodes)
+    inside = {name for node in nodes for name in node.output}
+    reads = dict.fromkeys(name for node in nodes for name in bodies.reads(node))
+    names = [name for name in reads if name not in inside]
     if body_runs.supply(cut.graph, model, names, values.get, with_shapes=True) is None:
         return None
     external_data_helper.load_external_data_for_model(cut, str(folder))
-    for name in node.output:
-        if name in values:  # the others are used by nothing
-            port = body_runs.port_of(name, values[name], with_shape=True)
-            if port is None:
-                return None
-            cut.graph.output.append(port)
+    for name in outputs:
+        port = body_runs.port_of(name, values.get(name), with_shape=True)
+        if port is None:
+            return None
+        cut.graph.output.append(port)
     return cut
 
 

@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import REFERENCE
 from runners.engine.confine.children import Ending, EndingKind
-from runners.engine.runs import answers, child_runs, localise
+from runners.engine.runs import answers, child_runs, localise, optimiser, specification
 from runners.engine.runs.answers import (
     Comparison,
+    Cutting,
     Divergence,
     Evidence,
     Generated,
     Message,
+    Name,
     Prepared,
     Ran,
+    Trial,
 )
 from runners.engine.runs.child_runs import BUNDLED, FileKind, ModelFile
 from runners.engine.runs.generate import GENERATED
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.jobs import Job
+    from runners.engine.runs.optimiser import OptimiserFault
+    from runners.engine.runtimes.graph_passes import GraphPasses
 
 # Limits of one run of all data sets of an origin. Sets that the slow reference has not finished by
 # then are not judged.
@@ -345,6 +350,56 @@ class ModelUnderTest:
             return answers.read(Divergence, ending.answer)
         note = f"looking for the node {self.job.cause(ending)}"
         return Divergence(None, Evidence(""), Message(note))
+
+    def unjudged(self, file_kind: FileKind | None) -> list[Name]:
+        """Operators of a file of the model that the reference does not compute as defined."""
+        model_file = next(file for file in self.model_files if file.kind == file_kind)
+        task = functools.partial(specification.unjudged, self.original, model_file)
+        ending = self.job.stage("specification", task, writes=False)
+        return answers.read(list[Name], ending.answer) if ending.kind == EndingKind.ANSWERED else []
+
+    def names_of(self, attempt: Attempt) -> list[Name]:
+        """Names of the data sets that have outputs of a run."""
+        task = functools.partial(child_runs.names_in, attempt.results)
+        ending = self.job.stage("names", task, writes=False)
+        return answers.read(list[Name], ending.answer) if ending.kind == EndingKind.ANSWERED else []
+
+    def optimiser_fault(self, origin: str, name: str) -> tuple[OptimiserFault, Cutting] | None:
+        """Find what the graph optimiser breaks on one data set; None if it breaks nothing.
+
+        Each run is a child of its own, since a pass may crash it. The unoptimised run of `origin`
+        must have outputs.
+        """
+        expected = self.attempt(self.runtime, origin, optimise=False).results
+        case = optimiser.Case(self.sets[origin], expected, name)
+        profile = self.prepared.profile
+        log = self.job.work / "optimiser.log"
+
+        def trial(passes: GraphPasses) -> Trial:
+            ending = self.run_stage(
+                "optimiser",
+                lambda: optimiser.run(self.original, case, passes, profile, log),
+            )
+            if ending.kind == EndingKind.ANSWERED:
+                return answers.read(Trial, ending.answer)
+            ending_of_log = self.job.stage("log", lambda: optimiser.suspects_in(log), writes=False)
+            suspects = (
+                answers.read(list[Name], ending_of_log.answer)
+                if ending_of_log.kind == EndingKind.ANSWERED
+                else []
+            )
+            return Trial(Message(self.job.cause(ending)), suspects)
+
+        fault = optimiser.search(trial)
+        if fault is None:
+            return None
+        places = localise.Places(self.sets[origin], self.job.work, self.job.out)
+        ending = self.run_stage(
+            "reduce", lambda: optimiser.reduce(self.original, case, fault, profile, places)
+        )
+        if ending.kind == EndingKind.ANSWERED:
+            return fault, answers.read(Cutting, ending.answer)
+        return fault, Cutting([], Evidence(""))
 
 
 def _attempt_of(run: Ran, results: Path, model_file: ModelFile) -> Attempt:

@@ -91,6 +91,23 @@ class _Reference:
         return self.open(path, folder=folder), lambda: ended
 
 
+def implemented_opset(operator: str, opset: int) -> int:
+    """The opset whose definition of an operator the evaluator follows for a model of `opset`.
+
+    It has few implementations of older definitions; for all other models it follows the newest. An
+    operator without an implementation is computed by the function of its own definition.
+    """
+    from onnx.reference.ops import _op_list  # noqa: PLC0415
+
+    classes = _op_list._build_registered_operators()  # noqa: SLF001 - there is no public way
+    versions = classes.get(operator)
+    if versions is None:
+        return opset
+    older = [version for version in versions if version is not None and version <= opset]
+    newest = int(onnx.defs.onnx_opset_version())
+    return max(older) if len(versions) > 1 and older else newest
+
+
 def _densify(model: Any) -> None:
     """Write sparse initializers out as dense ones: the evaluator stumbles over them."""
     graph = model.graph

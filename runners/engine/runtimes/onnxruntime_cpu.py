@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
-from runners.engine.runtimes import LoadError, Run, Runtime, UnpreparedError, UnsupportedModelError
+from runners.engine.runtimes import LoadError, Run, UnpreparedError, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.onnx_files.datasets import Value
+    from runners.engine.runtimes.graph_passes import GraphPasses
 
 _UNSUPPORTED = re.compile(
     r"NOT_IMPLEMENTED|is not a registered function/op|Could not find an implementation"
@@ -24,6 +25,7 @@ _UNSUPPORTED = re.compile(
 )
 _WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 _EVENT = re.compile(r'"name" ?: ?"([^"]*)"')
+_VERBOSE = 0
 _NO_LOCALE = "the model works on text, and this worker has no en_US.UTF-8 locale"
 # ONNX types that numpy lacks or that the runtime hands over as something else: (name, bits).
 _STRANGE = {
@@ -67,6 +69,20 @@ class _OnnxRuntime:
         session = _load(path.read_bytes(), options)
         return _Session(session), lambda: _names(session.end_profiling())
 
+    def open_at(self, path: Path, passes: GraphPasses, *, folder: Path) -> Run:
+        """Load a model with some passes of the optimiser; raises what `open` raises.
+
+        The runtime's log goes to the standard error, a line for each pass (`passes_in`).
+        """
+        import onnxruntime  # noqa: PLC0415
+
+        options = _options(optimise=True)
+        levels = onnxruntime.GraphOptimizationLevel
+        options.graph_optimization_level = getattr(levels, f"ORT_ENABLE_{passes.level.upper()}")
+        options.log_severity_level = _VERBOSE
+        options.add_session_config_entry(_WEIGHTS_FOLDER, str(folder))
+        return _Session(_load(path.read_bytes(), options, passes.without))
+
 
 def _options(*, optimise: bool) -> Any:
     import onnxruntime  # noqa: PLC0415
@@ -80,11 +96,16 @@ def _options(*, optimise: bool) -> Any:
     return options
 
 
-def _load(source: str | bytes, options: Any) -> Any:
+def _load(source: str | bytes, options: Any, without: Sequence[str] = ()) -> Any:
     import onnxruntime  # noqa: PLC0415
 
     try:
-        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            source,
+            options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=list(without),
+        )
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - a library may raise anything here
@@ -144,7 +165,7 @@ class _Session:
         ]
 
 
-RUNTIME: Runtime = _OnnxRuntime()
+RUNTIME = _OnnxRuntime()
 
 
 def _tidy(value: Any, kind: str) -> Value:

@@ -22,8 +22,9 @@ from runners.engine.conformance import task as conformance_task
 from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import datasets
 from runners.engine.onnx_files.datasets import DataSet
+from runners.engine.opsets import schemas
 from runners.engine.runs import generate
-from runners.engine.runtimes import probing
+from runners.engine.runtimes import onnx_reference, probing
 from tests import samples
 from tests.engine.faulty import Faulty
 
@@ -143,6 +144,40 @@ def test_wrong_data_are_blamed(judge):
     assert report.outcome == "passed"
 
 
+def cast_of_infinity():
+    """A cast that opset 19 defines to give NaN, and opset 24 the largest value."""
+    kind = onnx.TensorProto.FLOAT8E4M3FNUZ
+    return samples.model(
+        [
+            samples.node("Cast", ["x"], ["h"], to=kind, saturate=1),
+            samples.node("Cast", ["h"], ["y"], to=onnx.TensorProto.FLOAT),
+        ],
+        [samples.value("x", shape=("N", 4))],
+        [samples.value("y", shape=("N", 4))],
+        opset=19,
+    )
+
+
+@pytest.mark.parametrize(("follows", "blames"), [(19, "data"), (24, "")])
+def test_data_are_wrong_only_by_the_definition_of_the_models_operator_set(
+    judge, monkeypatch, follows, blames
+):
+    monkeypatch.setattr(onnx_reference, "implemented_opset", lambda *_: follows)
+    data = bundled(cast_of_infinity(), spoil=lambda value: value + 1)
+    _, measures = judge(model=cast_of_infinity(), data=[data])
+    assert outcomes(measures)["bundled"] == ("cantTell", blames)
+    said = "the reference does not follow the model's operator set in Cast"
+    assert (said in measures["bundled"]["reason"]) is (not blames)
+
+
+def test_definitions_are_compared_with_what_the_reference_implements():
+    assert schemas.extends("Cast", 13, 24)
+    assert not schemas.extends("Cast", 19, 24)
+    assert not schemas.extends("Softmax", 11, 13)
+    assert schemas.extends("MaxPool", 8, 12)
+    assert onnx_reference.implemented_opset("Add", 7) == schemas.NEWEST
+
+
 def test_a_wrong_runtime_is_blamed_and_its_node_found(judge):
     faulty = Faulty.instead("Relu", lambda value: value + 1, name="onnxruntime")
     report, measures = judge(data=[bundled(plain())], faulty=faulty)
@@ -182,7 +217,8 @@ def test_the_reference_on_trial_is_held_against_the_data_and_the_other_runtime(j
 def test_wrong_optimisation_is_found_without_an_oracle(judge):
     faulty = Faulty.instead("Neg", lambda value: value * 1.1, name="onnxruntime", optimises=True)
     _, measures = judge(faulty=faulty)
-    assert outcomes(measures)["optimisation"] == ("failed", "runtime")
+    assert outcomes(measures)["optimisation"] == ("failed", "optimiser")
+    assert outcomes(measures)["reference"] == ("failed", "optimiser")
     assert measures["optimisation"]["node"]["op"] == "Neg"
     assert measures["optimisation"]["evidence"] == "diverging-Neg.zip"
     assert outcomes(measures)["bundled"] == ("untested", "")

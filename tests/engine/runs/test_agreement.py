@@ -130,6 +130,7 @@ def test_ulps_of_bfloat16():
 
 def test_nan_equals_nan_and_nothing_else():
     assert compare("y", array(np.nan, np.inf), array(np.nan, np.inf), FP32).agrees
+    assert not compare("y", array(np.inf, 2), array(1, 2), FP32).agrees
     figures = compare("y", array(1, np.nan), array(np.nan, np.nan), FP32)
     assert (figures.agrees, figures.outside) == (False, 1)
     assert figures.to_json()["max_abs"] == "inf"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
+from django.apps import apps
 from django.db import IntegrityError, transaction
 
 from registry.catalogue import searchable
@@ -78,6 +81,33 @@ def test_the_database_lets_wrong_data_and_a_wrong_reference_fail_nobody(blames):
     proven.conformance(version, [proven.measure("bundled")])
     with pytest.raises(IntegrityError, match="fail_nobody"), transaction.atomic():
         ConformanceResult.objects.update(outcome="failed", blames=blames)
+
+
+def test_the_database_lets_the_optimiser_fail_alone():
+    version = factories.version(factories.user("ada"))
+    wrong = proven.measure(
+        "optimisation", "failed", blames="optimiser", graph_pass="DivMulFusion", runs=False
+    )
+    row = proven.conformance(version, [wrong])["optimisation"]
+    assert (row.graph_pass, row.verdict) == ("DivMulFusion", "optimiser-wrong")
+    assert verdicts.together([row]) == ConformanceVerdict.WRONG_OPTIMISER
+    assert ("fails_on", "onnxruntime") in searchable.facts_of(version, version.variants.get())
+    with pytest.raises(IntegrityError, match="wrong_optimiser_fails"), transaction.atomic():
+        ConformanceResult.objects.update(outcome="cantTell")
+    with pytest.raises(IntegrityError, match="pass_of_the_optimiser"), transaction.atomic():
+        ConformanceResult.objects.update(blames="runtime")
+
+
+def test_older_faults_of_the_optimisation_become_the_optimisers():
+    """Where the reference passed, it confirms the optimised outputs."""
+    migration = importlib.import_module("runners.migrations.0004_optimiser_faults")
+    unoptimised = proven.measure("optimisation", "failed", blames="runtime")
+    for name, others in (("first", []), ("second", [proven.measure("reference")])):
+        version = factories.version(factories.user(name))
+        proven.conformance(version, [unoptimised, *others])
+    migration.blame_optimiser(apps, None)
+    rows = ConformanceResult.objects.filter(check_kind="optimisation").order_by("pk")
+    assert [row.blames for row in rows] == ["optimiser", "runtime"]
 
 
 def test_a_worker_of_before_lets_wrong_data_fail_and_they_do_not():
