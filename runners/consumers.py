@@ -5,7 +5,6 @@ Handlers read the current rows, so they may run twice or late without harm.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from hub.protocol import proofs
@@ -15,6 +14,7 @@ from registry.core import outbox
 from registry.models import Check, File, Variant, Version
 from registry.versions.services import checks
 from runners.drafts import facts as draft_facts
+from runners.engine import costs
 from runners.engine.onnx_files import describe
 from runners.engine.reports import FileCheck, Finding, stored_verdicts
 from runners.graphs import derived_files, differences, networks, tensors
@@ -34,35 +34,38 @@ def connect() -> None:
     outbox.subscribe("runners.differences", ("version.withdrawn",), _on_withdrawn)
     job_kinds.job_kinds.register(
         "runners",
-        JobKind("describe", _take_facts, method=_method(str(describe.METHOD))),
-        JobKind("check", method=_method()),
+        JobKind(
+            "describe",
+            _take_facts,
+            method=str(describe.METHOD),
+            schedule_missing=verification.schedule_missing,
+        ),
+        JobKind("check", method=ENGINE),
         JobKind(
             "upgrade",
             results.take_variants,
-            method=_method(str(proofs.METHOD)),
+            method=str(proofs.METHOD),
             schedule_missing=verification.schedule_missing,
         ),
-        JobKind("convert", results.take_variants, method=_method()),
-        JobKind("annotate", results.take_copy, method=_method()),
+        JobKind("convert", results.take_variants, method=ENGINE),
+        JobKind("annotate", results.take_copy, method=ENGINE),
         JobKind(
-            "skeleton", networks.take, method=_method(), schedule_missing=networks.schedule_missing
+            "skeleton",
+            networks.take,
+            method=str(costs.METHOD),
+            schedule_missing=networks.schedule_missing,
         ),
         JobKind(
             "difference",
             differences.keep,
-            method=_method(),
+            method=ENGINE,
             schedule_missing=differences.schedule_missing,
             forget=differences.forget,
         ),
-        JobKind("conformance", results.take_conformance, method=_method(), takes_failures=True),
+        JobKind("conformance", results.take_conformance, method=ENGINE, takes_failures=True),
         JobKind("suite", results.take_suite, takes_failures=True),
-        JobKind("tensors", partial(derived_files.keep, folder=tensors.FOLDER), method=_method()),
+        JobKind("tensors", partial(derived_files.keep, folder=tensors.FOLDER), method=ENGINE),
     )
-
-
-def _method(version: str = ENGINE) -> Callable[[Job], str]:
-    """The version of a method that is the same for every job of a kind."""
-    return lambda _: version
 
 
 def models_of(version: Version) -> list[str]:
@@ -93,9 +96,9 @@ def _on_published(subject: outbox.Subject) -> None:
     """Schedule missing evidence of a published version, also for a new variant."""
     version = Version.objects.filter(pk=subject.key, state__in=Version.SERVED).first()
     if version is not None:
-        for kind in job_kinds.job_kinds:
-            if kind.schedule_missing is not None:
-                kind.schedule_missing(version)
+        schedules = (kind.schedule_missing for kind in job_kinds.job_kinds)
+        for schedule_missing in dict.fromkeys(filter(None, schedules)):
+            schedule_missing(version)
 
 
 def _on_withdrawn(subject: outbox.Subject) -> None:

@@ -40,7 +40,7 @@ def register(package: str) -> None:
         JobKind(
             "compare-speed",
             records.take_comparison,
-            method=lambda _: record.COMPARISON_METHOD_VERSION,
+            method=record.COMPARISON_METHOD_VERSION,
             is_conclusive=_is_decided,
         ),
     )

@@ -21,7 +21,7 @@ def register(package: str) -> None:
         JobKind(
             "evaluation",
             results.take,
-            method=lambda _: rules.METHOD,
+            method=rules.METHOD,
             schedule_missing=scheduling.schedule_missing,
         ),
     )

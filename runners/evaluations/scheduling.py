@@ -73,15 +73,17 @@ def targets(version: Version) -> list[Target]:
     return list({(target.dataset.pk, target.split.name): target for target in targets}.values())
 
 
-def schedule_missing(version: Version) -> int:
+def schedule_missing(version: Version, *, priority: int | None = None) -> int:
     """Queue missing evaluations of a served version; returns the number of jobs.
 
-    The main variant comes first, then those of another precision and the chosen upgrades.
+    Unless a priority is given, the main variant comes first, then those of another precision and
+    the chosen upgrades.
     """
     queued = 0
     for target in targets(version):
         for place, variant in enumerate(_variants(version)):
-            _enqueue(variant, target, priority=DERIVED if place else MAIN, once=True)
+            usual = DERIVED if place else MAIN
+            _enqueue(variant, target, priority=priority or usual, once=True)
             queued += 1
     return queued
 

@@ -50,14 +50,14 @@ class Network:
         return mapping(mapping(facts.get("skeleton")).get("left_out"))
 
 
-def schedule_missing(version: Version) -> int:
+def schedule_missing(version: Version, *, priority: int | None = None) -> int:
     """Queue missing graphs of a version's variants; returns the number of jobs."""
     jobs = Job.objects.filter(version=version, kind=KIND, input__method=METHOD)
     requests = set(jobs.values_list("entry", "subject"))
     queued = 0
     for variant in Variant.objects.filter(version=version).select_related("entry"):
         if (variant.entry.path, variant.entry.blob_id) not in requests:
-            _enqueue(version, variant, _SOON)
+            _enqueue(version, variant, priority or _SOON)
             queued += 1
     return queued
 

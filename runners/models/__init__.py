@@ -9,6 +9,7 @@ from runners.models.predictions import LatencyFit, VariantWork
 from runners.models.results import (
     ConformanceResult,
     ConformanceVerdict,
+    MethodSet,
     Runtime,
     SuiteResult,
     SuiteRun,
@@ -32,6 +33,7 @@ __all__ = [
     "JobState",
     "LatencyFit",
     "Measurement",
+    "MethodSet",
     "Pool",
     "Runtime",
     "SuiteResult",

@@ -9,15 +9,23 @@ from registry.models.constraints import one_of
 from runners.models.jobs import Job
 
 
-class Runtime(models.Model):
+class CatchUp(models.Model):
+    """How far the published versions of before were looked at for something that is new."""
+
+    cursor = models.BigIntegerField(default=0, help_text="the last version that was looked at")
+    caught_up_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class Runtime(CatchUp):
     """One version of a runtime that a worker offered, and how far its verdicts have caught up."""
 
     name = models.CharField(max_length=32)
     version = models.CharField(max_length=64)
     first_seen_at = models.DateTimeField(default=timezone.now)
     seen_at = models.DateTimeField(default=timezone.now)
-    cursor = models.BigIntegerField(default=0, help_text="the last version that was looked at")
-    caught_up_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["name", "first_seen_at", "pk"]
@@ -27,6 +35,22 @@ class Runtime(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
+
+
+class MethodSet(CatchUp):
+    """The methods of kinds of jobs that are scheduled together, and how far they have caught up.
+
+    ``methods`` has each kind with its version, such as `describe 4, upgrade 3`.
+    """
+
+    methods = models.CharField(max_length=255, unique=True)
+    first_seen_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["first_seen_at", "pk"]
+
+    def __str__(self) -> str:
+        return self.methods
 
 
 class Outcome(models.TextChoices):

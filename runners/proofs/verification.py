@@ -1,28 +1,31 @@
 """Missing proofs of published versions: a verdict of each runtime, and a current opset.
 
 No requests are stored: a proof is missing if no job of the version has made it or is making it. So
-scheduling may run at any time, and a new version of a runtime or of onnx only makes more proofs
-missing.
+scheduling may run at any time, and a new version of a runtime or of onnx, or a new method, only
+makes more proofs missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from hub.protocol import problems, proofs
-from hub.protocol.runtime_builds import PORTABLE
+from hub.protocol.runtime_builds import CPU, PORTABLE
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from registry.core.permissions import require
 from registry.models import Variant, Version
 from registry.versions import selectors as registry
 from runners.engine.onnx_files.describe import METHOD
-from runners.models import ConformanceResult, Job, Runtime, SuiteRun
-from runners.queue import order, selectors, services
+from runners.models import ConformanceResult, Job, MethodSet, Runtime, SuiteRun
+from runners.queue import job_kinds, order, selectors, services
+from runners.queue.content import ENGINE
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
@@ -113,6 +116,7 @@ def _is_first(kind: str, variant: Variant, job_input: dict[str, Any]) -> bool:
         and variant.origin == Variant.Origin.UPLOADED
         and job_input["runtime"] == UPGRADING
         and job_input.get("checks") != SLOW
+        and job_input.get("target") is None
     )
 
 
@@ -141,15 +145,35 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
 
 
 def catch_up() -> int:
-    """Schedule missing proofs of older versions on new runtimes; returns the number of jobs."""
+    """Schedule what older versions lack on new runtimes and by new methods; returns how many jobs.
+
+    Only what was done by an older method is done again by a new one.
+    """
     waiting = Job.objects.filter(state=Job.State.QUEUED, priority__gte=LATER, pool=Job.Pool.CPU)
     if waiting.count() > ENOUGH_WAITING:
         return 0
     queued = 0
     for runtime in current():
         if runtime.caught_up_at is None:
-            queued += _advance(runtime)
+            queued += _advance(runtime, schedule_missing)
+    for schedule, methods in _methods().items():
+        words = ", ".join(f"{kind} {method}" for kind, method in methods.items())
+        row, _ = MethodSet.objects.get_or_create(methods=words)
+        if row.caught_up_at is None:
+            queued += _advance(row, schedule, kinds=methods)
     return queued
+
+
+def _methods() -> dict[Callable[..., int], dict[str, str]]:
+    """The kinds of jobs that each of these functions schedules, with their methods.
+
+    Methods that never changed, and those that depend on the job, are not among them.
+    """
+    methods: dict[Callable[..., int], dict[str, str]] = defaultdict(dict)
+    for kind in sorted(job_kinds.job_kinds, key=lambda kind: kind.name):
+        if kind.schedule_missing and isinstance(kind.method, str) and kind.method != ENGINE:
+            methods[kind.schedule_missing][kind.name] = kind.method
+    return methods
 
 
 def schedule_suite() -> int:
@@ -209,18 +233,23 @@ def _queue(
 
 
 @transaction.atomic
-def _advance(behind: Runtime) -> int:
-    runtime = Runtime.objects.select_for_update().get(pk=behind.pk)
-    if runtime.cursor != behind.cursor:  # another worker is at it
+def _advance(
+    behind: Runtime | MethodSet, schedule: Callable[..., int], kinds: Iterable[str] = ()
+) -> int:
+    """Look at the next versions, with ``kinds`` only those that had such jobs."""
+    row = type(behind).objects.select_for_update().get(pk=behind.pk)
+    if row.cursor != behind.cursor:  # another worker is at it
         return 0
-    rows = Version.objects.filter(pk__gt=runtime.cursor, state=Version.State.PUBLISHED)
+    rows = Version.objects.filter(pk__gt=row.cursor, state=Version.State.PUBLISHED)
+    if kinds:
+        rows = rows.filter(Exists(Job.objects.filter(version=OuterRef("pk"), kind__in=kinds)))
     batch = list(rows.filter(model__deleted_at=None).order_by("pk")[:BATCH])
-    queued = sum(schedule_missing(version, priority=LATER) for version in batch)
+    queued = sum(schedule(version, priority=LATER) for version in batch)
     if batch:
-        runtime.cursor = batch[-1].pk
+        row.cursor = batch[-1].pk
     else:
-        runtime.caught_up_at = timezone.now()
-    runtime.save(update_fields=["cursor", "caught_up_at"])
+        row.caught_up_at = timezone.now()
+    row.save(update_fields=["cursor", "caught_up_at"])
     return queued
 
 
@@ -239,17 +268,22 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
         if runtime.name == UPGRADING and variant.facts and variant.typed_facts.method < METHOD:
             yield "describe", {**job_input, "method": METHOD}
         if is_first:
-            yield (
-                "upgrade",
-                {
-                    **job_input,
-                    "target": None,
-                    "source": variant.name,
-                    **upgrade_options(variant.version),
-                },
-            )
+            options = job_input | {"source": variant.name} | upgrade_options(variant.version)
+            for target in (None, *_outdated_targets(variant)):
+                yield "upgrade", options | {"target": target}
             if REFERENCE in versions:
                 yield "check", {**job_input, "onnx_version": versions[REFERENCE]}
+
+
+def _outdated_targets(source: Variant) -> list[int]:
+    """Opsets of upgraded variants by an older method that an upgrade without a target leaves out.
+
+    They were requested, or were the highest of an older runtime.
+    """
+    rows = source.derivatives.filter(origin=Variant.Origin.UPGRADED)
+    rows = rows.filter(Q(proof=None) | Q(proof__method__lt=proofs.METHOD))
+    opsets = set(rows.values_list("opset", flat=True))
+    return sorted(filter(None, opsets - {PORTABLE.opset, CPU.ceiling.opset}))
 
 
 def upgrade_options(version: Version) -> dict[str, Any]:

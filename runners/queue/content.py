@@ -59,11 +59,12 @@ def key_of(job: Job) -> str:
     Jobs of drafts, trainings and try-outs are never shared.
     """
     kind = job_kinds.of(job)
-    if not kind or not kind.method or job.version is None or job.version.is_draft:
+    method = kind.method_of(job) if kind else ""
+    if not method or job.version is None or job.version.is_draft:
         return ""
     options = {name: value for name, value in job.input.items() if name not in _NAMES}
     files = _files(job.version, job.kind, job.entry)
-    parts = [job.kind, kind.method(job), job.entry, options, job.requires, job.pool, files]
+    parts = [job.kind, method, job.entry, options, job.requires, job.pool, files]
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

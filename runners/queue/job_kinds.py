@@ -41,19 +41,25 @@ class JobKind:
 
     ``take`` gets jobs that succeeded, and with ``takes_failures`` those that failed or were
     cancelled. ``stage`` is given a job that begins, and what finds the file of a blob by its
-    digest; it raises GoneError. ``method`` gives the version of the method of jobs whose results
-    may be shared, if ``is_conclusive`` by the facts of their report. ``schedule_missing`` queues
-    what a released version lacks, and ``forget`` deletes results of a withdrawn one.
+    digest; it raises GoneError. ``method`` is the version of the method of jobs whose results may
+    be shared, if ``is_conclusive`` by the facts of their report; it may depend on the job.
+    ``schedule_missing`` queues what a released version lacks, and takes a priority. Several kinds
+    may share it; where the method of one of them rises, it is called for older versions too.
+    ``forget`` deletes results of a withdrawn version.
     """
 
     name: str
     take: Callable[[Job], object] | None = None
     takes_failures: bool = False
     stage: Callable[[Job, Callable[[str], Path]], Staged] | None = None
-    method: Callable[[Job], str] | None = None
+    method: str | Callable[[Job], str] | None = None
     is_conclusive: Callable[[dict[str, Any]], bool] = lambda _: True
-    schedule_missing: Callable[[Version], object] | None = None
+    schedule_missing: Callable[..., int] | None = None
     forget: Callable[[Version], object] | None = None
+
+    def method_of(self, job: Job) -> str:
+        """The version of the method of a job; empty where its result is not shared."""
+        return self.method(job) if callable(self.method) else self.method or ""
 
 
 job_kinds = Port(JobKind)

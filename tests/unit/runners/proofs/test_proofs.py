@@ -13,16 +13,18 @@ from django.apps import apps
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from hub.protocol import problems
+from hub.protocol import problems, proofs
 from hub.protocol.proofs import Branch
 from hub.protocol.runtime_builds import PORTABLE
 from registry.core import outbox
 from registry.models import File, SearchDocument, Variant
 from registry.versions import selectors
 from registry.versions.services import derivatives
+from runners.engine import costs
+from runners.engine.evaluation import rules
 from runners.engine.onnx_files import describe
 from runners.engine.reports import OutputFile, Report
-from runners.models import ConformanceResult, Job, Runtime, SuiteResult, SuiteRun, Worker
+from runners.models import ConformanceResult, Job, MethodSet, Runtime, SuiteResult, SuiteRun, Worker
 from runners.proofs import derivations, results, verification
 from runners.proofs import selectors as proof_selectors
 from runners.queue import services
@@ -332,6 +334,65 @@ def test_what_an_older_method_proved_is_scheduled_again(owner, version):
     given = {key: value for key, value in job.input.items() if key != "method"}
     Job.objects.filter(pk=job.pk).update(input=given)
     assert verification.schedule_missing(version) == 1
+
+
+def caught_up():
+    """Catch up to the end, and how many jobs that queued."""
+    queued = verification.catch_up()
+    while behind():
+        queued += verification.catch_up()
+    return queued
+
+
+def behind():
+    rows = (model.objects.filter(caught_up_at=None) for model in (Runtime, MethodSet))
+    return any(query.exists() for query in rows)
+
+
+@pytest.fixture
+def upgraded_by_method_2(owner, version, monkeypatch):
+    """A version whose upgrades are of METHOD 2, on a hub that has caught up with it."""
+    with monkeypatch.context() as before:
+        before.setattr(proofs, "METHOD", 2)
+        Job.objects.filter(kind="upgrade").delete()
+        verification.schedule_missing(version)
+        derivations.request(owner, version=version, kind="upgrade", opset=21)
+        old = replace(SAMPLED, method=2)
+        for job in waiting("upgrade"):
+            end(job, upgraded(target=job.input["target"] or 26, proof=old))
+    Runtime.objects.update(caught_up_at=timezone.now())
+    MethodSet.objects.create(methods="describe 4, upgrade 2", caught_up_at=timezone.now())
+    assert waiting("upgrade") == []
+    return version
+
+
+def test_a_new_method_is_scheduled_for_old_versions_without_a_new_runtime(upgraded_by_method_2):
+    assert caught_up() == 2
+    jobs = sorted(waiting("upgrade"), key=lambda job: job.input["target"] or 0)
+    assert [(job.input["target"], job.input["method"], job.priority) for job in jobs] == [
+        (target, proofs.METHOD, verification.LATER) for target in (None, 21)
+    ]
+    assert (caught_up(), behind()) == (0, False)
+    end(jobs[0], upgraded())
+    end(jobs[1], upgraded(target=21))
+    strengths = Variant.objects.filter(origin="upgraded").values_list("proof_strength", flat=True)
+    assert set(strengths) == {"certified"}
+    assert waiting("upgrade") == []
+
+
+def test_kinds_with_a_method_of_their_own_are_caught_up(owner):
+    caught_up()
+    assert set(MethodSet.objects.values_list("methods", flat=True)) == {
+        f"describe {describe.METHOD}, upgrade {proofs.METHOD}",
+        f"evaluation {rules.METHOD}",
+        f"skeleton {costs.METHOD}",
+    }
+
+
+def test_a_version_without_a_result_of_before_is_left_alone(owner):
+    factories.published(owner)
+    assert caught_up() == 0
+    assert waiting() == []
 
 
 def test_an_upgrade_is_given_what_the_card_declares_of_inputs(owner, version):
