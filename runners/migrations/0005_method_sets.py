@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("runners", "0003_interval_methods"),
+        ("runners", "0004_optimiser_faults"),
     ]
 
     operations = [
