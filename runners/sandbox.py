@@ -47,6 +47,8 @@ _WALL_SECONDS_PER_GIB = 60
 
 Progress = Callable[[int, str], None]
 ShouldStop = Callable[[], bool]
+# Whether urgent work ran on this host since a moment of the monotonic clock, in seconds.
+UrgentSince = Callable[[float], bool]
 Keep = Callable[[Report, Path], Report]
 
 
@@ -131,10 +133,12 @@ class Sandbox:
         *,
         on_progress: Progress | None = None,
         should_stop: ShouldStop | None = None,
+        urgent_since: UrgentSince | None = None,
         keep: Keep | None = None,
     ) -> Report:
         """Run one request to its report; `should_stop` is asked every quarter of a second.
 
+        `urgent_since` is asked by a measurement, which does not count what ran beside urgent work.
         `keep` is given a report that names outputs and the folder they lie in, which is gone
         afterwards; what it returns is the report.
         """
@@ -142,7 +146,9 @@ class Sandbox:
         with self._lock:
             folder = Path(tempfile.mkdtemp(prefix="hub-job-", dir=self._scratch))
             try:
-                report = self._started().run(request, folder, on_progress, should_stop)
+                report = self._started().run(
+                    request, folder, on_progress, should_stop, urgent_since
+                )
                 return keep(report, folder / "out") if keep and report.outputs else report
             except _LostError as error:
                 self.close()
@@ -230,6 +236,7 @@ class _Server:
         folder: Path,
         on_progress: Progress | None,
         should_stop: ShouldStop | None,
+        urgent_since: UrgentSince | None,
     ) -> Report:
         self._pending = b""
         self._send({**asdict(request), "scratch": str(folder)})
@@ -245,6 +252,10 @@ class _Server:
                     raise _LostError(
                         "sandbox-timeout", "The sandbox did not answer in time and was ended."
                     )
+            elif "urgent_since" in message:
+                moment = float(message["urgent_since"])
+                is_urgent = urgent_since is not None and urgent_since(moment)
+                self._send({"urgent_since": moment, "is_urgent": is_urgent})
             elif "progress" in message:
                 if on_progress is not None:
                     on_progress(int(message["progress"]), str(message["phase"]))

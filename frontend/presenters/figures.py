@@ -63,6 +63,7 @@ REASONS = {
     "throttled": "its control group was throttled",
     "foreign-gpu-process": "other processes used the GPU",
     "gpu-throttled": "the GPU lowered its clocks for want of power or cooling",
+    "urgent-work": "urgent work of the hub ran beside it",
     "not-steady": "it never reached a steady state",
     "outputs-differ": "its outputs changed between runs",
     "died": "it crashed",

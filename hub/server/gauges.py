@@ -95,7 +95,6 @@ def _database() -> Iterator[Metric]:
 
 
 def _queue() -> Iterator[Metric]:
-    now = timezone.now()
     live = Job.objects.filter(state__in=Job.LIVE).values_list("queue", "state").order_by()
     jobs = _gauge("hub_jobs", "Queued and running jobs by pool.", "pool", "state")
     age = _gauge(
@@ -103,8 +102,7 @@ def _queue() -> Iterator[Metric]:
     )
     for pool, state, count in live.annotate(n=Count("pk")):
         jobs.add_metric([pool, state], count)
-    waiting = Job.objects.filter(state=Job.State.QUEUED, not_before__lte=now)
-    for pool, oldest in waiting.values_list("queue").order_by().annotate(at=Min("queued_at")):
+    for pool, oldest in selectors.waiting_since().items():
         age.add_metric([pool], _age(oldest))
     yield jobs
     yield age

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 
 from hub.protocol import problems
 from hub.server.front import draining
@@ -17,12 +18,15 @@ from registry.api.authentication import TokenAuthentication
 from registry.core.health import health_parts
 from registry.storage import verification
 from registry.storage.files import store
+from runners import pools
 from runners.queue import aliases, selectors
 
 log = structlog.get_logger(__name__)
 
 
 MOST_DIGESTS = 100
+# How long an urgent job may wait before monitors report it, in seconds.
+URGENT_SECONDS = 60
 
 
 def alive(_request: HttpRequest) -> HttpResponse:
@@ -47,12 +51,13 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 def report() -> dict[str, dict[str, Any]]:
-    """The state of database, storage, cache, workers, and of the parts that plug in."""
+    """The state of database, storage, cache, workers, jobs, and of the parts that plug in."""
     return {
         "database": _database(),
         "storage": _storage(),
         "cache": _cache(),
         "workers": _workers(),
+        "urgent_jobs": _urgent_jobs(),
         **{part.name: part.report() for part in health_parts if part.report is not None},
     }
 
@@ -130,3 +135,13 @@ def _workers() -> dict[str, Any]:
             for worker in live
         ],
     }
+
+
+def _urgent_jobs() -> dict[str, Any]:
+    """How long the oldest job has been waiting that a user waits for, in seconds."""
+    try:
+        since = selectors.waiting_since().get(pools.URGENT)
+    except DatabaseError as error:
+        return _failed("urgent_jobs", error)
+    seconds = (timezone.now() - since).total_seconds() if since else 0.0
+    return {"ok": seconds <= URGENT_SECONDS, "seconds": round(seconds, 1)}

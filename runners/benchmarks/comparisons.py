@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from django.db import transaction
+
 from hub.protocol import problems
 from registry.core.permissions import require
 from registry.models import Variant, Version
@@ -22,15 +24,16 @@ if TYPE_CHECKING:
 _KEY = ("runtime", "runtime_version", "provider", "against_version", "against_variant")
 
 
+@transaction.atomic
 def ask(
     actor: Actor, *, baseline: Variant, candidate: Variant, runtime: str = "", provider: str = ""
 ) -> list[Job]:
     """Queue the comparison of two variants of one model, for maintainers.
 
-    Raises NotAllowed, StateConflict, and InvalidRequest if they are not two variants of one model
-    with the same inputs and outputs, or if no worker offers the runtime.
+    Raises NotAllowed, StateConflict, Throttled, and InvalidRequest if they are not two variants of
+    one model with the same inputs and outputs, or if no worker offers the runtime.
     """
-    require(actor, "version.derive", candidate.version.model)
+    user = require(actor, "version.derive", candidate.version.model)
     for version in (baseline.version, candidate.version):
         registry.require_served(version, "versions can be compared")
     if baseline.pk == candidate.pk or baseline.version.model_id != candidate.version.model_id:
@@ -42,7 +45,9 @@ def ask(
         )
     options = differences.sides(baseline, candidate)
     return [
-        offer.enqueue(COMPARISON, candidate, options, priority=REQUESTED, again=True)
+        offer.enqueue(
+            COMPARISON, candidate, options, priority=REQUESTED, again=True, requester=user
+        )
         for offer in offers.matching(runtime, provider)
     ]
 

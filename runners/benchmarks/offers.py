@@ -14,7 +14,7 @@ from runners.models import Job
 from runners.queue import selectors, services
 
 if TYPE_CHECKING:
-    from registry.models import Variant
+    from registry.models import User, Variant
 
 _CPU = "CPUExecutionProvider"
 # Providers besides the CPU's that are never used, since they run elsewhere.
@@ -61,6 +61,7 @@ class Offer:
         *,
         priority: int,
         again: bool = False,
+        requester: User | None = None,
     ) -> Job:
         """Queue a job that times a variant, with the effort that the hub is configured for."""
         return services.enqueue(
@@ -73,6 +74,7 @@ class Offer:
             exclusive=self.exclusive,
             priority=priority,
             again=again,
+            requester=requester,
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.db import transaction
 
 from hub.protocol import problems
 from registry.core.permissions import require
@@ -75,6 +76,7 @@ def schedule_missing(version: Version, *, with_comparison: bool = True) -> int:
     return queued + (comparisons.schedule_missing(version, live) if with_comparison else 0)
 
 
+@transaction.atomic
 def ask(
     actor: Actor,
     *,
@@ -89,9 +91,9 @@ def ask(
     """Queue benchmarks of a variant (the first unless named) once more, for maintainers.
 
     Runtime, provider and pool narrow what workers offer; ``options`` are settings of a run. Raises
-    NotAllowed, StateConflict, VariantMissing, InvalidRequest.
+    NotAllowed, StateConflict, VariantMissing, InvalidRequest, Throttled.
     """
-    require(actor, "version.derive", version.model)
+    user = require(actor, "version.derive", version.model)
     registry.require_served(version, "versions can be benchmarked")
     row = registry.variant(version, variant or None, None, None)
     _check(row, {name: value for name, value in options.items() if name != "provider_options"})
@@ -100,7 +102,8 @@ def ask(
         _check_options({"runtime": offer.runtime, "provider": offer.provider} | options)
     request = options | {"effort": effort}
     return [
-        offer.enqueue(BENCHMARK, row, request, priority=REQUESTED, again=True) for offer in matches
+        offer.enqueue(BENCHMARK, row, request, priority=REQUESTED, again=True, requester=user)
+        for offer in matches
     ]
 
 

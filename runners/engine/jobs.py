@@ -215,13 +215,17 @@ class Job:
         *,
         cores: Sequence[int] = (),
         devices: tuple[Path, ...] = (),
+        stop: Stop | None = None,
         **limits: Any,
     ) -> Ending:
-        """Run a task by its name in a program of its own (`fresh`), confined as any stage is."""
+        """Run a task by its name in a program of its own (`fresh`), confined as any stage is.
+
+        `stop` ends this stage in place of the job's own.
+        """
         confinement = self._confinement(limits)
         if devices:
             confinement = isolation.with_devices(confinement, devices)
-        ending = fresh.run(name, arguments, confinement, self.stop, cores=cores)
+        ending = fresh.run(name, arguments, confinement, stop or self.stop, cores=cores)
         return self._usable(ending, name, confinement.limits)
 
     def answer(

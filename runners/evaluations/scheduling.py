@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hub.protocol.splits import Split
     from registry.cards.claims import Claim
     from registry.core.permissions import Actor
+    from registry.models import User
     from runners.models import Job
 
 KIND = "evaluation"
@@ -115,13 +116,13 @@ def request(
 ) -> Job:
     """Queue an evaluation of a variant (default: the first) on the newest version of a data set.
 
-    Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest.
+    Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest, Throttled.
     """
-    require(actor, "version.derive", version.model)
+    user = require(actor, "version.derive", version.model)
     registry.require_served(version, "versions are evaluated")
     choice = registry.variant(version, variant or None, None, None)
     target = _target(dataset, number, split)
-    return _enqueue(choice, target, priority=REQUESTED, once=False)
+    return _enqueue(choice, target, priority=REQUESTED, once=False, requester=user)
 
 
 def _target(slug: str, number: int | None, split: str) -> Target:
@@ -144,7 +145,14 @@ def _target(slug: str, number: int | None, split: str) -> Target:
     )
 
 
-def _enqueue(variant: Variant, target: Target, *, priority: int, once: bool) -> Job:
+def _enqueue(
+    variant: Variant,
+    target: Target,
+    *,
+    priority: int,
+    once: bool,
+    requester: User | None = None,
+) -> Job:
     version, dataset = variant.version, target.dataset
     paths = dataset.files.filter(path__in=target.split.files)
     job_input: dict[str, Any] = {
@@ -166,6 +174,7 @@ def _enqueue(variant: Variant, target: Target, *, priority: int, once: bool) -> 
         requires={"runtime": ONNXRUNTIME},
         priority=priority,
         once=once,
+        requester=requester,
     )
 
 

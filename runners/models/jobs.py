@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -94,6 +95,14 @@ class Job(models.Model):
     worker = models.CharField(max_length=100, blank=True, default="")
     host = models.CharField(max_length=100, blank=True, default="")
     gpu = models.CharField(max_length=64, blank=True, default="")
+    requester = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="the user whose budget of requested runs it counts in",
+    )
     lease_until = models.DateTimeField(null=True, blank=True)
     not_before = models.DateTimeField(default=timezone.now)
     notified_at = models.DateTimeField(null=True, blank=True)

@@ -35,9 +35,9 @@ def request(
 
     ``kind`` is a name of ``hub.protocol.variants.KINDS``. ``opset`` is the target of an upgrade, up
     or down (None: the highest that runs), ``calibration`` the digest of an uploaded ``.npz``.
-    Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest, BlobUnknown.
+    Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest, BlobUnknown, Throttled.
     """
-    require(actor, "version.derive", version.model)
+    user = require(actor, "version.derive", version.model)
     if not version.is_served:
         raise problems.StateConflict(
             f"{version.ref} is {version.state}; variants can be made only of published versions.",
@@ -64,6 +64,7 @@ def request(
         job_input={"source": source.name, **needs, **options},
         requires=needs,
         priority=_URGENT,
+        requester=user,
     )
 
 

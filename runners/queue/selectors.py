@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.conf import settings
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from hub.protocol import problems
@@ -16,7 +18,7 @@ from registry.models import RegisteredModel, Version
 from runners import pools
 from runners.models import Bar, Host, Job, Worker
 from runners.queue import aliases, order
-from runners.queue.services import sharing
+from runners.queue.services import budgets, sharing
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -70,6 +72,15 @@ def live_workers(queue: str = "") -> list[Worker]:
     return [row for row in rows if not queue or queue in row.queues]
 
 
+def waiting_since() -> dict[str, datetime]:
+    """Since when the oldest job of each queue waits that may run."""
+    rows = Job.objects.filter(state=Job.State.QUEUED, not_before__lte=timezone.now())
+    since = (
+        rows.order_by().values_list("queue").annotate(at=Min(Greatest("queued_at", "not_before")))
+    )
+    return dict(since)
+
+
 def why_waiting(waiting: Job, workers: Sequence[Worker] | None = None) -> str:
     """Why a job has not started: no worker offers what it needs, it is not due, or jobs are ahead.
 
@@ -77,7 +88,7 @@ def why_waiting(waiting: Job, workers: Sequence[Worker] | None = None) -> str:
     """
     if waiting.state != Job.State.QUEUED:
         return ""
-    reason = _nobody_offers(waiting, workers) or _same_work(waiting)
+    reason = _nobody_offers(waiting, workers) or _same_work(waiting) or _spent_budget(waiting)
     if reason:
         return reason
     now = timezone.now()
@@ -152,6 +163,14 @@ def _same_work(waiting: Job) -> str:
     if twin is None or twin.version is None:
         return ""
     return f"the same work is running for {twin.version.ref}; its result will be shared"
+
+
+def _spent_budget(waiting: Job) -> str:
+    """Why a requested run waits for others of its requester; empty for other jobs."""
+    if not budgets.is_spent(waiting):
+        return ""
+    most = settings.HUB_LIMITS_RUNS_AT_WORK
+    return f"its requester has {most} runs at work, which is the most at once"
 
 
 def _nobody_offers(waiting: Job, workers: Sequence[Worker] | None) -> str:

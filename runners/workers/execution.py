@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,6 +21,7 @@ import structlog
 from django.conf import settings
 from django.db import Error as DatabaseTrouble
 from django.db import InterfaceError, OperationalError, close_old_connections
+from django.utils import timezone
 
 from hub.protocol import problems
 from hub.protocol.splits import DATA_FOLDER
@@ -81,7 +83,7 @@ class Lease:
         return self._lost.is_set()
 
     def _yields(self) -> bool:
-        """Whether the job blocks an urgent one on its host."""
+        """Whether the job occupies the place of an urgent one on its host."""
         try:
             self.gives_way = services.is_in_the_way(self._job)
         except DatabaseTrouble:
@@ -220,11 +222,29 @@ def _run_on(job: Job, sandbox: Sandbox, lease: Lease, path_of: Callable[[str], P
     )
     try:
         report = sandbox.run(
-            request, on_progress=lease.note, should_stop=lease.is_lost, keep=_store_outputs
+            request,
+            on_progress=lease.note,
+            should_stop=lease.is_lost,
+            urgent_since=lambda moment: _urgent_since(job, moment),
+            keep=_store_outputs,
         )
         return record_checks.vetted(job, report)
     except OSError as error:
         return _errored(job, "sandbox-failed", f"The sandbox could not be used: {error}")
+
+
+def _urgent_since(job: Job, moment: float) -> bool:
+    """Whether urgent work ran beside a job since ``moment`` (monotonic clock, seconds).
+
+    True also if the database does not say, as then it cannot be ruled out.
+    """
+    try:
+        ago = timedelta(seconds=time.monotonic() - moment)
+        return services.ran_beside(job, timezone.now() - ago)
+    except DatabaseTrouble:
+        log.warning("look_around_failed", job=str(job.pk), exc_info=True)
+        close_old_connections()
+        return True
 
 
 def _options(job: Job, files: dict[str, str], path_of: Callable[[str], Path]) -> dict[str, Any]:

@@ -27,6 +27,11 @@ HUB_LIMITS_JOB_SECONDS = env.int("HUB_LIMITS_JOB_SECONDS", default=600)
 HUB_LIMITS_WRITTEN_BYTES = env.int("HUB_LIMITS_WRITTEN_BYTES", default=20 * 2**30)
 # Time after which the job of a silent worker is given to another, in seconds.
 HUB_LIMITS_LEASE_SECONDS = env.float("HUB_LIMITS_LEASE_SECONDS", default=30.0)
+# Requested runs (benchmarks, comparisons, evaluations, variants) that one user who is not an
+# administrator may have in the queue.
+HUB_LIMITS_RUNS_QUEUED = env.int("HUB_LIMITS_RUNS_QUEUED", default=20)
+# Requested runs of one such user that may be at work at once; the others wait.
+HUB_LIMITS_RUNS_AT_WORK = env.int("HUB_LIMITS_RUNS_AT_WORK", default=2)
 # Concurrent progress streams (server-sent events) of one web process; each occupies a thread.
 HUB_LIMITS_STREAMS = env.int("HUB_LIMITS_STREAMS", default=4)
 # Requests from one signed-in user.

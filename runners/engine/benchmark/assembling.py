@@ -55,7 +55,7 @@ def assemble(
             options=options,
         ),
         "gate": options.gate_in_force(),
-        "quiet": quiet,
+        "quiet": quiet | {"urgent_work": subject.urgent_work.to_json()},
         "processes": processes,
         "per_operator": _per_operator(subject),
         "power": power.sources(options, None if isinstance(idle, str) else idle),

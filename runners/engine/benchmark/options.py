@@ -236,7 +236,9 @@ class Options:
             # The trials before the measurement have a budget of their own.
             each *= 2
         configurations = 1 + len(self.sweep_batch) + len(self.sweep_threads)
-        return self.quiet_wait_seconds + _PREPARE_SECONDS + sides * configurations * each
+        beside_urgent_work = self.budget_seconds + self.process_seconds()
+        fixed = self.quiet_wait_seconds + _PREPARE_SECONDS + beside_urgent_work
+        return fixed + sides * configurations * each
 
 
 def _limit(value: Any, provisional: float) -> float:

@@ -75,6 +75,7 @@ def compare(job: Job) -> Report:
 
 def _alternate(job: Job, baseline: Subject, candidate: Subject) -> dict[str, Any]:
     baseline.turn_seconds = candidate.turn_seconds = _TURN_SECONDS
+    candidate.urgent_work = baseline.urgent_work
     tell = task.progress_of(job, "compare")
     return verdicts.complete(*procedure.alternate(baseline, candidate, tell))
 

@@ -14,8 +14,8 @@ from runners.engine.benchmark import summary, trials, verdicts
 from runners.engine.benchmark.assembling import assemble, now
 from runners.engine.benchmark.record import NOT_EXPOSED, Document, Process
 from runners.engine.benchmark.subjects import Subject, TroubleError
+from runners.engine.benchmark.urgent_work import sleep
 from runners.engine.hardware import devices, readings
-from runners.engine.onnx_files import staging
 
 if TYPE_CHECKING:
     from runners.engine.benchmark.options import Options
@@ -31,7 +31,7 @@ def wait_until_quiet(job: Job, options: Options) -> dict[str, Any]:
     instruments = readings.Instruments(with_gpu=devices.is_gpu(options.provider))
     while True:
         before = instruments.look()
-        _sleep(job, options.quiet_seconds)
+        sleep(job.stop, options.quiet_seconds)
         after = instruments.look()
         reading = readings.interference(before, after)
         reading["foreign_gpu_pids"] = devices.others(options.provider)
@@ -49,14 +49,6 @@ def wait_until_quiet(job: Job, options: Options) -> dict[str, Any]:
             }
 
 
-def _sleep(job: Job, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        if job.stop.requested():
-            raise staging.StoppedError
-        time.sleep(min(left, 0.25))
-
-
 class Collector:
     """Gathers the processes of one subject, and says when there are enough."""
 
@@ -65,6 +57,7 @@ class Collector:
         self.processes: list[Process] = []
         self._gate = subject.options.gate_in_force()
         self._until = time.monotonic() + subject.options.budget_seconds
+        self._lost_before = subject.urgent_work.lost_seconds
 
     def go(self) -> None:
         """Run one process more."""
@@ -81,17 +74,21 @@ class Collector:
         if count >= most:
             lacking = options.least_processes - len(counting)
             spare = most + options.spare_processes - count
-            is_late = time.monotonic() > self._until
-            return dead or lacking <= 0 or lacking > spare or is_late
+            return dead or lacking <= 0 or lacking > spare or self._is_late()
         if dead:
             return True
-        if time.monotonic() > self._until:
+        if self._is_late():
             return count >= min(options.processes, options.least_processes)
         if count < options.processes:
             return False
         width = summary.half_width(summary.medians_ms(counting))
         firm = width is not None and width <= self._gate["widest_interval"]
         return firm and len(counting) >= options.least_processes
+
+    def _is_late(self) -> bool:
+        """Whether the budget is spent, without what was lost to urgent work."""
+        lost = self.subject.urgent_work.lost_seconds - self._lost_before
+        return time.monotonic() > self._until + lost
 
 
 def measure(subject: Subject, tell: Callable[[int], None]) -> Document:
@@ -102,6 +99,7 @@ def measure(subject: Subject, tell: Callable[[int], None]) -> Document:
     try:
         subject.prepare()
         tell(15)
+        subject.urgent_work.pause()
         quiet = wait_until_quiet(subject.job, subject.options)
         if quiet["is_quiet"] or subject.options.if_busy == "measure":
             if not subject.options.batch:
@@ -148,12 +146,15 @@ def alternate(
         words = "The two models take inputs of different types or shapes."
         raise TroubleError("interfaces-differ", words)
     options = baseline.options
+    baseline.urgent_work.pause()
     quiet = wait_until_quiet(baseline.job, options)
     pairs: list[list[Process]] = []
     order = ""
-    until = time.monotonic() + options.budget_seconds
+    until = time.monotonic() + options.budget_seconds - baseline.urgent_work.lost_seconds
     if quiet["is_quiet"] or options.if_busy == "measure":
-        while not _are_enough(pairs, options, is_late=time.monotonic() > until):
+        while not _are_enough(
+            pairs, options, is_late=time.monotonic() > until + baseline.urgent_work.lost_seconds
+        ):
             first = "AB"[len(order) % 2]
             pairs.append(baseline.time_with(candidate, len(pairs) + 1, first))
             order += first

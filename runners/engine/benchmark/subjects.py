@@ -21,9 +21,10 @@ from runners.engine.benchmark import (
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_EXPOSED, Process
 from runners.engine.benchmark.requests import ProcessRequest, Profile, SessionFacts, SessionRequest
-from runners.engine.confine.children import Ending, EndingKind
+from runners.engine.benchmark.urgent_work import Cutter, UrgentWork
+from runners.engine.confine.children import Ending, EndingKind, Stop
 from runners.engine.hardware import devices
-from runners.engine.onnx_files import text
+from runners.engine.onnx_files import staging, text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +72,11 @@ class Subject:
     batches: dict[str, Any] = field(default_factory=dict)
     # How long a turn is that it takes with another model in one process; 0 for a model alone.
     turn_seconds: float = 0.0
+    # Shared by all that one job measures.
+    urgent_work: UrgentWork = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.urgent_work = UrgentWork(self.job.stop, self.options.budget_seconds)
 
     @property
     def slot(self) -> list[int]:
@@ -90,7 +96,9 @@ class Subject:
 
     def under(self, options: Options, name: str) -> Subject:
         """The same model under another configuration."""
-        return Subject(self.job, options, self.model, self.entry, self.files, name)
+        subject = Subject(self.job, options, self.model, self.entry, self.files, name)
+        subject.urgent_work = self.urgent_work
+        return subject
 
     def prepare(self) -> None:
         """Make inputs and run a profiled process; raises TroubleError."""
@@ -153,11 +161,14 @@ class Subject:
         return processes if first == "A" else processes[::-1]
 
     def run(self, sides: list[Subject], request: ProcessRequest) -> list[Process]:
-        """Run a process with the models of these; gives one's samples, or why it has none, each."""
+        """Run a process with the models of these; gives one's samples, or why it has none, each.
+
+        One that ran beside urgent work is repeated as long as that is given way.
+        """
         ordinal = request.ordinal
         models = tuple(side.session() for side in sides)
         before = devices.others(self.options.provider)
-        ending = self._child(replace(request, models=models))
+        ending, is_beside = self._undisturbed(replace(request, models=models))
         foreign = devices.others(self.options.provider)
         if ending.kind != EndingKind.ANSWERED:
             return [_died(ordinal, _code(ending), self._words(ending)) for _ in sides]
@@ -165,7 +176,27 @@ class Subject:
             return [_died(ordinal, "unreadable", "It answered for other models.") for _ in sides]
         if isinstance(before, int) and isinstance(foreign, int):
             foreign = max(before, foreign)
-        return [_process(answer, ordinal, foreign) for answer in ending.answer]
+        processes = [_process(answer, ordinal, foreign) for answer in ending.answer]
+        for process in processes if is_beside else ():
+            process["interference"]["urgent_work"] = True
+        return processes
+
+    def _undisturbed(self, request: ProcessRequest) -> tuple[Ending, bool]:
+        """How a process ended, and whether it ran beside urgent work all the same."""
+        work = self.urgent_work
+        while True:
+            work.pause()
+            cutter = Cutter(work)
+            try:
+                ending = self._child(request, cutter)
+            except staging.StoppedError:
+                if not cutter.has_cut:
+                    raise
+            else:
+                is_beside = work.stop.urgent_since(cutter.began)
+                if not (is_beside and work.is_given_way):
+                    return ending, is_beside
+            work.repeat(cutter.began, is_cut=cutter.has_cut)
 
     def settle_rate(self) -> None:
         """Fix the rate of arrivals for all processes, from one short stream where none is asked."""
@@ -191,7 +222,7 @@ class Subject:
             names.append(self.options.bound_percentile)
         return max(statistics.samples_needed(name) for name in names)
 
-    def _child(self, request: ProcessRequest) -> Ending:
+    def _child(self, request: ProcessRequest, stop: Stop | None = None) -> Ending:
         options = self.options
         seconds = max(1, len(request.models)) * options.process_seconds()
         is_gpu = devices.is_gpu(options.provider)
@@ -200,6 +231,7 @@ class Subject:
             request.to_json(),
             cores=self.pinned,
             devices=devices.nodes() if is_gpu else (),
+            stop=stop,
             wall_seconds=seconds,
             cpu_seconds=int(seconds * (options.processors + 1)) + 1,
             file_bytes=_FILE_BYTES,

@@ -121,6 +121,8 @@ def faults(process: Process, gate: dict[str, Any]) -> list[str]:
         reasons.append("gpu-throttled")
     if not process["steady"]:
         reasons.append("not-steady")
+    if readings.get("urgent_work"):
+        reasons.append("urgent-work")
     if process.get("outputs", {}).get("repeat") == "no":
         reasons.append("outputs-differ")
     return reasons
@@ -139,6 +141,8 @@ def _status(
     if accepted < _least(measured["gate"]):
         few = len(finished) < _least(measured["gate"])
         reasons.append("too-few-processes" if few else "interference")
+        if any(process["interference"].get("urgent_work") for process in finished):
+            reasons.append("urgent-work")
     if stats["between_process_cv"] > limit(measured["gate"], "between_process_cv"):
         reasons.append("spread-between-processes")
     if "under_bound" in stats and not stats["under_bound"]["is_within"]:

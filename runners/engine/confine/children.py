@@ -68,12 +68,18 @@ class Ending:
 
 
 class Stop:
-    """Tells whether the job was cancelled; a selectable file descriptor wakes the watcher."""
+    """What the worker says of a job that runs; a selectable file descriptor wakes the watcher."""
 
     def fileno(self) -> int | None:
         return None
 
     def requested(self) -> bool:
+        """Whether the job was cancelled."""
+        return False
+
+    def urgent_since(self, moment: float) -> bool:
+        """Whether urgent work ran beside the job since ``moment`` (monotonic clock, seconds)."""
+        del moment
         return False
 
 

@@ -16,6 +16,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
@@ -35,13 +36,17 @@ from runners.engine.server.tasks import FLOWS
 ENGINE_VERSION = "1"
 _REQUEST_BYTES = 64 << 20
 _CHUNK = 1 << 16
+# How long the worker may take to say what runs beside a job.
+_LOOK_SECONDS = 5.0
 
 
 class Door(Stop):
     """The worker's side of the pipe: requests come in here, and so does the wish to stop."""
 
-    def __init__(self, handle: int) -> None:
+    def __init__(self, handle: int, speaking: int) -> None:
         self._handle = handle
+        self._speaking = speaking
+        self._urgent: dict[str, Any] = {}
         self._pending = b""
         self._cancelled = False
         self.gone = False
@@ -54,8 +59,22 @@ class Door(Stop):
         self._take_in()
         *lines, self._pending = self._pending.split(b"\n")
         for line in lines:
-            self._cancelled |= line.strip() == b'{"cancel": true}'
+            message = json.loads(line)
+            self._cancelled |= message.get("cancel") is True
+            if "urgent_since" in message:
+                self._urgent = message
         return self._cancelled or self.gone
+
+    def urgent_since(self, moment: float) -> bool:
+        """Ask the worker; without its answer urgent work cannot be ruled out."""
+        _say(self._speaking, {"urgent_since": moment})
+        until = time.monotonic() + _LOOK_SECONDS
+        while not self.requested() and self._urgent.get("urgent_since") != moment:
+            left = until - time.monotonic()
+            if left <= 0:
+                return True
+            select.select([self._handle], [], [], left)
+        return bool(self._urgent.get("is_urgent", True))
 
     def next_request(self) -> bytes | None:
         """Wait for the next line; None when the worker has gone."""
@@ -82,8 +101,8 @@ class Door(Stop):
 
 def serve() -> NoReturn:
     """Serve until the worker goes. Called by `python -m runners.engine WORKER_PID` only."""
-    door = Door(os.dup(0))
     speaking = os.dup(1)
+    door = Door(os.dup(0), speaking)
     # Whatever a library prints must not be taken for an answer.
     os.dup2(2, 1)
     _end_with_worker(door)
@@ -182,7 +201,7 @@ def _honest_work() -> Any:
 
 def _read_request(line: bytes) -> Request | None:
     data = json.loads(line)
-    if "cancel" in data:  # it came too late: that job has already answered
+    if "task" not in data:  # it came too late: that job has already answered
         return None
     if data["task"] not in FLOWS:
         raise ValueError("the worker requested an unknown task")

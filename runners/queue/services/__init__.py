@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from runners.queue.services.claims import claim
-from runners.queue.services.leases import finish, give_back, give_way, is_in_the_way, renew, stop
+from runners.queue.services.leases import finish, give_back, give_way, renew, stop
 from runners.queue.services.quarantine import lift
 from runners.queue.services.queue import cancel, enqueue, key_of
 from runners.queue.services.sharing import files_of
 from runners.queue.services.sweeps import recover, sweep
+from runners.queue.services.urgency import is_in_the_way, ran_beside
 from runners.queue.services.workers import forget_runs, leave, offered_by, see, tidy
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "leave",
     "lift",
     "offered_by",
+    "ran_beside",
     "recover",
     "renew",
     "see",

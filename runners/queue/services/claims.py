@@ -15,7 +15,7 @@ from runners import pools
 from runners.models import Attempt, Host, Job
 from runners.queue import order
 from runners.queue.content import JobEnvironment
-from runners.queue.services import sharing
+from runners.queue.services import budgets, sharing, urgency
 from runners.queue.services.workers import offered_by
 
 if TYPE_CHECKING:
@@ -63,11 +63,13 @@ def claim(
 def hand_on(ended: Job) -> None:
     """Keep the host of an ended exclusive job for the next such job if that is due soon.
 
+    Not while urgent work waits for the host.
+
     Otherwise another worker would start a proof, and the host would have to become idle again for
     each benchmark. The namespace whose turn it is decides. Call it in the transaction that ends the
     job.
     """
-    if ended.exclusive != Job.Exclusive.HOST:
+    if ended.exclusive != Job.Exclusive.HOST or urgency.waits_on(ended.host):
         return
     now = timezone.now()
     rows = Job.objects.filter(state=Job.State.QUEUED, not_before__lte=now)
@@ -90,7 +92,7 @@ def _claim(
     place = _lock(host)
     gpu = features.gpu
     environment = JobEnvironment(features.versions, host)
-    rows = sharing.claimable(_allowed_on(place, rows, now))
+    rows = budgets.within(sharing.claimable(_allowed_on(place, rows, now)))
     if gpu and Job.objects.filter(state=Job.State.RUNNING, gpu=gpu).exists():
         rows = rows.exclude(Q(exclusive=Job.Exclusive.GPU) | Q(pool__startswith="gpu-"))
     while True:
@@ -103,7 +105,9 @@ def _claim(
             rows = rows.exclude(exclusive=Job.Exclusive.GPU)
         elif sharing.answer(job, [environment]):
             continue
-        elif job.exclusive == Job.Exclusive.HOST and _at_work(host).exists():
+        elif job.exclusive == Job.Exclusive.HOST and (
+            _at_work(host).exists() or urgency.waits_on(host)
+        ):
             _reserve(place, job, now)
             return None
         else:
@@ -131,15 +135,15 @@ def _at_work(host: str) -> Any:
 
 
 def _allowed_on(place: Host, rows: Any, now: datetime) -> Any:
+    """The jobs that may begin on a host: light and urgent ones always."""
+    always = Q(pool=Job.Pool.LIGHT) | Q(priority=Job.URGENT)
     if _at_work(place.name).filter(exclusive=Job.Exclusive.HOST).exists():
-        return rows.filter(pool=Job.Pool.LIGHT)
+        return rows.filter(always)
     if place.reserved_until is None or place.reserved_until < now:
         return rows
     if place.reserved_for is None or place.reserved_for.state != Job.State.QUEUED:
         return rows
-    return rows.filter(
-        Q(pk=place.reserved_for_id) | Q(pool=Job.Pool.LIGHT) | Q(priority=Job.URGENT)
-    )
+    return rows.filter(Q(pk=place.reserved_for_id) | always)
 
 
 def _reserve(place: Host, job: Job, now: datetime) -> None:

@@ -21,11 +21,7 @@ from runners.queue.services import claims, sharing
 if TYPE_CHECKING:
     from runners.engine.reports import Report
 
-# Exclusive jobs of a priority number above this are interrupted for urgent ones, and queued again
-# after `_AFTER_URGENT`.
-GIVES_WAY = 3
-# After this many attempts a job is not interrupted any more, so that it ends at some time.
-INTERRUPTIONS = 3
+# When a job that was interrupted for an urgent one may run again.
 _AFTER_URGENT = timedelta(seconds=60)
 # Maximum number of attempts that crash or run out of time.
 TRIES = {FailureCause.CRASH: 2, FailureCause.TIMEOUT: 2}
@@ -118,16 +114,6 @@ def stop(job: Job) -> bool:
         _close(job, Attempt.Outcome.CANCELLED)
         _tell(job)
     return bool(ended)
-
-
-def is_in_the_way(job: Job) -> bool:
-    """Whether a low-priority exclusive job blocks an urgent job on its host."""
-    if job.exclusive != Job.Exclusive.HOST or job.priority <= GIVES_WAY:
-        return False
-    if job.attempt > INTERRUPTIONS:
-        return False
-    urgent = Job.objects.filter(state=Job.State.QUEUED, priority=Job.URGENT)
-    return urgent.filter(queue__startswith="cpu", not_before__lte=timezone.now()).exists()
 
 
 @transaction.atomic

@@ -18,12 +18,13 @@ from registry.models import File, Version
 from runners import pools
 from runners.models import Bar, Job
 from runners.queue import content, notifications, order
-from runners.queue.services import sharing
+from runners.queue.services import budgets, sharing
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from registry.core.permissions import Actor
+    from registry.models import User
 
 
 def key_of(
@@ -49,14 +50,16 @@ def enqueue(
     not_before: datetime | None = None,
     once: bool = False,
     again: bool = False,
+    requester: User | None = None,
 ) -> Job:
     """Queue a job and notify the workers; returns the live job if the same work is queued already.
 
     ``requires`` may name a runtime, a provider, memory_bytes and a host; only a worker that offers
     them takes the job. With ``once``, the job of work that has a verdict is returned instead. A job
     on a quarantined file fails at once. A job whose result can be shared (`content`) ends with that
-    result at once, except with ``again``, or if the version has a verdict of the same work. Raises
-    UnknownNeedError.
+    result at once, except with ``again``, or if the version has a verdict of the same work. What a
+    ``requester`` asked for counts in their budget. Raises UnknownNeedError, and Throttled beyond
+    the budget.
     """
     job_input, requires = job_input or {}, pools.check_needs(requires or {})
     manifest = version.manifest_sha256 if version else ""
@@ -65,7 +68,10 @@ def enqueue(
     done = same.with_verdict().order_by("-queued_at").first()
     if once and done is not None:
         return done
+    if requester is not None and not same.filter(state__in=Job.LIVE).exists():
+        budgets.expect(requester)
     job = Job(
+        requester=requester,
         kind=kind,
         version=version,
         entry=entry,

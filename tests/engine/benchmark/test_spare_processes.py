@@ -6,6 +6,8 @@ import pytest
 
 from runners.engine.benchmark.options import Options
 from runners.engine.benchmark.procedure import Collector
+from runners.engine.benchmark.urgent_work import UrgentWork
+from runners.engine.confine.children import Stop
 from tests import timed
 
 LOUD = timed.INTERFERENCE | {"foreign_cpu": 0.5}
@@ -16,6 +18,7 @@ class Stub:
 
     def __init__(self, states, **options):
         self.states = states
+        self.urgent_work = UrgentWork(Stop(), 0.0)
         self.options = Options.from_json({"processes": 5, "most_processes": 5, **options})
 
     def time(self, ordinal):

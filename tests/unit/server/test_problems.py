@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import OperationalError, connection
+from django.utils import timezone
 
 from hub.protocol import problems
 from hub.server import health
@@ -11,6 +14,7 @@ from registry.api.problems import translate
 from registry.storage import verification
 from registry.storage.files import store
 from registry.versions import moves
+from runners.models import Job
 from runners.queue import services
 from tests import factories
 
@@ -107,8 +111,18 @@ def test_health(client):
     assert parts == {
         "database": works, "storage": works, "cache": works,
         "workers": {"ok": False}, "graphs": {"ok": False},
-        "blobs": works,
+        "blobs": works, "urgent_jobs": works,
     }  # fmt: skip
+
+
+def test_health_names_urgent_jobs_that_wait(client):
+    job = services.enqueue(kind="describe", version=None, priority=0)
+    assert client.get("/readyz").json()["urgent_jobs"] == {"ok": True}
+    ago = timezone.now() - timedelta(seconds=61)
+    Job.objects.filter(pk=job.pk).update(queued_at=ago, not_before=ago)
+    ready = client.get("/readyz")
+    assert ready.status_code == 200
+    assert ready.json()["urgent_jobs"] == {"ok": False}
 
 
 def test_health_in_detail_is_for_administrators(client, api, ada, admin):

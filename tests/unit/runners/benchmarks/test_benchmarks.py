@@ -550,29 +550,3 @@ def test_models_of_other_inputs_are_not_compared(version, newer, bench):
     assert queued("compare-speed") == []
     with pytest.raises(problems.InvalidRequest):
         comparisons.ask(newer.created_by, baseline=version.variants.get(), candidate=main)
-
-
-def test_what_nobody_asked_for_gives_way_to_what_somebody_waits_for(version, bench):
-    scheduling.schedule_missing(version)
-    job = services.claim("w1", ["bench-cpu"], host="h1", features=WorkerFeatures.read(OFFERED))
-    assert not services.is_in_the_way(job)
-    services.enqueue(kind="describe", version=version, entry="model.onnx", priority=0)
-    assert services.is_in_the_way(job)
-    assert services.give_way(job)
-    job.refresh_from_db()
-    assert (job.state, job.max_attempts) == (Job.State.QUEUED, 4)
-    assert job.not_before > timezone.now()
-    assert job.attempts.get().outcome == "cancelled"
-    urgent = services.claim("w2", ["cpu.urgent"], host="h1", features=WorkerFeatures.read(OFFERED))
-    assert urgent.kind == "describe"
-    services.enqueue(kind="check", version=version, entry="model.onnx", priority=0)
-    for job.attempt, gives_way in ((1, True), (3, True), (4, False)):
-        assert services.is_in_the_way(job) == gives_way
-    Job.objects.filter(kind="check").delete()
-    [asked] = scheduling.ask(version.created_by, version=version)
-    Job.objects.filter(kind="describe").delete()
-    asked = services.claim(
-        "w1", ["bench-cpu"], uuid=asked.pk, host="h1", features=WorkerFeatures.read(OFFERED)
-    )
-    services.enqueue(kind="describe", version=version, entry="model.onnx", priority=0)
-    assert not services.is_in_the_way(asked)

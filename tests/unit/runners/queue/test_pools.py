@@ -154,10 +154,14 @@ def test_exclusive_means_alone_on_its_host():
     put()
     put(priority=0)
     put(pool="bench-cpu", exclusive="host")
-    assert services.claim("w3", ["cpu", "bench-cpu"], host="h1") is None
+    urgent = services.claim("w3", ["cpu", "bench-cpu"], host="h1")
+    assert urgent.priority == 0
+    assert services.claim("w4", ["cpu", "bench-cpu"], host="h1") is None
     light = put(pool="light")
     assert services.claim("w3", ["cpu", "light"], host="h1") == light
     assert services.finish(mine, factories.report("suite"))
+    assert services.finish(urgent, factories.report("suite"))
+    put(priority=0)  # the host is reserved for the next exclusive job
     assert services.claim("w3", ["cpu"], host="h1") is not None
 
 
