@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runners', '0003_interval_methods'),
+        ('runners', '0005_method_sets'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
