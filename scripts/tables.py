@@ -183,6 +183,18 @@ def ports_table() -> str:
     return "\n".join(lines)
 
 
+def physics_table() -> str:
+    """Each limit between readings of a record, with its reason."""
+    sys.path.insert(0, str(ROOT))
+    from runners.engine.benchmark import physics  # noqa: PLC0415 - this checkout
+
+    lines = ["| rule | limit | reason |", "|---|---|---|"]
+    for rule in physics.RULES:
+        limit = f"{rule.limit:,.10g}" if rule.limit else "none"
+        lines.append(f"| `{rule.name}` | {limit} | {rule.reason} |")
+    return "\n".join(lines)
+
+
 TABLES = {
     "capabilities": ("docs/ports.md", capabilities_table),
     "ports": ("docs/ports.md", ports_table),
@@ -191,6 +203,7 @@ TABLES = {
     "laws": ("docs/laws.md", laws_tables),
     "attacks": ("docs/federated.md", attacks_table),
     "commands": ("docs/cli.md", commands_tables),
+    "physics": ("docs/benchmarks.md", physics_table),
 }
 
 

@@ -5,6 +5,7 @@ The sums are the engine's own; only the readings are invented, and no test calls
 
 from __future__ import annotations
 
+import hashlib
 import io
 import random
 from datetime import timedelta
@@ -37,6 +38,18 @@ DECLARED = {
     "method": power.DECLARED,
     "source": "its maker",
     "j_per_inference": 0.25,
+}
+DIGEST = hashlib.sha256(b"outputs").hexdigest()
+# What a made-up model gives for the made-up inputs.
+TENSOR = {
+    "dtype": "float32",
+    "shape": [1, 2],
+    "elements": [0.25, -0.5],
+    "finite": 2,
+    "mean": -0.125,
+    "std": 0.375,
+    "min": -0.5,
+    "max": 0.25,
 }
 INTERFERENCE = {
     "psi_cpu_some": 0.01,
@@ -73,7 +86,7 @@ def process(ordinal, samples_ns, **more):
         "meter_j": {},
         "interference": dict(INTERFERENCE),
         "failure": None,
-        "outputs": {"sha256": "ab" * 32, "repeat": "yes"},
+        "outputs": {"sha256": DIGEST, "repeat": "yes", "tensors": [dict(TENSOR)]},
     } | more
 
 
@@ -115,7 +128,9 @@ def measured(sha256, median_ms=1.0, *, spread=0.0, config=(), environment=(), **
         "model": {"entry": "model.onnx", "sha256": sha256, "size": 12, "files": []},
         "config": {
             "scenario": "single_stream",
-            "inputs": [{"name": "x", "dtype": "float32", "shape": [1, 4]}],
+            "inputs": [
+                {"name": "x", "dtype": "float32", "shape": [dict(config).get("batch", 1), 4]}
+            ],
             "input_source": "seeded",
             "seed": 0,
             "batch": 1,
@@ -170,6 +185,20 @@ def contributed(version, user, median_ms=1.0, *, variant="default", sweeps=(), *
     config = dict(more.pop("config", ())) | {"seed": form.seed_of(nonce)}
     told = {"challenge": nonce, "config": config} | more
     return record(more.pop("sha256", row.entry.blob_id), median_ms, **told)
+
+
+def recomputed(contribution, *, tensors=(TENSOR,), repeats=True, fastest_ms=1.0, outcome="passed"):
+    """A worker's answer about the outputs of a contributed record; gives the record's new row."""
+    contribution.refresh_from_db()
+    features = WorkerFeatures(runtimes={"onnxruntime": "1.31.1"})
+    job = services.claim("proving", ["cpu"], uuid=contribution.job_id, features=features)
+    facts = {"tensors": list(tensors), "repeats": repeats, "fastest_ms": fastest_ms}
+    outputs = [facts for _ in job.input["inputs"]]
+    told = Report("recompute", {}, "0" * 64, outcome, facts={"outputs": outputs}, seconds=1.0)
+    assert services.finish(job, told)
+    deliveries.deliver()
+    contribution.refresh_from_db()
+    return contribution
 
 
 def report(told, *, seconds=600.0, outcome="passed", table=True):

@@ -46,6 +46,7 @@ JOBS = {
     "run": "Run once",
     "benchmark": "Benchmark",
     "compare-speed": "Compare latency",
+    "recompute": "Recompute outputs",
     "tensors": "Analyse tensors",
     "conformance": "Conformance",
     "evaluation": "Measure accuracy",

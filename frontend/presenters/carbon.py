@@ -76,7 +76,7 @@ def inference(row: Measurement | None) -> list[dict[str, Any]]:
         ]
     energy, carbon = row.typed_record.energy, row.typed_record.carbon
     boundary = ", ".join(filter(None, (energy.method, energy.boundary)))
-    device = f"{row.device_title}, {measurements.runtime_of(row)}"
+    device = f"{row.device_label}, {measurements.runtime_of(row)}"
     emissions = row.figure(CARBON)
     grid = _fact(names[3], "")
     if emissions.value is not None:

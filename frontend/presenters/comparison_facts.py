@@ -218,7 +218,7 @@ def _timed_on(column: Column) -> Fact:
     row = column.speed
     if row is None:
         return _of_figure(absent(P50.unit))
-    return Fact(f"{row.device_title}, {measurements.runtime_of(row)}")
+    return Fact(f"{row.device_label}, {measurements.runtime_of(row)}")
 
 
 def _benchmark(metric: BenchmarkMetric) -> Callable[[Column], Fact]:

@@ -244,7 +244,7 @@ def _speed(version: Version, of: Evidence) -> Iterator[Part]:
             measurements.address(row),
             p50=figures.text(row.p50),
             rank=figures.unranked(row.p50),
-            device=row.device_title,
+            device=row.device_label,
             runtime=measurements.runtime_of(row),
         )
     elif of.timed:

@@ -89,7 +89,7 @@ def _results(job: Job) -> list[Output]:
         return []
     outputs = []
     for row in results[:NAMED]:
-        title = f"{figures.sentence(row.p50)} on {row.device_title}, batch {row.batch}"
+        title = f"{figures.sentence(row.p50)} on {row.device_label}, batch {row.batch}"
         outputs.append(Output(title, version_head.place(job.version, "benchmark", row.pk)))
     return [*outputs, Output("and more", place(job))] if len(results) > NAMED else outputs
 

@@ -53,11 +53,11 @@ def table(results: Sequence[Measurement], *, most: int = 100, left_out: int = 0)
     strips = latency_strips.together([row for group in groups for row in group.rows])
 
     def part(group: selectors.Group, rows: Sequence[Measurement]) -> dict[str, Any]:
-        first, shapes = group.first, measurements.shapes(inputs.get(group.key, []))
+        first, shapes = rows[0], measurements.shapes(inputs.get(group.key, []))
         is_equal = len({row.batch for row in group.rows}) == 1
         about = measurements.shared(first, with_batch=is_equal)
         return {
-            "title": f"{first.device_title}, {measurements.runtime_of(first)}",
+            "title": f"{first.device_label}, {measurements.runtime_of(first)}",
             "about": f"{about}, {shapes}" if shapes else about,
             "rows": [
                 {
@@ -112,7 +112,7 @@ def filters(
     results: Sequence[Measurement], selection: Mapping[str, Any]
 ) -> tuple[dict[str, Any], ...]:
     """The filters that tell these results apart, with what is chosen."""
-    devices = {row.device: row.device_title for row in results}
+    devices = {row.device: row.device_label for row in results}
     titles: dict[str, Callable[[str], str]] = {
         "device": lambda value: devices.get(value, value),
         "runtime": labels.runtime,
@@ -146,4 +146,4 @@ def sentence(results: Sequence[Measurement]) -> str:
         words += f", {others}"
     if best is None:
         return f"{words}; none ranked"
-    return f"{words}; the fastest is {figures.text(best.p50)} on {best.device_title}"
+    return f"{words}; the fastest is {figures.text(best.p50)} on {best.device_label}"

@@ -78,7 +78,7 @@ def _figures(
     if row is not None and row.p50_ms:
         # In milliseconds however short: the font has no letter for micro.
         milliseconds = f"{formatting.rounded(row.p50_ms)}{formatting.NARROW}ms"
-        yield milliseconds, f"p50, {row.device_title}"
+        yield milliseconds, f"p50, {row.device_label}"
     for line in measured.accuracy:
         if variant is not None and line.variant.pk == variant.pk:
             yield (

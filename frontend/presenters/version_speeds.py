@@ -33,7 +33,7 @@ def batches(results: Sequence[Measurement]) -> list[dict[str, Any]]:
         if row.throughput_per_s and row.is_trusted:
             setup = (
                 row.variant.name,
-                row.device_title,
+                row.device_label,
                 measurements.runtime_of(row),
                 row.threads,
                 row.scenario,
@@ -102,7 +102,7 @@ def _over_versions(variant: str, results: Sequence[Measurement]) -> dict[str, An
         )
         for row in results
     )
-    title = f"{variant} on {results[0].device_title}, {measurements.runtime_of(results[0])}"
+    title = f"{variant} on {results[0].device_label}, {measurements.runtime_of(results[0])}"
     return {
         "title": title,
         "chart": charts.line(points, logarithmic=False),

@@ -127,7 +127,7 @@ def _process(times: Sequence[float], run: Mapping[str, Any]) -> dict[str, Any]:
         "interference": dict.fromkeys(_HIDDEN, form.NOT_EXPOSED)
         | {"foreign_gpu_pids": form.NOT_APPLICABLE},
         "failure": None,
-        "outputs": {"sha256": form.NOT_EXPOSED, "repeat": form.NOT_EXPOSED},
+        "outputs": {"sha256": form.NOT_EXPOSED, "repeat": form.NOT_EXPOSED, "tensors": []},
     }
 
 

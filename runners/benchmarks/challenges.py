@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 # Long enough for a sweep; a longer run needs another challenge.
 _LASTS = timedelta(hours=12)
 _MOST_OPEN = 20
+# What must be left of a challenge that is used again: a usual measurement.
+_LEAST_LEFT = timedelta(hours=1)
 # Times of a record are in whole seconds.
 _ROUNDING = timedelta(seconds=2)
 _CURE = "Request one with POST …/benchmarks/challenges, or use `hub bench --contribute`"
 
 
 @transaction.atomic
-def issue(actor: Actor, *, version: Version) -> Challenge:
-    """Issue a challenge for a record of a version.
+def issue(actor: Actor, *, version: Version, reuse: bool = False) -> Challenge:
+    """Issue a challenge for a record of a version; with ``reuse``, the oldest open one instead.
 
     Raises NotAuthenticated, AccessNeeded, StateConflict, and QuotaExceeded where too many are open.
     """
@@ -45,6 +47,9 @@ def issue(actor: Actor, *, version: Version) -> Challenge:
     now = timezone.now()
     mine = Challenge.objects.filter(user=user)
     mine.filter(used_at=None, expires_at__lt=now).delete()
+    unused = mine.filter(used_at=None, version=version, expires_at__gt=now + _LEAST_LEFT)
+    if reuse and (challenge := unused.first()):
+        return challenge
     if mine.filter(used_at=None).count() >= _MOST_OPEN:
         raise problems.QuotaExceeded(
             f"You have {_MOST_OPEN} open challenges. Use one of them, or wait until they expire "
@@ -83,6 +88,11 @@ def expect(user: User, version: Version, record: Record) -> None:
     if not used:
         words = "this challenge was already used for another record"
         raise record_consistency.refusal("challenge", words, rule="challenge", cure=f"{_CURE}.")
+
+
+def free(user: User, version: Version, nonce: str) -> None:
+    """Open the challenge of a refused record again, as far as it lasts."""
+    Challenge.objects.filter(nonce=nonce, user=user, version=version).update(used_at=None)
 
 
 def _expect_in_time(record: Record, challenge: Challenge, now: datetime) -> None:

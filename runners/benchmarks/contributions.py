@@ -2,20 +2,27 @@
 
 A user who may read a version's files may contribute a record of them. Its sums are recomputed, its
 fields must not contradict each other, its files must be those of the version, and its challenge
-must be of this hub. The samples themselves cannot be verified: so results are trusted only with the
-signature of an enrolled worker, and are shown separately otherwise.
+must be of this hub. Then a worker computes the outputs of its inputs again (`recompute`); until
+they agree the record is pending and has no result. The samples themselves cannot be verified: so
+results are trusted only with the signature of an enrolled worker, and are shown separately
+otherwise.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
+from django.utils import timezone
 
-from hub.protocol import problems
+from hub.protocol import problems, stored
+from hub.protocol.vocabularies import ONNXRUNTIME
 from registry.core import events, parsing
 from registry.core.permissions import can, require_user
 from registry.models import Event, File, User, Variant, Version
@@ -23,13 +30,17 @@ from registry.versions import lifecycle
 from registry.versions import selectors as registry
 from registry.versions.services import derivatives
 from runners.benchmarks import challenges, enrolment, record_checks, record_consistency, records
-from runners.engine.benchmark import rules
+from runners.engine.benchmark import output_agreement, physics, rules
+from runners.engine.benchmark import record as form
 from runners.engine.benchmark.releases import RELEASES
 from runners.engine.benchmark.typed_record import Record
-from runners.models import Measurement
+from runners.models import ContributedRecord, Job, Measurement
+from runners.queue import services
 from runners.queue.selectors import live_workers
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from registry.core.permissions import Actor
 
 # Maximum size of a contributed record in bytes, about 800 000 samples.
@@ -38,6 +49,9 @@ MOST_BYTES = 8 << 20
 # published version is never deleted, so deleting a result makes no room for another.
 _OF_ONE, _OF_ALL = 20, 500
 _ADDED = "benchmark.added"
+RECOMPUTATION = "recompute"
+_MOST_REASON = 500
+_MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +69,10 @@ def contribute(
     text: str,
     variant: str = "",
     signature: Signature | None = None,
-) -> list[Measurement]:
-    """Keep a user's record, which is ``text`` as JSON.
+) -> ContributedRecord:
+    """Take a user's record, which is ``text`` as JSON, and queue the recomputation of its outputs.
 
-    Returns its results, or the existing ones if it was sent before. Raises NotAuthenticated,
+    Returns the pending record, or the existing one if it was sent before. Raises NotAuthenticated,
     AccessNeeded, StateConflict, InvalidRequest, RecordInvalid, TextTooCostly, VariantMissing,
     QuotaExceeded and Unavailable.
     """
@@ -71,19 +85,28 @@ def contribute(
             rule="runtime",
             cure="Use the Run page of the version.",
         )
+    if record.format_version != form.FORMAT_VERSION:
+        raise record_consistency.refusal(
+            "format_version",
+            f"it must be {form.FORMAT_VERSION}, which holds elements of the outputs",
+            rule="format",
+            cure="Measure again with the `hub bench` of this version.",
+        )
     for part in record.parts:
         _expect_release(part)
     row = _measured_variant(version, record, variant)
     worker = None
     if signature is not None:
         worker = enrolment.signer(user, record, signature.worker, signature.value)
-    trust = Measurement.Trust.UNVERIFIED if worker is None else Measurement.Trust.ENROLLED
-    signed: dict[str, Any] = {
-        "trust": trust,
-        "enrolled_worker": worker,
-        "signature": signature.value if signature else "",
-    }
-    return _keep(user, version, row, record, whole.encode("ascii"), **signed)
+    return _submit(
+        user,
+        version,
+        row,
+        record,
+        whole.encode("ascii"),
+        enrolled_worker=worker,
+        signature=signature.value if signature else "",
+    )
 
 
 def contribute_page_run(
@@ -102,7 +125,6 @@ def contribute_page_run(
         row,
         record,
         whole.encode("ascii"),
-        with_challenge=False,
         trust=Measurement.Trust.UNVERIFIED,
     )
 
@@ -152,16 +174,180 @@ def remove(actor: Actor, *, version: Version, row: Measurement) -> None:
 
 
 @transaction.atomic
+def _submit(
+    user: User,
+    version: Version,
+    variant: Variant,
+    record: Record,
+    content: bytes,
+    **signed: Any,
+) -> ContributedRecord:
+    version = lifecycle.lock(version)
+    registry.require_served(version, "versions can have benchmarks")
+    sha256 = hashlib.sha256(content).hexdigest()
+    same = ContributedRecord.objects.filter(
+        variant=variant, contributor=user, record_sha256=sha256
+    ).exclude(state=ContributedRecord.State.REFUSED)
+    if row := same.first():
+        return row
+    challenges.expect(user, version, record)
+    _expect_room(version, user, sha256)
+    row, _ = ContributedRecord.objects.update_or_create(
+        variant=variant,
+        contributor=user,
+        record_sha256=sha256,
+        defaults={
+            "challenge": record.challenge,
+            "content": gzip.compress(content, mtime=0),
+            "state": ContributedRecord.State.PENDING,
+            "reason": "",
+            "decided_at": None,
+            **signed,
+        },
+    )
+    row.job = services.enqueue(
+        kind=RECOMPUTATION,
+        version=version,
+        entry=variant.entry.path,
+        job_input={"contribution": row.pk, "inputs": list(map(_inputs, record.parts))},
+        requires={"runtime": ONNXRUNTIME},
+        again=True,
+    )
+    row.save(update_fields=["job"])
+    events.record("benchmark.contributed", version, actor=user, model=version.model)
+    return row
+
+
+def _inputs(record: Record) -> dict[str, Any]:
+    """What a worker makes the inputs of a record from; nothing of what came out."""
+    config = record.data["config"]
+    return {"seed": config["seed"], "source": config["input_source"], "ports": config["inputs"]}
+
+
+@transaction.atomic
+def decide(job: Job) -> ContributedRecord | None:
+    """Accept or refuse the pending record whose outputs a job computed again; None without one.
+
+    A refused record frees its challenge, and leaves no file in the version.
+    """
+    rows = ContributedRecord.objects.select_for_update(of=("self",)).select_related(
+        "variant__entry", "variant__version__model", "contributor", "enrolled_worker"
+    )
+    row = rows.filter(
+        pk=job.input.get("contribution"), job=job, state=ContributedRecord.State.PENDING
+    ).first()
+    if row is None:
+        return None
+    content = gzip.decompress(bytes(row.content))
+    document = json.loads(content)
+    version = row.variant.version
+    if reason := _disagreement(job, row, document):
+        row.state, row.reason = ContributedRecord.State.REFUSED, reason[:_MOST_REASON]
+        challenges.free(row.contributor, version, row.challenge)
+        events.record("benchmark.refused", version, actor=None, model=version.model)
+    else:
+        row.state = ContributedRecord.State.ACCEPTED
+        worker = row.enrolled_worker
+        trust = Measurement.Trust.UNVERIFIED if worker is None else Measurement.Trust.ENROLLED
+        record = Record.read(form.without_samples(document))
+        signed = {"enrolled_worker": worker, "signature": row.signature}
+        _keep(row.contributor, version, row.variant, record, content, trust=trust, **signed)
+    row.decided_at, row.content = timezone.now(), b""
+    row.save(update_fields=["state", "reason", "decided_at", "content"])
+    return row
+
+
+def of_version(version: Version) -> QuerySet[ContributedRecord]:
+    """The records that were contributed to a version, newest first."""
+    rows = ContributedRecord.objects.filter(variant__version=version).defer("content")
+    return rows.select_related("variant__version__model__namespace", "contributor")
+
+
+def without_results(version: Version) -> list[ContributedRecord]:
+    """The newest pending and refused records of a version."""
+    return list(of_version(version).exclude(state=ContributedRecord.State.ACCEPTED)[:_MOST_LISTED])
+
+
+def one(version: Version, pk: int) -> ContributedRecord:
+    """One contributed record of a version; raises NotFound."""
+    row = of_version(version).filter(pk=pk).first()
+    if row is None:
+        raise problems.NotFound(f"{version.ref} has no contributed record {pk}.")
+    return row
+
+
+def results_of(row: ContributedRecord) -> QuerySet[Measurement]:
+    """The results of a record; none unless it was accepted."""
+    rows = Measurement.objects.filter(
+        variant=row.variant_id, contributor=row.contributor_id, record_sha256=row.record_sha256
+    )
+    return rows.order_by("ordinal")
+
+
+def forget(version: Version) -> int:
+    """Delete the pending and refused records of a withdrawn version."""
+    return ContributedRecord.objects.filter(variant__version=version).delete()[0]
+
+
+def _disagreement(job: Job, row: ContributedRecord, document: dict[str, Any]) -> str:
+    """Why the hub does not believe a record after its own run; empty where it agrees."""
+    if job.state != Job.State.SUCCEEDED:
+        words = "; ".join(finding.message for finding in job.typed_report.findings)
+        return f"No worker of this hub could recompute its outputs: {words or job.state}"
+    parts = [document, *(sweep["record"] for sweep in document["sweeps"])]
+    rows = list(stored.rows(job.typed_report.facts.get("outputs")))
+    if len(rows) != len(parts):
+        return "The worker computed other outputs than those of the record."
+    reasons = (_of_part(row, part, facts) for part, facts in zip(parts, rows, strict=True))
+    return next(filter(None, reasons), "")
+
+
+def _of_part(row: ContributedRecord, document: dict[str, Any], facts: Mapping[str, Any]) -> str:
+    """The same of one record: the whole one, or one of a sweep."""
+    if facts.get("repeats") is not True:
+        return (
+            "The outputs of the model differ from one run to the next, so they cannot show that a "
+            "record is of this model."
+        )
+    within = output_agreement.tolerance(document["provider"]["claimed"], row.variant.precision)
+    own = list(stored.rows(facts.get("tensors")))
+    for place, process in enumerate(document["processes"]):
+        if not process["samples_ns"]:
+            continue
+        if words := output_agreement.disagreement(process["outputs"]["tensors"], own, within):
+            return f"processes[{place}].outputs: {words} (recomputed by a worker of this hub)."
+    entry = row.variant.entry
+    evidence = physics.Evidence(
+        document,
+        weight_bytes=entry.blob.size if entry.blob else None,
+        macs=_macs(row.variant, document),
+        worker_ms=stored.amount(facts.get("fastest_ms")),
+    )
+    for rule, (field, _, words) in physics.breaches(evidence):
+        return f"{field}: {words} (rule {rule.name}). {rule.cure}"
+    return ""
+
+
+def _macs(variant: Variant, document: dict[str, Any]) -> float | None:
+    """The MACs of one inference with a record's inputs; None unless they have the usual sizes."""
+    facts = {port.name: port.type.shape for port in variant.typed_facts.inputs}
+    if variant.macs is None or not all(
+        facts.get(port["name"]) == port["shape"] for port in document["config"]["inputs"]
+    ):
+        return None
+    return float(variant.macs)
+
+
+@transaction.atomic
 def _keep(
     user: User,
     version: Version,
     variant: Variant,
     record: Record,
     content: bytes,
-    *,
-    with_challenge: bool = True,
     **whose: Any,
 ) -> list[Measurement]:
+    """Attach a record to its version and write its results; the existing ones if there are any."""
     version = lifecycle.lock(version)
     registry.require_served(version, "versions can have benchmarks")
     sha256 = hashlib.sha256(content).hexdigest()
@@ -171,15 +357,13 @@ def _keep(
     same = mine.filter(variant=variant, record_sha256=sha256).order_by("ordinal")
     if rows := list(same):
         return rows
-    if with_challenge:
-        challenges.expect(user, version, record)
     _expect_room(version, user, sha256)
-    stored, _ = derivatives.store_bytes(io.BytesIO(content))
+    blob, _ = derivatives.store_bytes(io.BytesIO(content))
     file = derivatives.attach_evidence(
         version=version,
         manifest_sha256=version.manifest_sha256,
         folder=records.FOLDER,
-        output=derivatives.Output(record_checks.RECORD, stored),
+        output=derivatives.Output(record_checks.RECORD, blob),
     )
     rows = records.rows_of(
         record,
@@ -201,7 +385,11 @@ def _expect_room(version: Version, user: Any, sha256: str) -> None:
         return
     added = Event.objects.filter(verb=_ADDED, subject_kind="version", subject_id=str(version.pk))
     sent = added.filter(actor__isnull=False).order_by().values("data__record_sha256").distinct()
-    if sent.filter(actor=user).count() >= _OF_ONE or sent.count() >= _OF_ALL:
+    pending = ContributedRecord.objects.filter(
+        variant__version=version, state=ContributedRecord.State.PENDING
+    ).exclude(record_sha256=sha256)
+    of_one = sent.filter(actor=user).count() + pending.filter(contributor=user).count()
+    if of_one >= _OF_ONE or sent.count() + pending.count() >= _OF_ALL:
         raise problems.QuotaExceeded(
             f"A version can have {_OF_ONE} records from one user and {_OF_ALL} in total, "
             "including removed ones, whose files are kept."
@@ -222,8 +410,12 @@ def _measured_variant(version: Version, record: Record, name: str) -> Variant:
     if variant.entry.blob_id != sha256:
         raise _of_other("model.sha256", f"the variant {variant.name} is another file")
     files = File.objects.filter(version=version, blob__in=digests)
-    if digests - set(files.values_list("blob", flat=True)):
+    sizes = dict(files.values_list("blob", "blob__size"))
+    if digests - sizes.keys():
         raise _of_other("model.files", f"{version.ref} does not have all of these files")
+    for row in record.data["model"]["files"]:
+        if row["size"] != sizes[row["sha256"]]:
+            raise _of_other("model.files", f"{row['path'][:80]} has {sizes[row['sha256']]} bytes")
     return variant
 
 

@@ -7,7 +7,14 @@ from typing import Any
 from hub.protocol.stored import mapping
 from registry.core.periodic import HourlyTask, hourly_tasks
 from registry.versions import evidence
-from runners.benchmarks import calibrations, records, scheduling, selectors, speed_index
+from runners.benchmarks import (
+    calibrations,
+    contributions,
+    records,
+    scheduling,
+    selectors,
+    speed_index,
+)
 from runners.engine.benchmark import record
 from runners.engine.benchmark.verdicts import SpeedChange
 from runners.models import Job, Measurement
@@ -37,6 +44,12 @@ def register(package: str) -> None:
             forget=records.forget,
         ),
         JobKind("calibrate", calibrations.take),
+        JobKind(
+            contributions.RECOMPUTATION,
+            contributions.decide,
+            takes_failures=True,
+            forget=contributions.forget,
+        ),
         JobKind(
             "compare-speed",
             records.take_comparison,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runners.models.contributions import ContributedRecord, ContributionState
 from runners.models.evaluations import Evaluation
 from runners.models.jobs import Attempt, Bar, Exclusive, Job, JobState, Pool
 from runners.models.measurements import Comparison, Environment, Measurement
@@ -24,6 +25,8 @@ __all__ = [
     "Comparison",
     "ConformanceResult",
     "ConformanceVerdict",
+    "ContributedRecord",
+    "ContributionState",
     "EnrolledWorker",
     "Environment",
     "Evaluation",

@@ -281,15 +281,23 @@ class Measurement(models.Model):
             if basis and self.status in self.PUBLIC and getattr(self, basis) is not None:
                 return Figure(None, metric.unit, status=Status.UNKNOWN, reasons=(reason,))
             return figures.absent(metric.unit)
+        kind = Kind(getattr(self, metric.provenance)) if metric.provenance else Kind.MEASURED
+        if kind is Kind.MEASURED and not self.is_trusted:
+            kind = Kind.CLAIMED
         low, high = (getattr(self, name, None) for name in metric.interval or ("", ""))
         return Figure(
             value,
             metric.unit,
-            Kind(getattr(self, metric.provenance)) if metric.provenance else Kind.MEASURED,
+            kind,
             Status(self.status) if self.is_trusted else Status.UNVERIFIED,
             Interval.between(low, high, IntervalMethod.LOG_MEDIANS),
             tuple(self.reasons),
         )
+
+    @property
+    def device_label(self) -> str:
+        """The device class for readers: what an unverified record names is a claim."""
+        return self.device_title if self.is_trusted else f"{self.device_title} (claimed)"
 
     @property
     def p50(self) -> Figure:

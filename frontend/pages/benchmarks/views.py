@@ -27,7 +27,7 @@ from hub.protocol.figures import Status
 from registry.api.parameters import accepts
 from registry.core.permissions import can
 from registry.versions import selectors
-from runners.benchmarks import rankings, scheduling, timelines, unmeasured
+from runners.benchmarks import contributions, rankings, scheduling, timelines, unmeasured
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.benchmarks.timing_jobs import KINDS
 from runners.queue import selectors as jobs
@@ -82,6 +82,7 @@ def tab(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRes
             "standing": unmeasured.of(variant) if variant and not rows else None,
             "sentence": latency_tables.sentence(results),
             "table": latency_tables.table(results, left_out=listing.left_out),
+            "undecided": contributions.without_results(version),
             "apart": figures.SECTIONS[Status.UNVERIFIED],
             "filters": latency_tables.filters(rows, selection),
             "selection": selection,

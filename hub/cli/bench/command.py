@@ -71,6 +71,7 @@ def _measure(options: argparse.Namespace) -> int:
     print(f"{'record':<11} {place}", file=sys.stderr if options.json else sys.stdout)
     if options.contribute:
         print(f"{'contributed':<11} {subjects.contribute(subject, record, signer)}")
+        print("It is pending until a worker of the hub has recomputed its outputs.")
     return DONE if record["status"] in {Status.ACCEPTED, Status.NOISY} else PROBLEM
 
 

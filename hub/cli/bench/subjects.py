@@ -85,18 +85,23 @@ class Signer:
 
 
 def challenge(subject: Subject) -> dict[str, Any]:
-    """Ask the hub that the model came from for a challenge; gives the options that it asks for."""
+    """Ask the hub that the model came from for a challenge, an open one if there is one.
+
+    Gives the options that it asks for.
+    """
     if not subject.address:
         raise NoModelError(
             "Only models of a hub can be contributed to it. Give a reference instead of a file."
         )
-    answer = api.default_hub().transport.request("POST", f"{subject.address}/challenges")
+    answer = api.default_hub().transport.request(
+        "POST", f"{subject.address}/challenges", query={"reuse": "true"}
+    )
     document = answers.read(Challenge, answer.json())
     return {"challenge": document.challenge, "seed": document.seed}
 
 
 def contribute(subject: Subject, record: dict[str, Any], signer: Signer | None = None) -> str:
-    """Send a record to the hub that the model came from; gives the page of what was kept."""
+    """Send a record to the hub that the model came from; gives the address of its state."""
     headers = {}
     if signer is not None:
         signature = federated.sign(benchmark_statement(record["content_sha256"]), signer.key)

@@ -152,7 +152,20 @@ BENCHMARKS = Noun(
             positional=("content",),
             names={"content": "record"},
             texts={"content": "@ and the name of the file with the record"},
-            columns=("id", "variant", "device", "runtime", "p50_ms", "status"),
+            columns=("id", "variant", "state", "reason"),
+        ),
+        Verb(
+            "contributions",
+            "benchmarks.contributions",
+            "list contributed records with their state",
+            ("hub benchmarks contributions zoo/resnet50@3",),
+            columns=("id", "variant", "contributor", "state", "reason", "created_at"),
+        ),
+        Verb(
+            "contribution",
+            "benchmarks.contribution",
+            "show a contributed record",
+            ("hub benchmarks contribution zoo/resnet50@3 7",),
         ),
         Verb(
             "remove",

@@ -25,6 +25,31 @@ class Challenge:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ContributedRecord:
+    """A contributed record: pending until a worker of the hub has recomputed its outputs."""
+
+    id: int
+    model: str
+    number: int
+    variant: str
+    contributor: str
+    # enrolled worker that signed the record
+    enrolled_worker: str | None = None
+    record_sha256: str
+    # only an accepted record has results
+    state: str
+    # why it was refused
+    reason: str
+    # the recomputation of its outputs
+    job: str | None
+    created_at: datetime
+    decided_at: datetime | None
+    # its results
+    benchmarks: tuple[int, ...]
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measurement:
     """A benchmark result of one variant, configuration and environment."""
 
@@ -50,6 +75,7 @@ class Measurement:
     # its digest
     environment: str
     device: str
+    # with (claimed) if unverified
     device_title: str
     runtime: str
     runtime_version: str
@@ -89,7 +115,7 @@ class Measurement:
     peak_rss_bytes: int | None
     # per inference, over all processes
     energy_j: float | None
-    # measured, estimated, declared or none
+    # measured, estimated, declared or none; unverified results only declare
     energy_provenance: str
     # CO2e per inference
     carbon_g: float | None
@@ -148,15 +174,22 @@ class Standing:
 class BenchmarksGroup(Group):
     """The operations of benchmarks."""
 
-    def challenge(self, model: str, number: int) -> Challenge:
+    def challenge(
+        self,
+        model: str,
+        number: int,
+        *,
+        reuse: Annotated[bool | None, "return the oldest open one, if any"] = None,
+    ) -> Challenge:
         """Create a challenge for one record of this version.
 
-        It can be used once before it expires.
+        It can be used once before it expires, and again if the record was refused.
         """
         return self._call(
             Challenge,
             "POST",
             f"models/{model_path(model)}/versions/{part(number)}/benchmarks/challenges",
+            query={"reuse": reuse},
         )
 
     def contribute(
@@ -167,19 +200,36 @@ class BenchmarksGroup(Group):
         content: Annotated[Mapping[str, Any], "the JSON document"],
         variant: Annotated[str | None, "default: determined by the file"] = None,
         signature: Annotated[str | None, "signature of the record, from hub bench"] = None,
-    ) -> tuple[Measurement, ...]:
+    ) -> ContributedRecord:
         """Contribute a benchmark record of your own machine, as `hub bench --contribute` does.
 
-        The record contains a challenge from `/benchmarks/challenges`. Without the signature of an
-        enrolled worker, it is listed as unverified under your name and never ranked.
+        The record contains a challenge from `/benchmarks/challenges`. It is pending until a worker
+        of the hub has recomputed its outputs, and has no results before. Without the signature of
+        an enrolled worker, these are listed as unverified under your name and never ranked.
         """
-        return self._items(
-            Measurement,
+        return self._call(
+            ContributedRecord,
             "POST",
             f"models/{model_path(model)}/versions/{part(number)}/benchmarks",
             query={"variant": variant},
             content=json_of(content),
             headers={"Hub-Signature": signature},
+        )
+
+    def contribution(self, model: str, number: int, id: int) -> ContributedRecord:
+        """Read the state of a contributed record."""
+        return self._call(
+            ContributedRecord,
+            "GET",
+            f"models/{model_path(model)}/versions/{part(number)}/benchmarks/contributions/{part(id)}",
+        )
+
+    def contributions(self, model: str, number: int) -> tuple[ContributedRecord, ...]:
+        """List the records contributed to a version, newest first, with their state."""
+        return self._items(
+            ContributedRecord,
+            "GET",
+            f"models/{model_path(model)}/versions/{part(number)}/benchmarks/contributions",
         )
 
     def list(

@@ -12,10 +12,18 @@ from registry.api.addresses import api_url, page_url
 from registry.api.outputs import Column, Columns, Digest, Output, Shape
 from registry.api.serializers import PARAMETERS
 from registry.versions import evidence
-from runners.benchmarks import rankings, selectors
+from runners.benchmarks import contributions, rankings, selectors
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.typed_record import Process
-from runners.models import Challenge, Comparison, EnrolledWorker, Environment, Measurement
+from runners.models import (
+    Challenge,
+    Comparison,
+    ContributedRecord,
+    EnrolledWorker,
+    Environment,
+    Measurement,
+)
+from runners.models.measurements import Provenance
 
 
 class MeasurementOutput(Output[Measurement]):
@@ -47,7 +55,7 @@ class MeasurementOutput(Output[Measurement]):
         Column("comparability_key", help_text="results may be compared only if this is the same"),
         Column("environment", "environment_id", help_text="its digest"),
         "device",
-        "device_title",
+        Column("device_title", "device_label", kind=str, help_text="with (claimed) if unverified"),
         "runtime",
         "runtime_version",
         Column("provider", help_text="the execution provider"),
@@ -79,7 +87,7 @@ class MeasurementOutput(Output[Measurement]):
         Column(
             "energy_provenance",
             kind=str,
-            help_text="measured, estimated, declared or none",
+            help_text="measured, estimated, declared or none; unverified results only declare",
         ),
         Column("carbon_g", help_text="CO2e per inference"),
         Column(
@@ -98,6 +106,11 @@ class MeasurementOutput(Output[Measurement]):
     def get_trust(self, row: Measurement) -> str:
         # What a revoked worker signed is anybody's word.
         return str(row.trust if row.is_trusted else Measurement.Trust.UNVERIFIED)
+
+    def get_energy_provenance(self, row: Measurement) -> str:
+        # A meter on a machine that nobody vouches for is a claim.
+        is_claim = row.energy_provenance == Provenance.MEASURED and not row.is_trusted
+        return str(Provenance.DECLARED if is_claim else row.energy_provenance)
 
     @extend_schema_field(serializers.ListField(child=serializers.FloatField(), allow_null=True))
     def get_p50_interval_ms(self, row: Measurement) -> list[float] | None:
@@ -119,6 +132,39 @@ class MeasurementDetailOutput(MeasurementOutput):
     """A benchmark result with its record, without samples."""
 
     told = serializers.JSONField(source="record", help_text="the record without its samples")
+
+
+class ContributedRecordOutput(Output[ContributedRecord]):
+    """A contributed record: pending until a worker of the hub has recomputed its outputs."""
+
+    columns = Columns(
+        "id",
+        Column("model", "variant.version.model.ref"),
+        Column("number", "variant.version.number"),
+        Column("variant", "variant.name"),
+        Column("contributor", "contributor.username", kind=str),
+        Column(
+            "enrolled_worker",
+            "enrolled_worker.name",
+            kind=str,
+            default="",
+            help_text="enrolled worker that signed the record",
+        ),
+        Column("record_sha256", field=Digest),
+        Column("state", help_text="only an accepted record has results"),
+        Column("reason", help_text="why it was refused"),
+        Column("job", "job_id", help_text="the recomputation of its outputs"),
+        "created_at",
+        "decided_at",
+        Column("benchmarks", kind=list[int], help_text="its results"),
+        "url",
+    )
+
+    def get_benchmarks(self, row: ContributedRecord) -> list[int]:
+        return list(contributions.results_of(row).values_list("pk", flat=True))
+
+    def get_url(self, row: ContributedRecord) -> str:
+        return contribution_url(row)
 
 
 class StandingOutput(Output[rankings.Standing]):
@@ -252,3 +298,10 @@ def result_url(row: Measurement) -> str:
     """The address of a result in the API."""
     version = row.variant.version
     return api_url(evidence.api_path(version.model.ref, version.number, "benchmark", row.pk))
+
+
+def contribution_url(row: ContributedRecord) -> str:
+    """The address of a contributed record in the API."""
+    version = row.variant.version
+    place = f"models/{version.model.ref}/versions/{version.number}"
+    return api_url(f"{place}/benchmarks/contributions/{row.pk}")

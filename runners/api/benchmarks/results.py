@@ -12,16 +12,17 @@ from rest_framework.parsers import BaseParser
 
 from hub.protocol import problems
 from registry.api.inputs import OPTIONAL_TEXT, Input, Items
-from registry.api.operations import VersionView, command, detail, listing, operation, resource
+from registry.api.operations import VersionView, detail, listing, operation, resource
 from registry.api.outputs import Column, Columns
 from registry.api.pagination import paged, whole
 from registry.versions import selectors
 from runners.api.benchmarks.measurements import (
     ChallengeOutput,
+    ContributedRecordOutput,
     MeasurementDetailOutput,
     MeasurementOutput,
     SamplesOutput,
-    result_url,
+    contribution_url,
 )
 from runners.api.serializers import JobOutput
 from runners.benchmarks import (
@@ -38,7 +39,7 @@ from runners.engine.benchmark.options import Options
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
-    from runners.models import Measurement
+    from runners.models import Challenge, ContributedRecord, Measurement
 
 SIGNATURE = "Hub-Signature"
 FILTERS = ("variant", "precision", "device", "runtime", "provider", "scenario")
@@ -110,6 +111,7 @@ class Benchmarks(VersionView):
     """The benchmark results of a version."""
 
     result = resource(benchmark_selectors.one, "version", "pk", needs_actor=False)
+    record_row = resource(contributions.one, "version", "pk", needs_actor=False)
 
     @listing(
         "benchmarks_of_version",
@@ -129,9 +131,9 @@ class Benchmarks(VersionView):
 
     @operation(
         "benchmarks_contribute",
-        paged(MeasurementOutput),
+        ContributedRecordOutput,
         status=201,
-        location=lambda page: result_url(page["items"][0]),
+        location=contribution_url,
         parameters=[
             OpenApiParameter("variant", str, description="default: determined by the file"),
             OpenApiParameter(
@@ -143,32 +145,49 @@ class Benchmarks(VersionView):
         ],
         request=OpenApiTypes.OBJECT,
     )
-    def contribute(self) -> dict[str, Any]:
+    def contribute(self) -> ContributedRecord:
         """Contribute a benchmark record of your own machine, as `hub bench --contribute` does.
 
-        The record contains a challenge from `/benchmarks/challenges`. Without the
-        signature of an enrolled worker, it is listed as unverified under your name and
-        never ranked.
+        The record contains a challenge from `/benchmarks/challenges`. It is pending until
+        a worker of the hub has recomputed its outputs, and has no results before. Without
+        the signature of an enrolled worker, these are listed as unverified under your
+        name and never ranked.
         """
-        rows = contributions.contribute(
+        return contributions.contribute(
             self.request.user,
             version=self.version,
             text=str(self.request.data or ""),
             variant=self.request.query_params.get("variant", ""),
             signature=_signature(self.request),
         )
-        for row in rows:
-            row.variant.version = self.version
-        return whole(rows)
 
-    challenge = command(
+    @listing("benchmarks_contributions", ContributedRecordOutput)
+    def contributions(self) -> list[ContributedRecord]:
+        """List the records contributed to a version, newest first, with their state."""
+        return list(contributions.of_version(self.version))
+
+    contribution = detail(
+        "benchmarks_contribution",
+        ContributedRecordOutput,
+        "Read the state of a contributed record.",
+        targets=("record_row",),
+    )
+
+    @operation(
         "benchmarks_challenge",
-        challenges.issue,
-        "Create a challenge for one record of this version.\n\n"
-        "It can be used once before it expires.",
         ChallengeOutput,
         status=201,
+        parameters=[
+            OpenApiParameter("reuse", bool, description="return the oldest open one, if any")
+        ],
     )
+    def challenge(self) -> Challenge:
+        """Create a challenge for one record of this version.
+
+        It can be used once before it expires, and again if the record was refused.
+        """
+        reuse = self.request.query_params.get("reuse", "") in ("1", "true")
+        return challenges.issue(self.request.user, version=self.version, reuse=reuse)
 
     @operation("benchmarks_run", paged(JobOutput), reads=RunInput, status=202)
     def run(self, **options: Any) -> dict[str, Any]:

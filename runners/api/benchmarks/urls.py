@@ -18,6 +18,14 @@ urlpatterns = [
         ),
     ),
     path(f"{VERSION}/benchmarks/challenges", results.Benchmarks.as_view({"post": "challenge"})),
+    path(
+        f"{VERSION}/benchmarks/contributions",
+        results.Benchmarks.as_view({"get": "contributions"}),
+    ),
+    path(
+        f"{VERSION}/benchmarks/contributions/<number:pk>",
+        results.Benchmarks.as_view({"get": "contribution"}),
+    ),
     path(f"{VERSION}/benchmarks/runs", results.Benchmarks.as_view({"post": "run"})),
     path(BENCHMARK, results.Benchmarks.as_view({"get": "read", "delete": "remove"})),
     path(f"{BENCHMARK}/record.json", results.Benchmarks.as_view({"get": "record"})),

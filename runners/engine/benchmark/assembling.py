@@ -33,6 +33,12 @@ def assemble(
     options, job = subject.options, subject.job
     idle = quiet.get("idle_power_w")
     version = subject.facts.runtime_version or job.versions.get(options.runtime, "")
+    environment = environments.describe(
+        cores=subject.slot,
+        layers=job.layers,
+        facts=replace(subject.facts, runtime_version=version),
+        options=options,
+    )
     measured = {
         "format": form.FORMAT,
         "format_version": form.FORMAT_VERSION,
@@ -48,17 +54,16 @@ def assemble(
         "model": _model(subject),
         "config": _config(subject),
         "provider": _provider(subject),
-        "environment": environments.describe(
-            cores=subject.slot,
-            layers=job.layers,
-            facts=replace(subject.facts, runtime_version=version),
-            options=options,
-        ),
+        "environment": environment,
         "gate": options.gate_in_force(),
         "quiet": quiet | {"urgent_work": subject.urgent_work.to_json()},
         "processes": processes,
         "per_operator": _per_operator(subject),
-        "power": power.sources(options, None if isinstance(idle, str) else idle),
+        "power": power.sources(
+            options,
+            None if isinstance(idle, str) else idle,
+            virtualized=environment["virtualized"],
+        ),
         "grid": power.grid(options.grid_region),
         "failure": failure,
         "sweeps": [],

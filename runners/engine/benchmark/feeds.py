@@ -6,7 +6,7 @@ of pictures to 224, and the rest to the first size of a short list that the mode
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from runners.engine import runtimes
 from runners.engine.benchmark import shapes, stored
 from runners.engine.benchmark.answers import Port, Prepared
+from runners.engine.benchmark.requests import SessionRequest
 from runners.engine.onnx_files import datasets, text
 from runners.engine.onnx_files.datasets import Value, required_inputs
 from runners.engine.runs import child_runs, generate
@@ -24,12 +25,11 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from runners.engine.benchmark.requests import SessionRequest
-
 
 # Sizes of dimensions that nobody named: a usual length of text first.
 _SIZES = (128, 16, 1, 576)
 _PICTURE_SIDE = 224
+_BUNDLED, _MOST_DATASETS = "bundled ", 3
 _CHANNELS = frozenset({1, 3, 4})
 
 
@@ -52,6 +52,36 @@ def make(model_path: Path, folder: Path, request: SessionRequest) -> Prepared:
             ports = [Port(**port) for port in stored.write(folder, values)]
             return Prepared(ports, source, bound.batch, fixed, bool(firsts))
     raise UnsuitableInputError(reason or "no inputs can be made for this model")
+
+
+def of_record(
+    path: Path, ports: Sequence[Mapping[str, Any]], source: str, seed: int
+) -> dict[str, Value]:
+    """The values that a record was made with, from what it says of its inputs.
+
+    Raises UnsuitableInputError where the model cannot have had these inputs.
+    """
+    model = child_runs.load(path)
+    values: dict[str, Value] | None = None
+    if source.startswith(_BUNDLED):
+        for dataset in datasets.read(path.parent, model)[:_MOST_DATASETS]:
+            if source == f"{_BUNDLED}{child_runs.title_of(dataset.name)}":
+                values = dataset.inputs
+                break
+        if values is None:
+            raise UnsuitableInputError("the version has no such test data")
+    else:
+        named = {str(port.get("name")): list(port.get("shape", ())) for port in ports}
+        request = SessionRequest(model=str(path), seed=seed, input_shapes=named)
+        _bind(model, 1, _sizes(model, request))
+        try:
+            values = generate.generate(model, seed=seed, size=1)
+        except generate.CannotGenerateError as error:
+            raise UnsuitableInputError(text.message(str(error))) from None
+    stated = {str(port.get("name")): list(port.get("shape", ())) for port in ports}
+    if stated != {name: list(getattr(value, "shape", ())) for name, value in values.items()}:
+        raise UnsuitableInputError("the inputs of the record are not those of the model")
+    return values
 
 
 def _all_candidates(
@@ -84,9 +114,9 @@ def _candidates(
             break
         yield f"seeded, free dimensions {size}", values
     if request.batch == 1 and not request.shapes and not request.input_shapes:
-        for dataset in datasets.read(beside, model)[:3]:
+        for dataset in datasets.read(beside, model)[:_MOST_DATASETS]:
             if all(port.name in dataset.inputs for port in required_inputs(model)):
-                yield f"bundled {child_runs.title_of(dataset.name)}", dataset.inputs
+                yield f"{_BUNDLED}{child_runs.title_of(dataset.name)}", dataset.inputs
     if words:
         raise UnsuitableInputError(words)
 

@@ -69,10 +69,22 @@ def work(arguments: dict[str, Any], instruments: readings.Instruments) -> Any:
                     outputs.fingerprint(session.callers[place].read(output))
                     for place, output in sorted(arrays.items())
                 ],
+                _described(session, arrays),
             ),
         }
         for process, arrays, (session, start, before) in zip(processes, last, opened, strict=True)
     ]
+
+
+def _described(session: sessions.Opened, arrays: dict[int, object]) -> list[dict[str, Any]]:
+    """The tensors of the first caller's last inference; none where numpy cannot hold them."""
+    if not arrays:
+        return []
+    place = min(arrays)
+    try:
+        return outputs_of.tensors(session.callers[place].read(arrays[place]))
+    except (RuntimeError, TypeError, ValueError):
+        return []
 
 
 def _open(

@@ -1,4 +1,4 @@
-"""What an inference gave: its digest, and whether another one gave the same.
+"""What an inference gave: its digest, some elements, and whether another one gave the same.
 
 The last inference of the timed part is held against one before it, so that a loop that was timed
 without computing shows. Works in children only.
@@ -7,15 +7,22 @@ without computing shows. Works in children only.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runners.engine.benchmark.record import NOT_APPLICABLE
+from runners.engine.benchmark.record import (
+    DESCRIBED_OUTPUTS,
+    NOT_APPLICABLE,
+    SAMPLED_ELEMENTS,
+    STATISTICS,
+)
 
 # Elements of each output that are kept to be compared: more would count as the model's memory.
 _MOST_VALUES = 4096
 _RTOL, _ATOL = 1e-3, 1e-5
+_MOST_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +80,63 @@ def fingerprint(values: Any) -> Fingerprint:
     return Fingerprint(digest.hexdigest(), tuple(shapes), tuple(elements))
 
 
+def tensors(values: Any) -> list[dict[str, Any]]:
+    """The `tensors` of a record: elements at equal distances and statistics of each output.
+
+    The statistics are those of all finite elements, null without one; text and complex numbers have
+    none. What is not finite is written as `NaN`, `Infinity` or `-Infinity`.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    described = []
+    for value in list(_leaves(values))[:DESCRIBED_OUTPUTS]:
+        array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+        flat = array.ravel()
+        sample = flat[:: max(1, flat.size // SAMPLED_ELEMENTS)][:SAMPLED_ELEMENTS]
+        row: dict[str, Any] = {
+            "dtype": str(array.dtype),
+            "shape": [int(side) for side in array.shape],
+            "elements": [],
+            "finite": None,
+            **dict.fromkeys(STATISTICS),
+        }
+        if array.dtype.kind in "OUS":
+            row["elements"] = [str(element)[:_MOST_CHARACTERS] for element in sample.tolist()]
+        elif array.dtype.kind != "c":
+            row["elements"] = [_element(element) for element in sample.astype(np.float64).tolist()]
+            numbers = flat.astype(np.float64)
+            finite = numbers[np.isfinite(numbers)]
+            row["finite"] = int(finite.size)
+            if finite.size:
+                row |= {name: float(getattr(np, name)(finite)) for name in STATISTICS}
+        described.append(row)
+    return described
+
+
+def _element(value: float) -> float | str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
 def summary(
-    before: tuple[Fingerprint, Fingerprint], timed: Sequence[Fingerprint]
-) -> dict[str, str]:
+    before: tuple[Fingerprint, Fingerprint],
+    timed: Sequence[Fingerprint],
+    described: Sequence[dict[str, Any]] = (),
+) -> dict[str, Any]:
     """The `outputs` of a process: two inferences before the stopwatch, the last ones under it.
 
-    ``timed`` has the last inference of each caller; the digest is that of the first caller. Of a
-    model whose outputs differ from one inference to the next nothing is asked.
+    ``timed`` has the last inference of each caller; the digest is that of the first caller, and so
+    are the `tensors` in ``described``. Of a model whose outputs differ from one inference to the
+    next nothing is asked.
     """
     first, warm = before
     repeat, sha256 = NOT_APPLICABLE, timed[0].sha256 if timed else NOT_APPLICABLE
     if sha256 != NOT_APPLICABLE and first.repeats(warm):
         repeat = "yes" if all(warm.repeats(run) for run in timed) else "no"
-    return {"sha256": sha256, "repeat": repeat}
+    return {"sha256": sha256, "repeat": repeat, "tensors": list(described)}
 
 
 def _leaves(values: Any) -> Iterator[Any]:

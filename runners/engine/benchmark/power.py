@@ -36,9 +36,16 @@ class UnknownRegionError(ValueError):
 
 
 def sources(
-    options: Options, idle_power_w: float | None, powercap: Path = readings.POWERCAP
+    options: Options,
+    idle_power_w: float | None,
+    powercap: Path = readings.POWERCAP,
+    *,
+    virtualized: str = NOT_EXPOSED,
 ) -> dict[str, Any]:
-    """Say where energy comes from on this host: the `power` of a record."""
+    """Say where energy comes from on this host: the `power` of a record.
+
+    What a guest reads of a processor's counter is its hypervisor's word, and no meter.
+    """
     if options.declared:
         return {
             "provenance": "declared",
@@ -52,7 +59,7 @@ def sources(
         if devices.joules() is None:
             return {"provenance": "none", "method": "none"}
         return _measured(NVML, "GPU board", ["nvml"], idle_power_w)
-    if zones := readings.meters(powercap):
+    if virtualized != "yes" and (zones := readings.meters(powercap)):
         boundary = "processor packages, neighbours included"
         return _measured(RAPL, boundary, sorted(zones), idle_power_w)
     if options.watts_per_core > 0:

@@ -9,6 +9,7 @@ Manual volume 3, appendix D; Arm ARM, A2.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,6 +45,14 @@ _WITHOUT_AVX512 = frozenset(
 _WITHOUT_AMX = _WITHOUT_AVX512 | frozenset({85, 106, 108, 125, 126, 140, 141, 167})
 
 
+# AMD's servers by the numbers of their names: families of Zen to Zen 5.
+_FAMILIES_OF_NAMES = (
+    (re.compile(r"EPYC (?:7\d\d[12]|3\d\d1)\b"), frozenset({23})),
+    (re.compile(r"EPYC (?:7\d\d3|[489]\d\d4)"), frozenset({25})),
+    (re.compile(r"EPYC [489]\d\d5"), frozenset({26})),
+)
+
+
 def contradictions(environment: dict[str, Any]) -> Iterator[tuple[str, Any, str]]:
     """Fields of an environment that cannot be true together: the field, its value and why."""
     extensions = environment.get("isa")
@@ -68,12 +77,23 @@ def contradictions(environment: dict[str, Any]) -> Iterator[tuple[str, Any, str]
     usable, logical = (_whole(environment.get(name)) for name in ("usable_cpus", "logical_cpus"))
     if usable is not None and logical is not None and usable > logical:
         yield "usable_cpus", usable, f"the machine has {logical} processors"
+    affinity = environment.get("cpu_affinity")
+    if isinstance(affinity, list) and usable is not None and len(set(map(str, affinity))) != usable:
+        yield "usable_cpus", usable, f"the affinity names {len(affinity)} processors"
+    physical = _whole(environment.get("physical_cpus"))
+    if physical is not None and logical is not None and physical > logical:
+        yield "physical_cpus", physical, f"the machine has {logical} processors"
 
 
 def _of_model(environment: dict[str, Any], vendor: str, isa: set[str]) -> Iterator[Any]:
     """What a family or a model that is known cannot have."""
     family, model = (_whole(environment.get(name)) for name in ("cpu_family", "cpu_model_number"))
     value = environment.get("cpu_family")
+    name = str(environment.get("cpu_model", ""))
+    for pattern, families in _FAMILIES_OF_NAMES:
+        if pattern.search(name) and family is not None and family not in families:
+            yield "cpu_family", value, f"{name[:60]} is of family {min(families)}"
+            return
     if vendor in _FAMILIES and family is not None and family not in _FAMILIES[vendor]:
         yield "cpu_family", value, f"{vendor.upper()} has no processors of this family"
     elif vendor == "amd" and isa & _AMX:

@@ -19,7 +19,9 @@ Document = dict[str, Any]
 Process = dict[str, Any]
 
 FORMAT = "onnx-model-hub/benchmark"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
+# Format 4 holds no elements of the outputs. Such records stay readable; none is taken any more.
+READABLE_VERSIONS = frozenset({4, FORMAT_VERSION})
 # Each changes whenever figures made before and after could not be compared: those of one stream
 # are what they were when server and offline became what they are.
 METHOD_VERSION = "4"
@@ -41,6 +43,10 @@ STATUSES = (ACCEPTED, NOISY, REJECTED, FAILED)
 MOST_PROCESSES = 64
 MOST_SAMPLES = 200_000
 MOST_SWEEPS = 32
+# Elements of each output that a record holds, outputs of which it holds some, and what it holds of
+# all their elements, by numpy's names.
+SAMPLED_ELEMENTS, DESCRIBED_OUTPUTS = 32, 32
+STATISTICS = ("mean", "std", "min", "max")
 
 MEASURED = frozenset(
     {

@@ -14,6 +14,7 @@ from runners.engine.benchmark import batches, bounds
 from runners.engine.benchmark.record import (
     CALL_STYLES,
     DERIVED,
+    DESCRIBED_OUTPUTS,
     FORMAT,
     FORMAT_VERSION,
     MEASURED,
@@ -22,8 +23,11 @@ from runners.engine.benchmark.record import (
     MOST_SWEEPS,
     NOT_APPLICABLE,
     NOT_EXPOSED,
+    READABLE_VERSIONS,
     REPEATS,
+    SAMPLED_ELEMENTS,
     SCENARIOS,
+    STATISTICS,
     STATUSES,
     Document,
     InvalidRecordError,
@@ -51,7 +55,7 @@ def _check(data: Any, where: str, *, is_nested: bool) -> None:
     if not isinstance(data, dict):
         raise InvalidRecordError(f"{where}: it must be an object")
     version = data.get("format_version")
-    if type(version) is not int or version != FORMAT_VERSION:
+    if type(version) is not int or version not in READABLE_VERSIONS:
         raise InvalidRecordError(
             f"{where}.format_version: it must be {FORMAT_VERSION}; measure again with the "
             "`hub bench` of this version"
@@ -63,7 +67,7 @@ def _check(data: Any, where: str, *, is_nested: bool) -> None:
         checker(data[name], f"{where}.{name}")
     _list(data["processes"], f"{where}.processes", MOST_PROCESSES)
     for place, process in enumerate(data["processes"]):
-        check_process(process, f"{where}.processes[{place}]")
+        check_process(process, f"{where}.processes[{place}]", format_version=version)
     _list(data["sweeps"], f"{where}.sweeps", 0 if is_nested else MOST_SWEEPS)
     for place, sweep in enumerate(data["sweeps"]):
         spot = f"{where}.sweeps[{place}]"
@@ -73,11 +77,13 @@ def _check(data: Any, where: str, *, is_nested: bool) -> None:
         _check(sweep["record"], f"{spot}.record", is_nested=True)
 
 
-def check_process(data: Any, where: str) -> None:
-    """Check one process; raises InvalidRecordError."""
+def check_process(data: Any, where: str, *, format_version: int = FORMAT_VERSION) -> None:
+    """Check one process of a record of a format; raises InvalidRecordError."""
     _object(data, where, frozenset(_OF_PROCESS) | {"samples_ns"})
     for name, checker in _OF_PROCESS.items():
         checker(data[name], f"{where}.{name}")
+    if format_version >= FORMAT_VERSION:
+        _keyed({"tensors": _each(_TENSOR, DESCRIBED_OUTPUTS)})(data["outputs"], f"{where}.outputs")
     samples = data["samples_ns"]
     _list(samples, f"{where}.samples_ns", MOST_SAMPLES)
     if not all(type(sample) is int and 0 <= sample < _MOST_NS for sample in samples):
@@ -237,6 +243,28 @@ def _time(data: Any, where: str) -> None:
 _TEXTS = _each(_text, 100)
 _FILE = _keyed({"path": _text, "sha256": _SHA256, "size": _whole})
 _PORT = _keyed({"name": _text, "dtype": _text, "shape": _each(_whole, 32)})
+
+
+def _element(data: Any, where: str) -> None:
+    if isinstance(data, bool) or not isinstance(data, int | float | str):
+        raise InvalidRecordError(f"{where}: it must be a number or text")
+
+
+def _signed(data: Any, where: str) -> None:
+    if isinstance(data, bool) or not isinstance(data, int | float):
+        raise InvalidRecordError(f"{where}: it must be a number")
+
+
+# One output of the last inference, as `outputs.tensors` describes it.
+_TENSOR = _keyed(
+    {
+        "dtype": _text,
+        "shape": _each(_whole, 32),
+        "elements": _each(_element, SAMPLED_ELEMENTS),
+        "finite": _optional(_whole),
+        **dict.fromkeys(STATISTICS, _optional(_signed)),
+    }
+)
 _TRIAL = _keyed(
     {
         "rate_per_s": _number,

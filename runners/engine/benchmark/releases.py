@@ -79,4 +79,6 @@ _OPENVINO = frozenset(
         "2023.0.0",
     }
 )
+# The commits that ONNX Runtime's releases state in their build, as far as the hub ran them.
+COMMITS = {"1.32.0": "fab30a4", "1.31.1": "6af1a93"}
 RELEASES = {ONNXRUNTIME: _ONNXRUNTIME, OPENVINO: _OPENVINO}

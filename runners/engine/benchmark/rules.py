@@ -13,11 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations, pairwise
-from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME, ONNXRUNTIME_WEB, OPENVINO
-from runners.engine.benchmark import power, processors
+from runners.engine.benchmark import physics, power, processors, rank_correlation
 from runners.engine.benchmark import record as form
 
 if TYPE_CHECKING:
@@ -106,6 +105,8 @@ def broken(record: Document, where: str = "") -> Iterator[Broken]:
             yield from _of_outputs(process, record, spot)
             yield from _of_chance(process, record, spot)
     yield from _of_copies(finished)
+    for rule, (field, value, words) in physics.breaches(physics.Evidence(record)):
+        yield Broken(rule.name, f"{where}{field}", value, words, rule.cure)
 
 
 def _of_clock(process: Process, record: Document, spot: str) -> Iterator[Broken]:
@@ -207,7 +208,9 @@ def _of_copies(finished: Sequence[tuple[str, Process]]) -> Iterator[Broken]:
         for _, process in finished
     ]
     ranks = [
-        _ranked(_steps(process["samples_ns"][:_LOOKED_AT])) if _is_fine(process) else ()
+        rank_correlation.ranks(_steps(process["samples_ns"][:_LOOKED_AT]))
+        if _is_fine(process)
+        else ()
         for _, process in finished
     ]
     ordered = [sorted(process["samples_ns"]) for _, process in finished]
@@ -221,7 +224,7 @@ def _of_copies(finished: Sequence[tuple[str, Process]]) -> Iterator[Broken]:
         elif _shared(sets[first], sets[second]) > _SHARED:
             words = f"runs of {_WINDOW} of them are those of {of}"
             yield Broken("samples-once", field, of, words, cure)
-        elif _agreement(ranks[first], ranks[second]) > _COPIED:
+        elif rank_correlation.correlation(ranks[first], ranks[second]) > _COPIED:
             words = f"they rise and fall like those of {of}"
             yield Broken("samples-once", field, of, words, cure)
         else:
@@ -382,36 +385,8 @@ def _repeats(samples: Sequence[int]) -> int | None:
         places[window] = place
     if again and again.total() > _SHARED * (min(len(samples), _HASHED) - _WINDOW + 1):
         return again.most_common(1)[0][0]
-    ranks = _ranked(_steps(samples[: _LOOKED_AT + 1]))
+    ranks = rank_correlation.ranks(_steps(samples[: _LOOKED_AT + 1]))
     for lag in range(2, min(_LAGS, len(ranks) - _WINDOW) + 1):
-        if _agreement(ranks[:-lag], ranks[lag:]) > _COPIED:
+        if rank_correlation.correlation(ranks[:-lag], ranks[lag:]) > _COPIED:
             return lag
     return None
-
-
-def _ranked(values: Sequence[int]) -> list[float]:
-    """The rank of each value, equal ones sharing their mean."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    ranks = [0.0] * len(values)
-    begin = 0
-    while begin < len(order):
-        end = begin
-        while end + 1 < len(order) and values[order[end + 1]] == values[order[begin]]:
-            end += 1
-        for place in range(begin, end + 1):
-            ranks[order[place]] = (begin + end) / 2
-        begin = end + 1
-    return ranks
-
-
-def _agreement(first: Sequence[float], second: Sequence[float]) -> float:
-    """The correlation of two lists of ranks (Spearman), as far as both go; 0 below 32."""
-    count = min(len(first), len(second))
-    if count < _WINDOW:
-        return 0.0
-    left, other = first[:count], second[:count]
-    means = math.fsum(left) / count, math.fsum(other) / count
-    away = [value - means[0] for value in left], [value - means[1] for value in other]
-    products = [sum(map(mul, *pair)) for pair in (away, (away[0], away[0]), (away[1], away[1]))]
-    square = math.sqrt(products[1] * products[2])
-    return products[0] / square if square else 0.0

@@ -304,7 +304,7 @@ def _died(ordinal: int, code: str, message: str) -> Process:
         "meter_j": {},
         "interference": dict.fromkeys(readings, NOT_EXPOSED),
         "failure": {"code": code, "message": text.clip(message, 500)},
-        "outputs": dict.fromkeys(("sha256", "repeat"), NOT_EXPOSED),
+        "outputs": dict.fromkeys(("sha256", "repeat"), NOT_EXPOSED) | {"tensors": []},
         "rejected": True,
         "reasons": ["died"],
     }

@@ -193,6 +193,7 @@ class Record:
     energy: Energy
     carbon: Carbon
     sweeps: tuple[Record, ...]
+    format_version: int = 0
     challenge: str = ""
     status: str = ""
     reasons: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from hub.protocol.capabilities import CAPABILITIES
-from runners.engine.benchmark import pairing
+from runners.engine.benchmark import pairing, recomputation
 from runners.engine.benchmark import task as benchmark_task
 from runners.engine.checks import check
 from runners.engine.confine.children import EndingKind
@@ -106,6 +106,7 @@ FLOWS: dict[str, Callable[[Job], Report]] = {
     "convert": conversion.run,
     "difference": comparison.run,
     "evaluation": evaluation_task.run,
+    "recompute": recomputation.run,
     "run": run_once.run,
     "skeleton": skeleton.run,
     "suite": suite.run,

@@ -54,7 +54,7 @@ def test_a_benchmark_gives_a_record_that_follows_from_its_samples(measured):
     record = json.loads(made["record.json"])
     assert verification.problems(record) == []
     assert record["status"] == "noisy"  # one process is never enough
-    assert (record["format_version"], record["method"]) == (4, "4")
+    assert (record["format_version"], record["method"]) == (5, "4")
     assert record["comparability"]["timed"]["least_s"] == timings.TIMED["timed_seconds"]
     assert record["comparability"]["warmup"]["least_s"] == timings.TIMED["warmup_seconds"]
     assert record["provider"]["nodes_by_provider"]["CPUExecutionProvider"] > 0

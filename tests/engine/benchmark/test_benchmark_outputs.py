@@ -53,6 +53,10 @@ def test_sums_in_another_order_are_the_same_and_other_numbers_are_not():
 def test_what_is_asked_of_a_process():
     one, other, third = (of(np.full(3, value, np.float32)) for value in (1, 2, 3))
     assert outputs.summary((one, one), [one])["repeat"] == "yes"
-    assert outputs.summary((one, one), [one, other]) == {"sha256": one.sha256, "repeat": "no"}
+    assert outputs.summary((one, one), [one, other]) == {
+        "sha256": one.sha256,
+        "repeat": "no",
+        "tensors": [],
+    }
     # The model itself draws at random: nothing is asked of it.
     assert outputs.summary((one, other), [third])["repeat"] == NOT_APPLICABLE

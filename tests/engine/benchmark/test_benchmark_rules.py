@@ -217,7 +217,9 @@ def impossible():
             record(
                 all_of(
                     lambda k: timings.process(
-                        k, outputs=dict.fromkeys(("sha256", "repeat"), form.NOT_EXPOSED)
+                        k,
+                        outputs=dict.fromkeys(("sha256", "repeat"), form.NOT_EXPOSED)
+                        | {"tensors": []},
                     )
                 )
             ),

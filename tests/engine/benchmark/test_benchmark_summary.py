@@ -130,7 +130,7 @@ def impossible():
         return [timings.process(1, **changed), *noisy(0)[1:]]
 
     def swept(axis, value, **more):
-        config = {**timings.record()["config"], "batch": 8, "intra_op_threads": 2}
+        config = {**timings.record()["config"], **timings.batch(8), "intra_op_threads": 2}
         inner = timings.record(config=config, **more)
         return timings.record(sweeps=[{"axis": axis, "value": value, "record": inner}])
 
@@ -139,7 +139,7 @@ def impossible():
     return {
         f"{place}inferences": timings.record(first(inferences=400)),
         f"{place}samples_ns": timings.record(first(queries=300, inferences=300)),
-        f"{place}wall_s": timings.record(first(wall_s=2.0)),
+        f"{place}wall_s": timings.record(first(wall_s=2.0, cpu_time_s=1.9)),
         f"{place}wall_s ": timings.record(first(wall_s=0.001, cpu_time_s=0.001)),
         f"{place}samples_ns ": timings.record(first(kept_every=2)),
         "sweeps[0].value": swept("batch", 9),
@@ -180,7 +180,7 @@ def metered(processes=None, **changed):
 
 
 def test_the_sums_of_a_format_stay_what_they_are():
-    digest = "69cad55464ec931139fa486341188eb4ce1a144213f51a37485bd0eaeb05e8ad"
+    digest = "4434fe417df00a702de3950da4302457d530ec2092374e32cad05720be8361c3"
     assert form.digest(metered()) == digest
 
 
@@ -212,10 +212,20 @@ def test_an_output_that_the_timed_part_does_not_repeat_makes_a_process_not_count
     assert record["processes"][0]["reasons"] == ["outputs-differ"]
 
 
-@pytest.mark.parametrize("version", [0, 3, 5, 4.0, True, "4"])
+@pytest.mark.parametrize("version", [0, 3, 6, 5.0, True, "5"])
 def test_other_versions_of_a_record_are_refused(version):
-    with pytest.raises(form.InvalidRecordError, match="it must be 4; measure again"):
+    with pytest.raises(form.InvalidRecordError, match="it must be 5; measure again"):
         verification.problems({**timings.record(), "format_version": version})
+
+
+def test_a_record_of_format_4_stays_readable():
+    earlier = timings.record()
+    for process in earlier["processes"]:
+        del process["outputs"]["tensors"]
+    told = summary.complete(form.measured(earlier) | {"format_version": 4})
+    assert verification.problems(told) == []
+    with pytest.raises(form.InvalidRecordError, match="missing tensors"):
+        verification.problems(told | {"format_version": 5})
 
 
 def test_a_host_that_shows_nothing_is_not_known_to_be_quiet():
@@ -238,7 +248,7 @@ def test_others_on_a_gpu_that_nobody_can_see_make_it_noisy():
 
 
 def test_a_changed_sweep_is_named_by_its_place():
-    inner = timings.record(config={**timings.record()["config"], "batch": 8})
+    inner = timings.record(config={**timings.record()["config"], **timings.batch(8)})
     record = timings.record(sweeps=[{"axis": "batch", "value": 8, "record": inner}])
     assert verification.problems(record) == []
     inner["stats"]["throughput_per_s"] = 9e9

@@ -97,6 +97,7 @@ def test_a_record_is_contributed_to_the_version_it_came_from(fake, asked, capsys
     assert "contributed /api/v1/benchmarks/7" in out
     assert asked["options"]["challenge"] == nonce
     assert asked["options"]["seed"] == form.seed_of(nonce)
+    assert any("challenges?reuse=true" in target for _, target, _ in fake.requests)
     code, _, err = bench(capsys, "ones@1", "--output", "r.json", "--contribute", "--seed", "1")
     assert code == 1
     assert "Remove --seed" in err

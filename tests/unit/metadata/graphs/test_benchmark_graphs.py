@@ -53,7 +53,7 @@ PREFIX hub: <http://testserver/ns#> PREFIX dcat: <http://www.w3.org/ns/dcat#> ""
 def test_a_result_is_told_with_units_sources_and_whose_word_it_is(version, bob):
     row = timed.benchmark(version, 1.5)
     sent = timed.contributed(version, bob, 1.0)
-    contributions.contribute(bob, version=version, text=json.dumps(sent))
+    timed.recomputed(contributions.contribute(bob, version=version, text=json.dumps(sent)))
     factories.work()
     figures = ask(
         """SELECT ?metric ?value ?unit ?by ?kind WHERE {

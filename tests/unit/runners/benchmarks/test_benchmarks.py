@@ -272,7 +272,8 @@ def test_contributed_results_push_none_of_the_hubs_own_out(version, bob, monkeyp
     mine = [row_of(version, 1.0, config={"batch": batch}) for batch in (1, 2)]
     for batch in (4, 5, 6):
         told = timed.contributed(version, bob, config={"batch": batch})
-        [sent] = contributions.contribute(bob, version=version, text=json.dumps(told))
+        given = contributions.contribute(bob, version=version, text=json.dumps(told))
+        [sent] = contributions.results_of(timed.recomputed(given))
     monkeypatch.setattr(selectors, "RESULTS", 2)
     monkeypatch.setattr(selectors, "CONTRIBUTED", 1)
     found = selectors.listing_of(version)
@@ -507,7 +508,8 @@ def test_a_verdict_that_does_not_follow_is_none(version, newer):
 
 def test_what_was_measured_of_a_withdrawn_version_goes(version, newer, ada, bob):
     row_of(version), row_of(newer)
-    contributions.contribute(bob, version=version, text=json.dumps(timed.contributed(version, bob)))
+    told = json.dumps(timed.contributed(version, bob))
+    timed.recomputed(contributions.contribute(bob, version=version, text=told))
     timed.comparison(newer, version, deliver=False)
     assert "record" not in row_of(newer).job.report["facts"]
     assert records.forget(version) > 0
