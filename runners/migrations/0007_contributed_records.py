@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('registry', '0003_interval_methods'),
-        ('runners', '0003_interval_methods'),
+        ('runners', '0006_requesters'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
