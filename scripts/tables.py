@@ -140,6 +140,21 @@ def _command(words: str, leaf: Any, actions: list[Any]) -> list[str]:
     ]
 
 
+def strengths_table() -> str:
+    """Each strength of the proof of an upgrade, and when its opset selects the variant."""
+    sys.path.insert(0, str(ROOT))
+    from hub.protocol import proofs  # noqa: PLC0415 - this checkout
+
+    lines = ["| strength | meaning | selected for its opset |", "|---|---|---|"]
+    for strength, meaning in proofs.WORDS.items():
+        least = [demand for demand, enough in proofs.SUFFICIENT.items() if strength in enough]
+        selected = f'with `strength="{least[0]}"`' if least else "no, load it by name"
+        if proofs.Strength.CERTIFIED in least:
+            selected = "yes"
+        lines.append(f"| `{strength}` | {meaning} | {selected} |")
+    return "\n".join(lines)
+
+
 def capabilities_table() -> str:
     """Each capability with the packages that plug it in, and its pages."""
     sys.path.insert(0, str(ROOT))
@@ -204,6 +219,7 @@ TABLES = {
     "attacks": ("docs/federated.md", attacks_table),
     "commands": ("docs/cli.md", commands_tables),
     "physics": ("docs/benchmarks.md", physics_table),
+    "strengths": ("docs/proofs.md", strengths_table),
 }
 
 

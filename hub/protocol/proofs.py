@@ -27,17 +27,12 @@ State = Literal["compared", "independent", "constant", "not-finite", "empty"]
 
 
 class Strength(StrEnum):
-    """How far an upgraded model was shown to equal its original."""
+    """How far an upgraded model was shown to equal its original; `WORDS` says what each is."""
 
-    # All runs were equal, and the conversion of every changed node is certified.
     CERTIFIED = "certified"
-    # All runs were equal; nothing is claimed beyond the inputs that ran.
     SAMPLED = "sampled"
-    # No operator of the model means anything else at the other operator set.
     SCHEMA = "schema"
-    # Equal where compared, but something was not compared.
     PARTIAL = "partial"
-    # Recorded before proofs had evidence.
     EARLIER_METHOD = "earlier-method"
 
 
@@ -64,12 +59,21 @@ SUFFICIENT: dict[Strength, frozenset[Strength]] = {
 }
 BY_SCHEMA = "schema-registry"
 
+# What each strength means, for pages, tables and descriptions.
 WORDS: dict[Strength, str] = {
-    Strength.CERTIFIED: "equal, each changed node certified",
-    Strength.SAMPLED: "equal on the inputs that ran",
-    Strength.SCHEMA: "no operator changed",
-    Strength.PARTIAL: "partly compared",
-    Strength.EARLIER_METHOD: "recorded by an older method",
+    Strength.CERTIFIED: (
+        "equal on every input that ran, and the conversion of each changed node is certified for "
+        "the sizes and values that the model declares or its runs used"
+    ),
+    Strength.SAMPLED: "equal on every input that ran; nothing is claimed for others",
+    Strength.SCHEMA: "no operator of the model has a different meaning at the other opset",
+    Strength.PARTIAL: (
+        "equal where compared; but a branch was never entered, an output or some of its elements "
+        "prove nothing, or internal values differ"
+    ),
+    Strength.EARLIER_METHOD: (
+        "recorded by an older method, without evidence; repeated in the background"
+    ),
 }
 _JUDGES = {
     "original": "ONNX Runtime",
@@ -231,7 +235,7 @@ class NodeCertificate:
         """What it leaves open; nothing where it certifies."""
         if self.is_certified:
             return ""
-        count = "" if self.nodes == 1 else f" ({self.nodes} nodes)"
+        count = "" if self.nodes == 1 else f" ({counting.plural(self.nodes, 'node')})"
         is_narrow = self.outcome == SearchOutcome.CERTIFIED
         words = "certified for other inputs" if is_narrow else _OUTCOMES[self.outcome]
         return f"{self.op}{count} {words}{f': {self.reason}' if self.reason else ''}"
@@ -368,11 +372,8 @@ class Proof:
             return ["no operator changed"]
         certified = sum(row.nodes for row in self.certificates if row.is_certified)
         if certified == total:
-            return [
-                f"all {total} changed nodes certified"
-                if total != 1
-                else "its one changed node certified"
-            ]
+            words = f"all {counting.plural(total, 'changed node')}"
+            return [f"{words if total != 1 else 'its one changed node'} certified"]
         rows = [row.sentence for row in self.certificates if row.is_gap]
         return [
             f"{certified} of {total} changed {counting.noun(total, 'node')} certified",

@@ -9,6 +9,7 @@ from django.db.models import Prefetch
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from hub.protocol import proofs
 from registry.api import origins
 from registry.api.addresses import file_url, page_url
 from registry.api.inputs import Input, Items
@@ -75,20 +76,24 @@ class ProofOutput(Output[Variant]):
     """The proof that an upgraded variant equals its original."""
 
     columns = Columns(
-        Column("strength", "proof_strength"),
+        Column(
+            "strength",
+            "proof_strength",
+            help_text="; ".join(f"`{name}`: {text}" for name, text in proofs.WORDS.items()),
+        ),
         Column("sentence", "proof_sentence", help_text="the proof as one sentence"),
         Column(
             "chosen",
             "is_chosen",
-            help_text="whether this variant is loaded when its opset is requested",
+            help_text="whether this hub loads this variant when its opset is requested",
         ),
     )
 
     evidence = serializers.DictField(
         allow_null=True,
         source="proof",
-        help_text="inputs, nodes and branches that ran, outputs, differences and noise, judges; "
-        "null if recorded by an older method",
+        help_text="inputs with their ranges, nodes and branches that ran, outputs, differences and "
+        "noise, judges, certificates of changed nodes; null if recorded by an older method",
     )
 
     def to_representation(self, instance: Variant) -> Any:

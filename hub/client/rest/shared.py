@@ -157,13 +157,19 @@ class MirroredFrom:
 class Proof:
     """The proof that an upgraded variant equals its original."""
 
+    # `certified`: equal on every input that ran, and the conversion of each changed node is
+    # certified for the sizes and values that the model declares or its runs used; `sampled`: equal
+    # on every input that ran; nothing is claimed for others; `schema`: no operator of the model has
+    # a different meaning at the other opset; `partial`: equal where compared; but a branch was
+    # never entered, an output or some of its elements prove nothing, or internal values differ;
+    # `earlier-method`: recorded by an older method, without evidence; repeated in the background
     strength: str
     # the proof as one sentence
     sentence: str
-    # whether this variant is loaded when its opset is requested
+    # whether this hub loads this variant when its opset is requested
     chosen: bool
-    # inputs, nodes and branches that ran, outputs, differences and noise, judges; null if recorded
-    # by an older method
+    # inputs with their ranges, nodes and branches that ran, outputs, differences and noise, judges,
+    # certificates of changed nodes; null if recorded by an older method
     evidence: dict[str, Any] | None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pyoxigraph
@@ -119,3 +120,12 @@ def test_an_unknown_strength_is_refused(api, version):
     answer = resolve(api, version, strength="partial")
     assert answer.status_code == 400
     assert "strength" in answer.content.decode()
+
+
+@pytest.mark.parametrize("page", ["docs/metadata.md", "metadata/vocab/terms.ttl"])
+def test_every_strength_is_a_documented_word_of_graphs(page):
+    text = Path(page).read_text(encoding="utf-8")
+    _, _, rest = text.partition("hub:proofStrength")
+    described = rest.partition("hub:proofStatement")[0]
+    assert [strength for strength in Strength if strength not in described] == []
+    assert "full" not in described
