@@ -14,7 +14,7 @@ from registry.core import outbox
 from registry.models import Check, File, Variant, Version
 from registry.versions.services import checks
 from runners.drafts import facts as draft_facts
-from runners.engine import costs
+from runners.engine import conformance, convert, costs
 from runners.engine.onnx_files import describe
 from runners.engine.reports import FileCheck, Finding, stored_verdicts
 from runners.graphs import derived_files, differences, networks, tensors
@@ -47,7 +47,7 @@ def connect() -> None:
             method=str(proofs.METHOD),
             schedule_missing=verification.schedule_missing,
         ),
-        JobKind("convert", results.take_variants, method=ENGINE),
+        JobKind("convert", results.take_variants, method=str(convert.METHOD)),
         JobKind("annotate", results.take_copy, method=ENGINE),
         JobKind(
             "skeleton",
@@ -62,7 +62,12 @@ def connect() -> None:
             schedule_missing=differences.schedule_missing,
             forget=differences.forget,
         ),
-        JobKind("conformance", results.take_conformance, method=ENGINE, takes_failures=True),
+        JobKind(
+            "conformance",
+            results.take_conformance,
+            method=str(conformance.METHOD),
+            takes_failures=True,
+        ),
         JobKind("suite", results.take_suite, takes_failures=True),
         JobKind("tensors", partial(derived_files.keep, folder=tensors.FOLDER), method=ENGINE),
     )

@@ -150,7 +150,7 @@ def unprovable(version):
     return job
 
 
-def convert(version, content=b"int8", *, recipe="int8", precision="int8", **parity):
+def convert(version, content=b"int8", *, recipe="int8", precision="int8", facts=None, **parity):
     """A converted variant."""
     told = {
         "recipe": recipe,
@@ -158,7 +158,7 @@ def convert(version, content=b"int8", *, recipe="int8", precision="int8", **pari
         "tool": {"name": "onnxruntime.quantization", "version": "1.31.1"},
         "described": FACTS | {"precision": precision},
         "parity": {"max_abs": 0.031, "cosine": 0.99871, "top1": 0.996} | parity,
-    }
+    } | (facts or {})
     job = running(version, "convert", source="default", recipe=recipe, runtime="onnxruntime")
     outputs = [_output(f"model.{recipe}.onnx", content)]
     _end(job, _report("convert", facts=told, measures=[figures(max_abs=0.5)], outputs=outputs))

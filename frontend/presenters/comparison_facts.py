@@ -243,7 +243,10 @@ def _parity(figure: Callable[[dict[str, str]], str]) -> Callable[[Column], Fact]
         if variant is not None and variant.origin == "uploaded":
             return Fact("original", absent=True)
         parity = stored.mapping(variant.derivation.get("parity")) if variant else {}
-        return _text(figure(parity_figures.worst([], parity)) if parity else "", absence)
+        worst = parity_figures.worst([], parity)
+        value = figure(worst) if parity else ""
+        note = f" ({worst['arithmetic']})" if worst["arithmetic"] else ""
+        return _text(value and f"{value}{note}", absence)
 
     return read
 

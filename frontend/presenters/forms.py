@@ -199,10 +199,21 @@ class DeriveForm(forms.Form):
         "input. Empty: the test data of the version.",
         widget=forms.FileInput(attrs={"accept": ".npz"}),
     )
+    keep_float32 = forms.CharField(
+        label="Nodes kept in float32",
+        required=False,
+        help_text=f"For {with_option(Option.KEEP_FLOAT32)}: names of nodes, one per line. Nodes "
+        "that would overflow stay in float32 by themselves.",
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
 
     def __init__(self, *args: Any, variants: Sequence[Variant] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offer(self, "source", ((row.name, row.name) for row in variants))
+
+    def clean_keep_float32(self) -> list[str]:
+        lines = str(self.cleaned_data.get("keep_float32") or "").splitlines()
+        return [line.strip() for line in lines if line.strip()]
 
     def clean_calibration(self) -> Any:
         sample = self.cleaned_data.get("calibration")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from frontend.parts import formatting
-from hub.protocol import stored
+from hub.protocol import arithmetic, stored
 
 LARGEST = "max_abs"
 LIMIT = 50
@@ -48,17 +48,22 @@ def largest(rows: Iterable[Any]) -> float | None:
 def worst(rows: Any, summed: Any = None) -> dict[str, Any]:
     """The worst figures of a comparison: as its report sums them up, else out of the single ones.
 
-    A report may leave out of its sum what was run on inputs that nobody would give.
+    A report may leave out of its sum what was run on inputs that nobody would give. Of a
+    half-precision variant, figures that were computed in half precision count too, and
+    ``arithmetic`` says how all of them were computed.
     """
     each = stored.rows(rows)
     whole = stored.mapping(summed)
     inner = whole.get("worst")
     summary = inner if isinstance(inner, dict) else whole
 
+    half = stored.mapping(whole.get("half"))
+
     def of(key: str) -> list[dict[str, Any]]:
-        return [summary] if key in summary else each
+        return [summary, half] if key in summary else each
 
     return {
+        "arithmetic": arithmetic.sentence(whole),
         "max_abs": formatting.figure(largest(of(LARGEST))),
         "cosine": _cosine(_least(of("cosine"), "cosine")),
         "top1": _share(_least(of("top1"), "top1")),

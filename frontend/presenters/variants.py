@@ -106,6 +106,10 @@ def _line(
         "parity": parity_figures.worst(derivation.get("figures"), derivation.get("parity"))
         if source
         else None,
+        "in_float32": tuple(
+            (str(node.get("node") or ""), str(node.get("reason") or ""))
+            for node in stored.rows(derivation.get("in_float32"))
+        ),
         "rules": tuple(map(str, rules)) if isinstance(rules, list) else (),
         "conformance": matrix.get("summary", "not run"),
         "builds": matrix.get("builds", ()),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.cli.models import variant_line
 from hub.client import api
+from hub.protocol import arithmetic
 from hub.protocol.variants import KINDS, Option, with_option
 from hub.terminal import DONE, add_flags, plain, positive, size
 
@@ -96,6 +97,14 @@ def add_variant(commands: Any) -> None:
         help=f".npz file with sample inputs for {with_option(Option.CALIBRATION)}",
     )
     variant.add_argument(
+        "--keep-float32",
+        metavar="NODE",
+        action="append",
+        default=[],
+        help=f"a node that stays in float32, for {with_option(Option.KEEP_FLOAT32)}; may be "
+        "repeated",
+    )
+    variant.add_argument(
         "--no-wait", action="store_true", help="print the job and return without waiting"
     )
     add_flags(variant, "quiet", "json")
@@ -108,6 +117,7 @@ def _variant(options: argparse.Namespace) -> int:
         options.kind,
         opset=options.opset,
         sample=options.sample,
+        keep_float32=options.keep_float32,
         wait=not options.no_wait,
         progress=False if options.quiet else None,
     )
@@ -132,4 +142,9 @@ def _price_lines(derivation: dict[str, Any]) -> list[str]:
     parity = derivation.get("parity") or {}
     worst = parity.get("worst") or parity
     figures = [f"{name} {worst[name]}" for name in _PARITY if worst.get(name) is not None]
-    return [*lines, *([f"parity  {', '.join(figures)} (worst of all outputs)"] if figures else [])]
+    if figures:
+        lines.append(f"parity  {', '.join(figures)} (worst of all outputs)")
+    if how := arithmetic.sentence(parity):
+        lines.append(f"        {how}")
+    nodes = derivation.get("in_float32") or []
+    return [*lines, *(f"float32 {row.get('node')}: {row.get('reason')}" for row in nodes)]

@@ -272,6 +272,7 @@ class Hub(Catalogue, Groups):
         opset: int | None = None,
         variant: str | None = None,
         sample: str | os.PathLike[str] | None = None,
+        keep_float32: Sequence[str] = (),
         wait: bool = True,
         progress: bool | None = None,
     ) -> dict[str, Any]:
@@ -281,7 +282,8 @@ class Hub(Catalogue, Groups):
         to `opset`, up or down. Without one it goes to the highest that runs and to the highest that
         every runtime loads, and the second is returned. A variant that is calibrated uses the
         version's own test data or `sample`, an .npz file with an array for each input, samples
-        first.
+        first. `keep_float32` are names of nodes that a half-precision variant computes in float32,
+        beside those that would overflow.
         `variant` names the one to start from. What it costs is in `derivation`: parity and sizes
         against the original. Raise `NotAllowed` for those who do not maintain the model, and
         `JobFailed`.
@@ -297,6 +299,8 @@ class Hub(Catalogue, Groups):
             content["calibration"] = variants.send_sample(
                 self.transport, self.cache, sample, progress=progress
             )
+        if keep_float32:
+            content["keep_float32"] = list(keep_float32)
         address = f"/api/v1/models/{resolved.ref.name}/versions/{resolved.number}/variants"
         # The hub returns the live job where the same variant is being made.
         document = self.transport.request("POST", address, content=content, repeatable=True).json()

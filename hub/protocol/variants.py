@@ -18,6 +18,8 @@ class Option(enum.StrEnum):
 
     OPSET = "opset"
     CALIBRATION = "calibration"
+    # Names of nodes that stay in float32.
+    KEEP_FLOAT32 = "keep_float32"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,13 @@ UPGRADE: Final = VariantKind(
     "Change opset, equal outputs",
     frozenset({Option.OPSET}),
 )
-FP16: Final = VariantKind("fp16", derivations.CONVERSION, "convert", "fp16, half precision")
+FP16: Final = VariantKind(
+    "fp16",
+    derivations.CONVERSION,
+    "convert",
+    "fp16, half precision",
+    frozenset({Option.KEEP_FLOAT32}),
+)
 INT8: Final = VariantKind("int8", derivations.CONVERSION, "convert", "int8, dynamic")
 INT8_QDQ: Final = VariantKind(
     "int8-qdq",

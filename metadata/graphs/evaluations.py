@@ -111,12 +111,13 @@ def describe_measured(graph: Graph, version: str, subject: str, of: EvaluationFa
 
 
 def describe_figures(
-    graph: Graph, subject: str, prefix: str, outputs: list[Any], source: str
+    graph: Graph, subject: str, prefix: str, outputs: list[Any], source: str, comment: str = ""
 ) -> None:
     """Describe the worst of each figure that a worker took while it compared outputs.
 
-    ``prefix`` is the beginning of their IRIs; ``source`` is the verdict or step they belong to. The
-    worst of figures of which one is infinite (a text) is no number.
+    ``comment`` says in what arithmetic it was computed. ``prefix`` is the beginning of their IRIs;
+    ``source`` is the verdict or step they belong to. The worst of figures of which one is infinite
+    (a text) is no number.
     """
     rows = stored.rows(outputs)
     for figure, (metric, worst) in metrics.FIGURES.items():
@@ -130,6 +131,7 @@ def describe_figures(
         graph.add(node, "mls:hasValue", decimal(value))
         graph.add(node, "mls:specifiedBy", link(graph.places.metric(metric)))
         graph.add(node, "rdfs:seeAlso", link(source))
+        graph.add(node, "rdfs:comment", string(comment, "en"))
 
 
 def _evaluation(graph: Graph, subject: str, node: str, metric: str, value: float | Decimal) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hub.protocol import stored
+from hub.protocol import arithmetic, stored
 from hub.protocol.facts import Facts
 from hub.protocol.variants import DERIVATIONS
 from hub.protocol.vocabularies import DENOTED_MODALITIES, TASKS
@@ -330,4 +330,6 @@ def _generation(graph: Graph, version: str, variant: str, of: VariantFacts) -> N
     parity = stored.mapping(of.derivation.get("parity"))
     worst = stored.mapping(parity.get("worst")) or parity
     here = f"{version}#parity-{part(of.name)}"
-    evaluations.describe_figures(graph, variant, here, [worst] if worst else [], step)
+    rows = [worst, stored.mapping(parity.get("half"))] if worst else []
+    how = arithmetic.sentence(parity)
+    evaluations.describe_figures(graph, variant, here, rows, step, how)

@@ -85,6 +85,13 @@ class VariantInput(Input):
             help_text=f"for {with_option(Option.CALIBRATION)}: digest of an uploaded .npz file "
             "with one array per input",
         ),
+        Column(
+            "keep_float32",
+            kind=list[str],
+            required=False,
+            help_text=f"for {with_option(Option.KEEP_FLOAT32)}: names of nodes that stay in "
+            "float32, beside those that would overflow",
+        ),
         of=derivations.request,
     )
 

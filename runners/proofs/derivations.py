@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import digests, problems
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 NAME_CHARACTERS = 64
 _URGENT = 2
 _OPSETS = range(7, 100)
+# Limits of a list of nodes that stay in float32.
+_MOST_NODES, _NODE_CHARACTERS = 1000, 500
 
 
 def request(
@@ -30,11 +33,13 @@ def request(
     variant: str = "",
     opset: int | None = None,
     calibration: str = "",
+    keep_float32: Sequence[str] = (),
 ) -> Job:
     """Queue the making of a variant from ``variant``, the version's first one unless named.
 
     ``kind`` is a name of ``hub.protocol.variants.KINDS``. ``opset`` is the target of an upgrade, up
-    or down (None: the highest that runs), ``calibration`` the digest of an uploaded ``.npz``.
+    or down (None: the highest that runs), ``calibration`` the digest of an uploaded ``.npz``;
+    ``keep_float32`` are names of nodes that stay in float32 beside those that would overflow.
     Raises NotAllowed, StateConflict, VariantMissing, InvalidRequest, BlobUnknown, Throttled.
     """
     user = require(actor, "version.derive", version.model)
@@ -46,8 +51,13 @@ def request(
     variant_kind = KINDS.get(kind)
     if variant_kind is None:
         raise problems.InvalidRequest.at("/kind", f"Choose one of {', '.join(KINDS)}.")
-    for option, value in ((Option.OPSET, opset), (Option.CALIBRATION, calibration)):
-        if value not in (None, "") and option not in variant_kind.options:
+    values: dict[Option, Any] = {
+        Option.OPSET: opset,
+        Option.CALIBRATION: calibration,
+        Option.KEEP_FLOAT32: keep_float32,
+    }
+    for option, value in values.items():
+        if value and option not in variant_kind.options:
             raise problems.InvalidRequest.at(
                 f"/{option}", f"{kind} takes no {option}; {with_option(option)} does."
             )
@@ -55,7 +65,7 @@ def request(
     if variant_kind == UPGRADE:
         options = _target(opset) | upgrade_options(version)
     else:
-        options = _recipe(actor, kind, calibration)
+        options = _recipe(actor, kind, calibration, keep_float32)
     needs = {"runtime": variant_kind.runtime}
     return services.enqueue(
         kind=variant_kind.job,
@@ -89,8 +99,19 @@ def _target(opset: int | None) -> dict[str, Any]:
     return {"target": opset}
 
 
-def _recipe(actor: Actor, recipe: str, calibration: str) -> dict[str, Any]:
-    job_input = {"recipe": recipe}
+def _recipe(
+    actor: Actor, recipe: str, calibration: str, keep_float32: Sequence[str]
+) -> dict[str, Any]:
+    job_input: dict[str, Any] = {"recipe": recipe}
+    if keep_float32:
+        if len(keep_float32) > _MOST_NODES or any(
+            len(name) > _NODE_CHARACTERS for name in keep_float32
+        ):
+            raise problems.InvalidRequest.at(
+                f"/{Option.KEEP_FLOAT32}",
+                f"Name at most {_MOST_NODES} nodes, each by at most {_NODE_CHARACTERS} characters.",
+            )
+        job_input[Option.KEEP_FLOAT32] = sorted(set(keep_float32))
     if calibration:
         blob = registry.linkable_blob(actor, digests.parse(calibration))
         job_input["calibration_sha256"] = blob.sha256

@@ -15,6 +15,7 @@ class Faulty:
 
     name = "faulty"
     optimises = False
+    widens_half = False
 
     def __init__(self, operator, change, *, optimises=False):
         self._operator = operator

@@ -99,6 +99,7 @@ def _ask(request: HttpRequest, version: Version, form: DeriveForm) -> str:
             variant=fields["source"],
             opset=fields["opset"],
             calibration=multipart.keep(request.user, sample) if sample else "",
+            keep_float32=fields["keep_float32"],
         )
     except (problems.NotAllowed, problems.NotAuthenticated):
         raise

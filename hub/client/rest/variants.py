@@ -3,6 +3,7 @@
 # Written by scripts/rest.py from docs/openapi.yaml.
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -77,6 +78,10 @@ class VariantsGroup(Group):
         calibration: Annotated[
             str | None, "for int8-qdq: digest of an uploaded .npz file with one array per input"
         ] = None,
+        keep_float32: Annotated[
+            Sequence[str] | None,
+            "for fp16: names of nodes that stay in float32, beside those that would overflow",
+        ] = None,
     ) -> Job:
         """Create a variant. Returns the job."""
         return self._call(
@@ -84,7 +89,13 @@ class VariantsGroup(Group):
             "POST",
             f"models/{model_path(model)}/versions/{part(number)}/variants",
             content=json_of(
-                {"kind": kind, "variant": variant, "opset": opset, "calibration": calibration}
+                {
+                    "kind": kind,
+                    "variant": variant,
+                    "opset": opset,
+                    "calibration": calibration,
+                    "keep_float32": keep_float32,
+                }
             ),
         )
 

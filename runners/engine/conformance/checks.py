@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import arithmetic
 from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
 from runners.engine import runtimes
 from runners.engine.conformance.verdicts import (
@@ -313,6 +314,31 @@ class Checks:
             return Verdict(CheckOutcome.CANNOT_TELL, f"the reference cannot run the model: {why}")
         return self._disagreement(*best, attempt=attempt, origin=origin)
 
+    def _overflow(
+        self, comparison: Comparison, other: Attempt, attempt: Attempt, origin: str
+    ) -> Verdict | None:
+        """The verdict if the model overflows in half precision, which the reference computes in.
+
+        The runtime computes in float32, where it does not, and is not to blame.
+        """
+        if not self._runtime.widens_half:
+            return None
+        places = self._subject.overflows(other.results, attempt.results)
+        if not places:
+            return None
+        words = (
+            f"in half, {len(places)} {'output is' if len(places) == 1 else 'outputs are'} infinite "
+            f"or NaN (first {places[0]}); {self._arithmetic(comparison)}"
+        )
+        verdict = replace(self._blamed(Blame.NONE, comparison, words), overflows=True)
+        return self._localised(verdict, origin, comparison.worst, REFERENCE, REFERENCE)
+
+    def _arithmetic(self, comparison: Comparison) -> str:
+        """In what arithmetic a half-precision model was computed; empty for other models."""
+        if not self._subject.prepared.half or not self._runtime.widens_half:
+            return ""
+        return arithmetic.of(len(comparison.sets))
+
     def _inputs(self) -> tuple[Attempt | None, str, str]:
         """Choose a run to compare: (run, origin of its inputs, note).
 
@@ -329,7 +355,7 @@ class Checks:
         return None, "", f"no generated inputs fit the model: {why}"
 
     def _on(self, other: Attempt, comparison: Comparison, note: str) -> str:
-        words = [note] if note else []
+        words = [word for word in (note, self._arithmetic(comparison)) if word]
         if other.file_kind == FileKind.UPGRADED:
             words.append(f"the reference ran it upgraded to opset {self._subject.upgraded_opset}")
         if other.note:
@@ -357,12 +383,13 @@ class Checks:
             else:
                 why = "the bundled data do not decide"
         words = f"{differs(comparison, 'the reference')}; {why}"
-        if guilty == Blame.RUNTIME:
+        exempt = self._overflow(comparison, other, attempt, origin)
+        if exempt is None and guilty == Blame.RUNTIME:
             exempt = self._unjudged(other.file_kind, comparison, words) or self._blame_optimiser(
                 origin, other.results, comparison, words
             )
-            if exempt is not None:
-                return exempt
+        if exempt is not None:
+            return exempt
         verdict = self._blamed(guilty, comparison, words)
         believed = self._name if guilty == Blame.REFERENCE else REFERENCE
         return self._localised(verdict, origin, comparison.worst, REFERENCE, believed)

@@ -40,6 +40,7 @@ class Blame(StrEnum):
 
 # Findings of the checks; the reason is appended to the message.
 _NOT_RUN = Finding("conformance-not-run", "error", "The model does not run")
+_OVERFLOWS = Finding("half-overflow", "warning", "The model overflows in half precision")
 _BLAMED = {
     Blame.DATA: Finding(
         "conformance-wrong-data", "error", "The test data beside the model are wrong"
@@ -62,7 +63,8 @@ class Verdict:
     reference are wrong, it is `CANNOT_TELL` and ``blames`` names them. ``profile`` is the name of
     the tolerance, ``datasets`` the number of data sets compared. ``runs`` tells whether the runtime
     ran on at least one input; None if that was not tried. ``graph_pass`` names the passes of the
-    optimiser that are at fault, joined by commas.
+    optimiser that are at fault, joined by commas. ``overflows`` tells that a half-precision model
+    gives infinite values or NaN in half precision, and not in what the runtime computes in.
     """
 
     outcome: CheckOutcome
@@ -75,6 +77,7 @@ class Verdict:
     evidence: str = ""
     runs: bool | None = None
     graph_pass: str = ""
+    overflows: bool = False
 
     @property
     def is_failure(self) -> bool:
@@ -98,6 +101,7 @@ def findings(verdicts: Iterable[tuple[str, Verdict]]) -> Iterator[Finding]:
         runs_unoptimised = verdict.blames == Blame.OPTIMISER
         is_stuck = verdict.runs is False and not runs_unoptimised
         kind = _NOT_RUN if is_stuck else _BLAMED.get(verdict.blames)
+        kind = _OVERFLOWS if verdict.overflows else kind
         if kind is None or (verdict.runs is False and verdict.reason in reasons):
             continue
         reasons.add(verdict.reason)

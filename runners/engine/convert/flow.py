@@ -12,17 +12,30 @@ from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
+from hub.protocol.variants import Option
 from runners.engine.checks import written_models
 from runners.engine.confine.children import Ending, EndingKind
-from runners.engine.convert import makers, parity, prepare
+from runners.engine.convert import half, makers, parity, prepare
 from runners.engine.convert.recipes import RECIPES, Recipe, Settings
 from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import datasets, staging, text
 from runners.engine.reports import Finding, Report
 from runners.engine.runs import answers
-from runners.engine.runs.answers import Baseline, Judgement, Parity, Preparation, Variant
+from runners.engine.runs.answers import (
+    Baseline,
+    HalfRun,
+    Judgement,
+    Parity,
+    Preparation,
+    Ranges,
+    Variant,
+)
 
 _MEMORY_COPIES = 6
+# A variant is made again with more nodes in float32 at most so often.
+_MOST_ROUNDS = 4
+# Nodes that a report lists.
+_MOST_NODES = 500
 _ROOM_BYTES = 1 << 30
 # Libraries do not raise these because of a model.
 _OUR_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "NameError"})
@@ -37,6 +50,7 @@ _OWN_ERRORS = {
     "NotRunningError": _NOT_RUNNING,
     "UnusableSampleError": _BAD_SAMPLE,
     "UnreadableDataError": _BAD_SAMPLE,
+    "UnknownNodeError": Finding("node-unknown", "error", ""),
 }
 
 
@@ -82,11 +96,19 @@ class _Conversion:
         job.lay_out([request.entry, *external, *data, *own])
         sizes = staging.sizes({path: request.files[path] for path in (request.entry, *external)})
         self._size = sum(sizes.values())
+        names = request.options.get(Option.KEEP_FLOAT32, ())
+        self._requested = [name for name in names if isinstance(name, str)]
+        # Names of nodes that stay in float32, with the reason.
+        self._in_float32: dict[str, str] = dict.fromkeys(self._requested, "requested")
+        self._ranges = Ranges(0, 0)
+        self._half_reason = ""
         facts["tool"] = {"name": recipe.tool, "version": job.versions.get("onnxruntime", "")}
 
     def run(self) -> Report:
         ran = self._baseline()
         self._prepare()
+        if not self._recipe.quantises:
+            self._measure_ranges()
         last: _EndError | None = None
         for place, settings in enumerate(self._recipe.attempts):
             self._job.tell(40 + 15 * place, f"convert: {settings.name}")
@@ -128,9 +150,78 @@ class _Conversion:
         facts = asdict(self._answer(ending, "the preparation", _FAILED, Preparation))
         self._facts |= {"prepared": facts.pop("steps"), "opset": facts}
 
+    def _measure_ranges(self) -> None:
+        """Keep nodes in float32 whose values half precision cannot hold."""
+        job, prepared = self._job, self._job.work / prepare.FILE
+        job.tell(35, "ranges")
+        if self._requested:
+            check = functools.partial(half.check_names, prepared, self._requested)
+            ending = self._stage("names", check)
+            if ending.kind != EndingKind.ANSWERED:
+                self._answer(ending, "the list of nodes", _FAILED, int)
+        ending = self._stage(
+            "ranges", functools.partial(half.ranges, prepared, job.model, job.work)
+        )
+        if ending.kind == EndingKind.ANSWERED:
+            self._ranges = answers.read(Ranges, ending.answer)
+            self._facts["ranges"] = asdict(self._ranges)
+        else:
+            # Without ranges, what the reference computes in half precision still decides.
+            self._facts["ranges"] = {"reason": job.cause(ending)}
+        for node in self._ranges.nodes:
+            self._in_float32.setdefault(node.node, f"{node.value} reaches {node.largest:.4g}")
+
     def _attempt(self, settings: Settings, ran: Baseline) -> Report:
+        judgement, half_run = self._make(settings, ran)
         job, recipe = self._job, self._recipe
-        task = functools.partial(makers.make, recipe, settings, job.model, job.work, self._target)
+        comparing = functools.partial(
+            parity.compare, job.model, self._target, job.work, recipe, ran
+        )
+        ending = self._stage("compare", comparing)
+        comparison = self._answer(ending, "the variant's run", _UNUSABLE, Parity)
+        broken = [*comparison.broken, *(half_run.broken if half_run else ())]
+        if broken:
+            words = f"{_LOST} {'; '.join(broken)}."
+            raise _EndError(replace(_UNUSABLE, message=words))
+        self._facts |= {
+            "described": judgement.scan.facts,
+            "checker": judgement.checker,
+            "cpu": judgement.cpu,
+            "parity": {**comparison.parity, "held_out": ran.held_out},
+        }
+        if not recipe.quantises:
+            self._facts["parity"]["half"] = self._half_facts(half_run)
+        return self._report(list(map(dict, comparison.measures)))
+
+    def _make(self, settings: Settings, ran: Baseline) -> tuple[Judgement, HalfRun | None]:
+        """Make the variant, and again while the reference finds nodes that overflow in half."""
+        for _ in range(_MOST_ROUNDS):
+            judgement = self._make_once(settings)
+            half_run = None if self._recipe.quantises else self._run_in_half(ran)
+            if half_run is None:
+                break
+            names = [name for name in half_run.overflowing if name not in self._in_float32]
+            if not names:
+                break
+            self._in_float32.update(dict.fromkeys(names, "overflows in half precision"))
+        return judgement, half_run
+
+    def _make_once(self, settings: Settings) -> Judgement:
+        job, recipe = self._job, self._recipe
+        if not recipe.quantises:
+            self._facts["in_float32"] = [
+                {"node": node, "reason": reason}
+                for node, reason in list(self._in_float32.items())[:_MOST_NODES]
+            ]
+        task = functools.partial(
+            makers.make,
+            recipe,
+            settings,
+            job.model,
+            job.work,
+            self._target,
+            tuple(self._in_float32),
+        )
         variant = self._answer(self._stage("convert", task), recipe.tool, _FAILED, Variant)
         judge = functools.partial(written_models.judge, self._target)
         ending = self._stage("judge", judge)
@@ -138,22 +229,26 @@ class _Conversion:
         refused = [finding for finding in judgement.scan.findings if finding.severity == "error"]
         if refused:
             raise _EndError(replace(_UNUSABLE, message=f"{_LOST} {refused[0].message}"))
-        comparing = functools.partial(
-            parity.compare, job.model, self._target, job.work, recipe, ran
+        self._facts["settings"] = {**asdict(settings), **asdict(variant)}
+        return judgement
+
+    def _run_in_half(self, ran: Baseline) -> HalfRun | None:
+        """Run the variant by the reference; None if it has no result, which the facts explain."""
+        job = self._job
+        task = functools.partial(
+            half.run, job.model, self._target, job.work, ran, self._ranges.infinite
         )
-        ending = self._stage("compare", comparing)
-        comparison = self._answer(ending, "the variant's run", _UNUSABLE, Parity)
-        if comparison.broken:
-            words = f"{_LOST} {'; '.join(comparison.broken)}."
-            raise _EndError(replace(_UNUSABLE, message=words))
-        self._facts |= {
-            "described": judgement.scan.facts,
-            "settings": {**asdict(settings), **asdict(variant)},
-            "checker": judgement.checker,
-            "cpu": judgement.cpu,
-            "parity": {**comparison.parity, "held_out": ran.held_out},
-        }
-        return self._report(list(map(dict, comparison.measures)))
+        ending = self._stage("half", task)
+        if ending.kind == EndingKind.ANSWERED:
+            return answers.read(HalfRun, ending.answer)
+        self._half_reason = job.cause(ending)
+        return None
+
+    def _half_facts(self, half_run: HalfRun | None) -> dict[str, Any]:
+        """What the reference computed in half precision, or why it computed nothing."""
+        if half_run is None:
+            return {"sets": 0, "reason": self._half_reason}
+        return {"sets": half_run.sets, "of": half_run.of, **half_run.worst}
 
     def _report(self, measures: list[dict[str, Any]]) -> Report:
         outputs = self._outputs()

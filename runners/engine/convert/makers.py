@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -19,13 +21,26 @@ if TYPE_CHECKING:
     from runners.engine.convert.recipes import Recipe, Settings
 
 _TOOL_FILE = "made.onnx"
+# How the half-precision tool names casts around nodes that stay in float32, and of the model's
+# inputs and outputs, whose names end in a number.
+CASTS_OF_THE_TOOL = re.compile(
+    r"(.*_cast_to_fp(16|32)_node|graph_(input|output)_cast\d+)", re.DOTALL
+)
 
 
-def make(recipe: Recipe, settings: Settings, source: Path, work: Path, target: Path) -> Variant:
+def make(
+    recipe: Recipe,
+    settings: Settings,
+    source: Path,
+    work: Path,
+    target: Path,
+    in_float32: Sequence[str] = (),
+) -> Variant:
     """Make the variant of `work`/prepared.onnx at `target`; returns how many nodes stay float32.
 
-    `source` is the original, whose documentation and metadata the variant keeps. Raises
-    NothingToConvertError, and whatever the tool raises.
+    `source` is the original, whose documentation and metadata the variant keeps. A half-precision
+    variant computes the nodes named `in_float32` in float32. Raises NothingToConvertError, and
+    whatever the tool raises.
     """
     tempfile.tempdir = str(work)
     file = work / _TOOL_FILE
@@ -35,7 +50,7 @@ def make(recipe: Recipe, settings: Settings, source: Path, work: Path, target: P
         left_alone = _quantise(recipe, settings, work, file)
         model = onnx.load(str(file))
     else:
-        model, left_alone = _halve(settings, work)
+        model, left_alone = _halve(settings, work, in_float32)
     _refuse_unchanged(model, recipe)
     _drop_twins(model.graph)
     _sort(model.graph)
@@ -51,7 +66,7 @@ def _quantise(recipe: Recipe, settings: Settings, work: Path, target: Path) -> i
         quantize_static,
     )
 
-    prepared = work / "prepared.onnx"
+    prepared = work / prepare.FILE
     model = onnx.load(str(prepared), load_external_data=False)
     left = _not_to_quantise(model, settings)
     common: dict[str, Any] = {
@@ -103,20 +118,24 @@ def _refuse_unchanged(model: onnx.ModelProto, recipe: Recipe) -> None:
     if not changed:
         raise prepare.NothingToConvertError(
             f"{recipe.tool} changed no weight of the model: they may lie in the bodies of If, Loop "
-            "or Scan, or belong to operators that it does not support. Try another recipe."
+            "or Scan, belong to operators that it does not support, or to nodes that would "
+            "overflow. Try another recipe."
         )
 
 
-def _halve(settings: Settings, work: Path) -> tuple[onnx.ModelProto, int]:
+def _halve(
+    settings: Settings, work: Path, in_float32: Sequence[str]
+) -> tuple[onnx.ModelProto, int]:
     from onnxruntime.transformers import float16  # noqa: PLC0415
 
-    prepared = work / "prepared.onnx"
+    prepared = work / prepare.FILE
     model = onnx.load(str(prepared), load_external_data=False)
     version = prepare.opset_of(model) or schemas.NEWEST
     left_alone = [
         node.name
         for node in bodies.nodes(model)
         if node.op_type in settings.kept
+        or node.name in in_float32
         or not prepare.fits_half(node, version)
         or (settings.guarded and (bodies.bodies(node) or node.domain not in bodies.DEFAULT_DOMAINS))
     ]
@@ -124,7 +143,57 @@ def _halve(settings: Settings, work: Path) -> tuple[onnx.ModelProto, int]:
     half = float16.convert_float_to_float16(
         str(prepared), keep_io_types=True, node_block_list=left_alone
     )
+    _join_casts(half.graph)
     return half, len(left_alone)
+
+
+def _join_casts(graph: onnx.GraphProto) -> None:
+    """Remove the tool's casts to float16 and back between two nodes that stay in float32.
+
+    They would make a value overflow that neither node does.
+    """
+    casts = {
+        node.output[0]: (node.input[0], _target_of(node))
+        for node in graph.node
+        if node.op_type == "Cast" and CASTS_OF_THE_TOOL.fullmatch(node.name)
+    }
+    sources = {
+        output: casts[name][0]
+        for output, (name, kind) in casts.items()
+        if kind == TensorProto.FLOAT and name in casts and casts[name][1] == TensorProto.FLOAT16
+    }
+    ports = {port.name for port in graph.output}
+    for node in graph.node:
+        if node.output[0] in sources and node.output[0] in ports:
+            node.CopyFrom(
+                onnx.helper.make_node(
+                    "Identity", [sources[node.output[0]]], list(node.output), name=node.name
+                )
+            )
+        for place, name in enumerate(node.input):
+            if name in sources:
+                node.input[place] = sources[name]
+    _drop_unread(graph, set(casts))
+
+
+def _drop_unread(graph: onnx.GraphProto, outputs: set[str]) -> None:
+    """Remove nodes that make one of these values, which nothing reads."""
+    read = {port.name for port in graph.output}
+    for node in graph.node:
+        read.update(bodies.reads(node))
+    rest = [
+        node.SerializeToString()
+        for node in graph.node
+        if node.output[0] not in outputs or node.output[0] in read
+    ]
+    if len(rest) < len(graph.node):
+        del graph.node[:]
+        graph.node.extend(onnx.NodeProto.FromString(content) for content in rest)
+        _drop_unread(graph, outputs)
+
+
+def _target_of(cast: onnx.NodeProto) -> int:
+    return next(int(attribute.i) for attribute in cast.attribute if attribute.name == "to")
 
 
 def _drop_twins(graph: onnx.GraphProto) -> None:

@@ -134,30 +134,36 @@ def _run_all(
     return ran, reasons[:5], sorted(nondeterministic)
 
 
+def expected(source: Path, work: Path) -> list[DataSet]:
+    """The data sets that the original ran on, with its outputs."""
+    model = onnx.load(str(source), load_external_data=False)
+    return datasets.read(work / _FOLDER, model)
+
+
 def compare(source: Path, variant: Path, work: Path, recipe: Recipe, ran: Baseline) -> Parity:
     """Run the variant on the same data; returns figures by data set and output, and failures."""
     model = onnx.load(str(source), load_external_data=False)
     profile = agreement.QUANTISED if recipe.quantises else agreement.FP16
     run = runtimes.of(ONNXRUNTIME).open(variant)
     outputs_compared: list[tuple[SetRun, Figures]] = []
-    broken: list[str] = []
+    failures: list[str] = []
     cosines: dict[str, list[float]] = {}
-    real = _like_real(ran.sets)
-    for dataset, trial in zip(datasets.read(work / _FOLDER, model), ran.sets, strict=True):
+    real = like_real(ran.sets)
+    for dataset, trial in zip(expected(source, work), ran.sets, strict=True):
         outputs = runtimes.attempt(run, dataset.inputs)
         if isinstance(outputs, Exception):
-            broken.append(text.message(f"{trial.name}: does not run: {outputs}"))
+            failures.append(text.message(f"{trial.name}: does not run: {outputs}"))
             continue
         for port, actual in zip(model.graph.output, outputs, strict=True):
             if port.name in ran.nondeterministic:
                 continue
-            expected = dataset.outputs.get(port.name)
-            figures = agreement.compare(port.name, expected, actual, profile)
+            expected_value = dataset.outputs.get(port.name)
+            figures = agreement.compare(port.name, expected_value, actual, profile)
             outputs_compared.append((trial, figures))
             if trial.name not in real:
                 continue
-            broken += _broken(expected, actual, figures, trial.name)
-            cosine = _cosine(expected, actual, figures)
+            failures += broken(expected_value, actual, figures, trial.name)
+            cosine = _cosine(expected_value, actual, figures)
             if cosine is not None:
                 cosines.setdefault(port.name, []).append(cosine)
     return Parity(
@@ -165,13 +171,13 @@ def compare(source: Path, variant: Path, work: Path, recipe: Recipe, ran: Baseli
             {**figures.to_json(), "dataset": trial.name, "origin": trial.origin}
             for trial, figures in outputs_compared[:_MAX_ROWS]
         ],
-        [*broken, *_lost(cosines)][:5],
+        [*failures, *_lost(cosines)][:5],
         {
-            **_worst([figures for trial, figures in outputs_compared if trial.name in real]),
+            **worst([figures for trial, figures in outputs_compared if trial.name in real]),
             "profile": profile.name,
             "datasets": len(real),
             # Generated inputs cover what no data covers; they are reported separately.
-            "made": _worst(
+            "made": worst(
                 [figures for trial, figures in outputs_compared if trial.name not in real]
             ),
             "unsteady": ran.nondeterministic,
@@ -180,13 +186,14 @@ def compare(source: Path, variant: Path, work: Path, recipe: Recipe, ran: Baseli
     )
 
 
-def _like_real(sets: list[SetRun]) -> set[str]:
+def like_real(sets: list[SetRun]) -> set[str]:
     """Names of the data sets that decide: the version's own, or plain generated ones."""
     own = {dataset.name for dataset in sets if dataset.origin != "generated"}
     return own or {dataset.name for dataset in sets if dataset.name != _EXTREME}
 
 
-def _broken(expected: Value, actual: Value, figures: Figures, where: str) -> list[str]:
+def broken(expected: Value, actual: Value, figures: Figures, where: str) -> list[str]:
+    """Why an output is useless beside the original's: its type, rank, or values not finite."""
     if not isinstance(expected, np.ndarray) or not isinstance(actual, np.ndarray):
         same = type(expected) is type(actual)
         return [] if same else [f"{where}: {figures.reason}"]
@@ -220,7 +227,9 @@ def _lost(cosines: dict[str, list[float]]) -> list[str]:
     ]
 
 
-def _worst(outputs: list[Figures]) -> dict[str, Any]:
+def worst(outputs: list[Figures]) -> dict[str, Any]:
+    """The worst figures of several outputs."""
+
     def finite(values: Iterable[float | None]) -> list[float]:
         return [value for value in values if value is not None and math.isfinite(value)]
 

@@ -35,6 +35,8 @@ _WEIGHTED = {
     "Attention": (1,),
     "EmbedLayerNormalization": (2, 3, 4),
 }
+# The prepared model in the work folder.
+FILE = "prepared.onnx"
 _DENSE_BYTES = 64 << 20
 # Models older than the tools accept are converted to an opset that all tools and runtimes support.
 _MODERN = 13
@@ -77,7 +79,7 @@ def prepare(source: Path, work: Path, recipe: Recipe) -> Preparation:
         steps.append("default inputs made constant")
     _write_constants_out(model)
     _name(model)
-    target = work / "prepared.onnx"
+    target = work / FILE
     if recipe.quantises:
         steps.append(_pre_process(model, work, target))
         model = onnx.load(str(target))

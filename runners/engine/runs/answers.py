@@ -252,7 +252,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a run with some passes of the optimiser fails (empty: it is sound), and whom to suspect.
+    """A run with some passes of the optimiser: how it fails (empty: it is sound), and suspects.
 
     `suspects` are the passes that changed the graph, the last one first.
     """
@@ -306,6 +306,51 @@ class Variant:
     """Number of nodes that a conversion left in float32."""
 
     left_in_float32: int
+
+
+@dataclass(frozen=True, slots=True)
+class RangedNode:
+    """A node with a value that half precision cannot hold: the value and its largest magnitude."""
+
+    node: Name
+    op: Name
+    value: Name
+    largest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Magnitudes of all float32 values over some data sets of the original, against half precision.
+
+    `sets` of `of` data sets were run. `largest` is the largest finite magnitude, `smallest` the
+    smallest one but 0. `nodes` read or write a value that overflows or vanishes as a whole.
+    `infinite` are values that are not finite in the original. `unmeasured` counts nodes in bodies,
+    whose values are not seen.
+    """
+
+    sets: int
+    of: int
+    largest: float | None = None
+    smallest: float | None = None
+    nodes: list[RangedNode] = field(default_factory=list)
+    infinite: Names = field(default_factory=list)
+    unmeasured: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HalfRun:
+    """A variant computed in half precision by the reference, against the original.
+
+    `sets` of `of` data sets were run in the time. `worst` sums the figures of those that resemble
+    real data up. `overflowing` are nodes that make finite inputs infinite or NaN, and the readers
+    of their outputs. `broken` says where outputs are not finite although the original's are.
+    """
+
+    sets: int
+    of: int
+    worst: Mapping[str, Any]
+    overflowing: Names
+    broken: list[str]
 
 
 @dataclass(frozen=True, slots=True)

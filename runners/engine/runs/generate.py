@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from onnx import numpy_helper
 
 from runners.engine.onnx_files import bodies
-from runners.engine.onnx_files.datasets import DataSet, Value
+from runners.engine.onnx_files.datasets import DataSet, Value, required_inputs
 from runners.engine.runs.input_values import (
     LIMIT_BYTES,
     CannotGenerateError,
     InputMaker,
     Kind,
     Plan,
+    is_mask,
 )
 
 if TYPE_CHECKING:
@@ -69,10 +70,16 @@ def datasets(
     ]
 
 
-def _usual(_model: onnx.ModelProto, seed: int, sizes: Sequence[int]) -> list[Plan]:
-    """Normal values for each size, then zeros, large and denormal ones."""
+def _usual(model: onnx.ModelProto, seed: int, sizes: Sequence[int]) -> list[Plan]:
+    """Normal values for each size, then zeros, large and denormal ones.
+
+    A model that takes a mask gets one that hides whole rows.
+    """
     plans = [Plan(str(size), seed + size, size) for size in sizes]
-    return [*plans, Plan("extreme", seed + max(sizes) + 1, sizes[len(sizes) // 2], "extreme")]
+    last, middle = seed + max(sizes) + 1, sizes[len(sizes) // 2]
+    if any(is_mask(port.name) for port in required_inputs(model)):
+        plans.append(Plan("masked", last + 1, middle, "masked"))
+    return [*plans, Plan("extreme", last, middle, "extreme")]
 
 
 def _varied(_model: onnx.ModelProto, seed: int, sizes: Sequence[int]) -> list[Plan]:

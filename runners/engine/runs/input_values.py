@@ -45,7 +45,7 @@ _SPARSE_SHARE = 0.9
 _ENDS = {"zeros": 0.0, "large": 1.0, "extreme": 0.5, "filled": 0.5}
 Kind = Literal[
     "normal", "extreme", "uniform", "pixels", "sparse", "zeros", "negative", "large", "scaled",
-    "filled",
+    "filled", "masked",
 ]  # fmt: skip
 
 
@@ -171,6 +171,8 @@ class InputMaker:
         )
         if values is None and dtype.kind == "O":
             return self._text(port, shape)
+        if values is None and self._kind == "masked" and is_mask(port.name):
+            values = self._blank_rows(port, shape, dtype)
         if values is None:
             values = self._numbers(port, shape, dtype)
         return np.asarray(values).reshape(shape).astype(dtype)
@@ -183,7 +185,7 @@ class InputMaker:
             return np.asarray(self._floats(shape) + 1j * self._floats(shape))
         if agreement.is_whole(dtype):
             return self._integers(port, shape, dtype)
-        if _is_mask(port.name) and self._kind != "extreme":
+        if is_mask(port.name) and self._kind != "extreme":
             return self._mask(shape)
         if port.use.below is not None:
             return np.asarray(self._random.integers(0, port.use.below, shape))
@@ -207,6 +209,7 @@ class InputMaker:
             "large": lambda: values * _FAR,
             "scaled": lambda: values * self._factor,
             "filled": lambda: np.full(shape, self._factor),
+            "masked": lambda: values,
         }
         if self._kind in simple:
             return np.asarray(simple[self._kind]())
@@ -221,11 +224,11 @@ class InputMaker:
             return self._by_role(use.role, shape)
         if use.compared:
             allowed = [value for value in use.compared if isinstance(value, int)] or [0]
-            if self._kind not in {"normal", "extreme"}:
+            if self._kind not in {"normal", "extreme", "masked"}:
                 # Values on the other side of the comparison, too.
                 allowed = [other for value in allowed for other in (value // 2, value + 1)]
             return self._random.choice(np.array(allowed, np.int64), shape)
-        if _is_mask(name):
+        if is_mask(name):
             return self._mask(shape)
         if "position" in name:
             last = shape[-1] if shape else 1
@@ -264,6 +267,18 @@ class InputMaker:
             return np.ones(shape, np.int64)
         lengths = self._random.integers(1, shape[-1] + 1, (*shape[:-1], 1))
         return (np.arange(shape[-1]) < lengths).astype(np.int64)
+
+    def _blank_rows(self, port: _Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """A mask of which the first row, and about half of the others, hide everything.
+
+        A mask that is added to scores hides by minus infinity, others by 0 or False.
+        """
+        rows = shape[:-1]
+        is_blank = np.asarray(self._random.random(rows) < 0.5)
+        is_blank.reshape(-1)[:1] = True
+        blank = np.broadcast_to(is_blank[..., None], shape) if shape else is_blank
+        is_added = port.use.is_added and not (dtype.kind == "b" or agreement.is_whole(dtype))
+        return np.where(blank, -np.inf, 0.0) if is_added else np.where(blank, 0, 1)
 
 
 def _as_declared(
@@ -304,7 +319,8 @@ def _by_channel(
     return np.asarray(values).reshape([-1 if k == axis else 1 for k in range(len(shape))])
 
 
-def _is_mask(name: str) -> bool:
+def is_mask(name: str) -> bool:
+    """Whether an input is named as a mask, such as the attention mask of padded text."""
     return "mask" in name.lower()
 
 

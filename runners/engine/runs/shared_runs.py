@@ -351,6 +351,14 @@ class ModelUnderTest:
         note = f"looking for the node {self.job.cause(ending)}"
         return Divergence(None, Evidence(""), Message(note))
 
+    def overflows(self, expected: Path, actual: Path) -> list[Name]:
+        """Outputs of a half-precision model that overflow in one run alone; else empty."""
+        if not self.prepared.half:
+            return []
+        task = functools.partial(child_runs.overflows, self.job.model, expected, actual)
+        ending = self.job.stage("overflows", task, writes=False)
+        return answers.read(list[Name], ending.answer) if ending.kind == EndingKind.ANSWERED else []
+
     def unjudged(self, file_kind: FileKind | None) -> list[Name]:
         """Operators of a file of the model that the reference does not compute as defined."""
         model_file = next(file for file in self.model_files if file.kind == file_kind)

@@ -37,6 +37,8 @@ _ROLES = {
     ("Slice", 4): "ones", ("Pad", 1): "zeros", ("Split", 1): "ones", ("CumSum", 1): "zeros",
     ("GroupQueryAttention", 5): "total_less_one", ("GroupQueryAttention", 6): "total",
 }  # fmt: skip
+# (operator, index of the input) that adds the input to the scores of attention.
+_BIASES = frozenset({("Attention", 3), ("MultiHeadAttention", 5), ("GroupQueryAttention", 10)})
 
 
 @dataclass(slots=True)
@@ -44,13 +46,15 @@ class Use:
     """Bounds of one input; None means unknown.
 
     `below` is exclusive; `compared` are constants that the graph compares it with; `role` names
-    what the value is in the graph; `keys` are those of a map.
+    what the value is in the graph; `keys` are those of a map; `is_added` tells that it is added to
+    another value, as masks of attention are to scores.
     """
 
     below: int | None = None
     compared: list[Any] = field(default_factory=list)
     role: str = ""
     keys: list[Any] = field(default_factory=list)
+    is_added: bool = False
 
     def bound(self, limit: int | None) -> None:
         if limit is not None and 0 < limit < _FAR:
@@ -110,6 +114,8 @@ class Uses:
             use.compared += self._constant(node.input[1 - place])
         elif node.op_type in {"DictVectorizer", "CategoryMapper", "LabelEncoder"}:
             use.keys += list(_vocabulary(node))
+        if node.op_type == "Add" or (node.op_type, place) in _BIASES:
+            use.is_added = True
         if direct and not use.role:
             use.role = _ROLES.get((node.op_type, place), "")
 

@@ -50,6 +50,8 @@ class Runtime(Protocol):
     name: str
     # Whether `optimise=False` makes a difference to what it runs.
     optimises: bool
+    # Whether it computes float16 in float32.
+    widens_half: bool
 
     def version(self) -> str:
         """Tell the version of the installed package."""

@@ -30,6 +30,7 @@ _MOST_DENSE = 1 << 24
 class _Reference:
     name = REFERENCE
     optimises = False
+    widens_half = False
 
     def version(self) -> str:
         return str(onnx.__version__)

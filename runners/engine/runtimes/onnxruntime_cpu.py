@@ -40,6 +40,7 @@ _STRANGE = {
 class _OnnxRuntime:
     name = ONNXRUNTIME
     optimises = True
+    widens_half = True
 
     def version(self) -> str:
         import onnxruntime  # noqa: PLC0415 - preloaded by the fork server
@@ -72,7 +73,7 @@ class _OnnxRuntime:
     def open_at(self, path: Path, passes: GraphPasses, *, folder: Path) -> Run:
         """Load a model with some passes of the optimiser; raises what `open` raises.
 
-        The runtime's log goes to the standard error, a line for each pass (`passes_in`).
+        The runtime's log goes to the standard error, which `graph_passes.suspects` reads.
         """
         import onnxruntime  # noqa: PLC0415
 

@@ -37,6 +37,7 @@ _STRANGE = {
 class _OpenVino:
     name = OPENVINO
     optimises = False
+    widens_half = True
 
     def version(self) -> str:
         # The package's own string holds build and branch too.

@@ -86,6 +86,8 @@ def test_a_maintainer_asks_for_a_variant_and_finds_it(client, version, place, as
         ({"kind": "upgrade", "opset": 3}, 400, "opset"),
         ({"kind": "int8", "opset": 17}, 400, "opset"),
         ({"kind": "fp16", "calibration": "sha256:" + "a" * 64}, 400, "calibration"),
+        ({"kind": "int8", "keep_float32": ["/head/MatMul"]}, 400, "keep_float32"),
+        ({"kind": "fp16", "keep_float32": ["n" * 501]}, 400, "at most 500 characters"),
         ({"kind": "upgrade", "calibration": "sha256:" + "a" * 64}, 400, "calibration"),
         ({"kind": "int8-qdq", "calibration": "sha256:" + "a" * 64}, 422, "upload"),
         ({"kind": "fp16", "variant": "none-such"}, 404, "none-such|no such variant"),

@@ -266,3 +266,41 @@ def test_the_slow_reference_can_be_a_job_of_its_own(judge):
 def test_checks_that_there_are_not_are_our_fault(judge, checks):
     report, _ = judge(samples.add_one(), checks=checks)
     assert (report.outcome, codes(report)) == ("errored", ["engine-error"])
+
+
+def half_model(scale):
+    """A product in half precision that exceeds 65,504 for a large scale, and then comes back."""
+    node, half = samples.node, TensorProto.FLOAT16
+    weights = np.random.default_rng(0).standard_normal((8, 8))
+    return samples.model(
+        [
+            node("Cast", ["x"], ["c"], to=half),
+            node("MatMul", ["c", "w"], ["h"]),
+            node("Mul", ["h", "small"], ["s"]),
+            node("Cast", ["s"], ["y"], to=TensorProto.FLOAT),
+        ],
+        [samples.value("x", shape=("N", 8))],
+        [samples.value("y", shape=("N", 8))],
+        [
+            numpy_helper.from_array((weights * scale).astype(np.float16), "w"),
+            numpy_helper.from_array(np.float16([1e-4]), "small"),
+        ],
+    ).SerializeToString()
+
+
+def test_a_half_precision_model_that_overflows_says_so(judge):
+    report, measures = judge(half_model(2e4))
+    reference = measures["reference"]
+    assert (reference["outcome"], reference["blames"]) == ("cantTell", "")
+    assert reference["overflows"]
+    assert "computed in float32 on CPU; in half by the reference on 4 inputs" in reference["reason"]
+    assert reference["node"]["op"] == "MatMul"
+    assert codes(report) == ["half-overflow"]
+
+
+def test_a_half_precision_model_that_passes_says_what_computed_it(judge):
+    report, measures = judge(half_model(1.0))
+    assert outcomes(measures)[1:] == ["passed"] * 3
+    assert report.findings == ()
+    reason = measures["reference"]["reason"]
+    assert "computed in float32 on CPU; in half by the reference on 4 inputs" in reason

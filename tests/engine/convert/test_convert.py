@@ -8,7 +8,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
 
+from hub.protocol import arithmetic
 from runners.sandbox import Limits, Request
 from tests import samples
 from tests.engine.conftest import SUBJECT, codes
@@ -62,10 +64,10 @@ def npz(**arrays):
 def convert(sandbox, stored):
     """Run a conversion; gives the report and, by name, the bytes of what it made."""
 
-    def run(files, recipe, *, entry="model.onnx", calibration="", limits=LIMITS):
+    def run(files, recipe, *, entry="model.onnx", calibration="", limits=LIMITS, **more):
         if isinstance(files, bytes):
             files = {entry: files}
-        options = {"recipe": recipe, "calibration": calibration}
+        options = {"recipe": recipe, "calibration": calibration, **more}
         request = Request("convert", entry, stored(files), SUBJECT, options, limits)
         made = {}
 
@@ -77,6 +79,97 @@ def convert(sandbox, stored):
         return sandbox.run(request, keep=keep), made
 
     return run
+
+
+def overflowing(scale=3e3):
+    """A perceptron whose hidden values exceed what half precision holds, and come back."""
+    model = samples.model(
+        [
+            samples.node("MatMul", ["x", "w"], ["h"], name="first"),
+            samples.node("Relu", ["h"], ["r"], name="relu"),
+            samples.node("MatMul", ["r", "v"], ["z"], name="second"),
+            samples.node("Softmax", ["z"], ["y"], name="last", axis=-1),
+        ],
+        [samples.value("x", shape=("N", 64))],
+        [samples.value("y", shape=("N", 16))],
+        [
+            numpy_helper.from_array(random((64, 32)) * scale, "w"),
+            numpy_helper.from_array(random((32, 16), 1) / scale / 20, "v"),
+        ],
+    )
+    return model.SerializeToString()
+
+
+def computed_in_half(raw, values):
+    """The reference's outputs, which are of half precision throughout."""
+    with np.errstate(all="ignore"):
+        return ReferenceEvaluator(onnx.load_from_string(raw)).run(None, values)[0]
+
+
+class TestHalfPrecision:
+    def test_nodes_that_would_overflow_stay_in_float32(self, convert):
+        source = overflowing()
+        report, files = convert(source, "fp16")
+        assert (report.outcome, codes(report)) == ("passed", ["variant-larger"])
+        reasons = {row["node"]: row["reason"] for row in report.facts["in_float32"]}
+        assert set(reasons) == {"first", "relu", "second"}
+        assert "h reaches" in reasons["first"]
+        x = random((4, 64), 5)
+        assert np.isfinite(computed_in_half(files["model.fp16.onnx"], {"x": x})).all()
+        ranges = report.facts["ranges"]
+        assert ranges["largest"] > 65504
+        assert ranges["sets"] == ranges["of"] == 4
+
+    def test_a_model_of_which_every_product_overflows_stays_as_it_is(self, convert):
+        model = samples.model(
+            [samples.node("MatMul", ["x", "w"], ["y"], name="only")],
+            [samples.value("x", shape=("N", 64))],
+            [samples.value("y", shape=("N", 32))],
+            [numpy_helper.from_array(random((64, 32)) * 3e4, "w")],
+        )
+        report, _ = convert(model.SerializeToString(), "fp16")
+        assert codes(report) == ["nothing-to-convert"]
+        assert [row["node"] for row in report.facts["in_float32"]] == ["only"]
+
+    def test_figures_say_what_computed_them(self, convert):
+        report, _ = convert(overflowing(scale=1.0), "fp16")
+        half = report.facts["parity"]["half"]
+        assert (half["sets"], half["of"]) == (4, 4)
+        assert half["cosine"] > 0.999
+        assert report.facts["in_float32"] == []
+        assert arithmetic.sentence(report.facts["parity"]) == (
+            "computed in float32 on CPU; in half by the reference on 4 inputs"
+        )
+
+    def test_a_node_that_overflows_inside_is_found_by_the_reference(self, convert):
+        """The mean of squares has a sum that no value of the graph shows."""
+        model = samples.model(
+            [
+                samples.node("MatMul", ["x", "w"], ["h"], name="first"),
+                samples.node("ReduceL2", ["h"], ["n"], name="norm", axes=[1]),
+                samples.node("Div", ["h", "n"], ["y"], name="divide"),
+            ],
+            [samples.value("x", shape=("N", 64))],
+            [samples.value("y", shape=("N", 32))],
+            [numpy_helper.from_array(random((64, 32)) * 60, "w")],
+            opset=17,
+        )
+        report, files = convert(model.SerializeToString(), "fp16")
+        assert (report.outcome, codes(report)) == ("passed", [])
+        reasons = {row["node"]: row["reason"] for row in report.facts["in_float32"]}
+        assert reasons == dict.fromkeys(("norm", "divide"), "overflows in half precision")
+        x = random((4, 64), 5)
+        assert np.isfinite(computed_in_half(files["model.fp16.onnx"], {"x": x})).all()
+
+    def test_nodes_may_be_named(self, convert):
+        report, files = convert(overflowing(scale=1.0), "fp16", keep_float32=["second"])
+        assert report.facts["in_float32"] == [{"node": "second", "reason": "requested"}]
+        variant = onnx.load_from_string(files["model.fp16.onnx"])
+        kinds = {tensor.name: tensor.data_type for tensor in variant.graph.initializer}
+        assert kinds == {"w": onnx.TensorProto.FLOAT16, "v": onnx.TensorProto.FLOAT}
+        report, _ = convert(overflowing(), "fp16", keep_float32=["third"])
+        assert codes(report) == ["node-unknown"]
+        assert "no node 'third'" in report.findings[0].message
 
 
 class TestRecipes:

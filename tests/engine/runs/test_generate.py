@@ -241,3 +241,30 @@ def test_a_search_tries_the_thresholds_of_comparisons():
     filled = {float(one.inputs["x"][0]) for one in datasets(model, origin=SEARCHED)}
     assert any(value > 41.5 for value in filled)
     assert 41.5 in filled
+
+
+@pytest.mark.parametrize(
+    ("dtype", "operator", "blank"),
+    [
+        (TensorProto.BOOL, "Not", False),
+        (TensorProto.INT64, "Neg", 0),
+        (TensorProto.FLOAT, "Neg", 0.0),
+        (TensorProto.FLOAT, "Add", -np.inf),
+    ],
+)
+def test_masks_hide_whole_rows_in_a_set_of_their_own(dtype, operator, blank):
+    reads = ["attention_mask", "attention_mask"] if operator == "Add" else ["attention_mask"]
+    mask = port("attention_mask", dtype, shape=("N", 4))
+    model = samples.model([samples.node(operator, reads, ["y"])], [mask, port("x")])
+    sets = {dataset.name: dataset.inputs["attention_mask"] for dataset in datasets(model)}
+    assert set(sets) == {f"generated-{name}" for name in ("1", "2", "3", "masked", "extreme")}
+    values = sets["generated-masked"]
+    assert (values[0] == blank).all()
+    assert set(np.unique(values).tolist()) <= {blank, {-np.inf: 0.0}.get(blank, 1)}
+
+
+def test_models_without_a_mask_have_no_such_set():
+    model = samples.model([samples.node("Neg", ["x"], ["y"])], [port("x")])
+    assert [dataset.name for dataset in datasets(model)] == [
+        f"generated-{name}" for name in ("1", "2", "3", "extreme")
+    ]

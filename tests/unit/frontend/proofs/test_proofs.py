@@ -438,6 +438,33 @@ def test_a_sample_calibrates(reader, ada, version):
     assert Job.objects.get(kind="convert").input["calibration_sha256"] == kept.blob_id
 
 
+def test_nodes_that_stay_in_float32_are_lines(reader, version):
+    given = {"kind": "fp16", "source": "default", "keep_float32": "/b/Mul\r\n\r\n /a/MatMul "}
+    assert reader.post(VARIANTS, given).status_code == 302
+    assert Job.objects.get(kind="convert").input["keep_float32"] == ["/a/MatMul", "/b/Mul"]
+
+
+def test_figures_of_half_precision_say_how_they_were_computed(guest, version):
+    half = {"sets": 4, "of": 5, "cosine": 0.9931, "top1": 0.91, "max_abs": 0.02}
+    nodes = [{"node": "/head/MatMul", "reason": "h reaches 7e+04"}]
+    proven.convert(
+        version,
+        b"half",
+        recipe="fp16",
+        precision="fp16",
+        facts={"in_float32": nodes},
+        profile="fp16",
+        half=half,
+        top1=1.0,
+    )
+    text = words(guest.page(VARIANTS))
+    assert "computed in float32 on CPU; in half by the reference on 4 inputs" in text
+    assert "cosine 0.993100" in text
+    assert f"top-1 91{formatting.NARROW}%" in text
+    assert "1 node in float32" in text
+    assert "/head/MatMul: h reaches 7e+04" in text
+
+
 @pytest.mark.parametrize(
     ("given", "field", "said"),
     [
