@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import shutil
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
+import redis
 import structlog
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from hub.protocol import problems
 from hub.server.front import draining
 from registry.api.authentication import TokenAuthentication
+from registry.core import waiting
 from registry.core.health import health_parts
 from registry.storage import verification
 from registry.storage.files import store
@@ -27,6 +35,9 @@ log = structlog.get_logger(__name__)
 MOST_DIGESTS = 100
 # How long an urgent job may wait before monitors report it, in seconds.
 URGENT_SECONDS = 60
+# How long `/readyz` waits for the database, and for the other parts, which are asked meanwhile.
+_DATABASE_SECONDS = 1.5
+_PROBE_SECONDS = 1.5
 
 
 def alive(_request: HttpRequest) -> HttpResponse:
@@ -35,31 +46,39 @@ def alive(_request: HttpRequest) -> HttpResponse:
 
 
 def ready(request: HttpRequest) -> HttpResponse:
-    """Each part by name; 503 where one that is needed does not answer, or this process ends.
+    """Each part by name, within 2 s; 503 without a database, and while this process ends.
 
-    Anyone learns which part works, administrators the details too.
+    Anyone learns which part works, administrators the details too. Where another part does not
+    work, other processes have no better one.
     """
-    parts = report() | {"blobs": _blobs()}
-    needed = ("database", "storage", "cache")
-    status = 200 if all(parts[name]["ok"] for name in needed) else 503
+    with waiting.within(_DATABASE_SECONDS):
+        parts = report() | {"blobs": _blobs()}
+        details = is_administrator(request)
+    status = 200 if parts["database"]["ok"] else 503
     if draining.has_begun():
         parts["process"] = {"ok": False, "state": "draining"}
         status = 503
-    if not is_administrator(request):
+    if not details:
         parts = {name: {"ok": part["ok"]} for name, part in parts.items()}
     return JsonResponse(parts, status=status, headers={"Cache-Control": "no-store"})
 
 
 def report() -> dict[str, dict[str, Any]]:
-    """The state of database, storage, cache, workers, jobs, and of the parts that plug in."""
+    """The state of the backends, workers, jobs, and of the parts that plug in."""
+    until = time.monotonic() + _PROBE_SECONDS
+    probes = {name: probe for name, probe in _probes.items() if name != "broker" or _has_broker()}
+    answers = {name: probe.ask() for name, probe in probes.items()}
     return {
         "database": _database(),
-        "storage": _storage(),
-        "cache": _cache(),
+        **{name: probe.result(answers[name], until) for name, probe in probes.items()},
         "workers": _workers(),
         "urgent_jobs": _urgent_jobs(),
         **{part.name: part.report() for part in health_parts if part.report is not None},
     }
+
+
+def _has_broker() -> bool:
+    return bool(settings.REDIS_URL)
 
 
 def is_administrator(request: HttpRequest) -> bool:
@@ -116,6 +135,62 @@ def _cache() -> dict[str, Any]:
         return {"ok": cache.get("health") == "ok"}
     except Exception as error:  # noqa: BLE001 - a cache backend's client raises its own classes
         return _failed("cache", error)
+
+
+def _broker() -> dict[str, Any]:
+    client = redis.Redis.from_url(
+        settings.CELERY_BROKER_URL,
+        socket_connect_timeout=_PROBE_SECONDS,
+        socket_timeout=_PROBE_SECONDS,
+        retry=Retry(NoBackoff(), 0),
+    )
+    try:
+        with client:
+            return {"ok": bool(client.ping())}
+    except (redis.RedisError, OSError) as error:
+        return _failed("broker", error)
+
+
+class _Probe:
+    """A check in a thread: what hangs is asked once, however many wait for it."""
+
+    def __init__(self, name: str, check: Callable[[], dict[str, Any]]) -> None:
+        self._name = name
+        self._check = check
+        self._lock = threading.Lock()
+        self._answer: Future[dict[str, Any]] | None = None
+
+    def ask(self) -> Future[dict[str, Any]]:
+        """Begin a check, unless one is under way."""
+        with self._lock:
+            if self._answer is None or self._answer.done():
+                self._answer = Future()
+                name = f"probe-{self._name}"
+                threading.Thread(
+                    target=self._run, args=(self._answer,), name=name, daemon=True
+                ).start()
+            return self._answer
+
+    def result(self, answer: Future[dict[str, Any]], until: float) -> dict[str, Any]:
+        """What a check found, unless it takes longer than ``until`` (monotonic clock)."""
+        try:
+            return answer.result(max(0.0, until - time.monotonic()))
+        except TimeoutError as error:
+            return _failed(self._name, error)
+
+    def _run(self, answer: Future[dict[str, Any]]) -> None:
+        try:
+            with waiting.within(waiting.BRIEF_SECONDS):
+                answer.set_result(self._check())
+        except Exception as error:  # noqa: BLE001 - whatever it is, the part does not work
+            answer.set_result(_failed(self._name, error))
+
+
+_probes = {
+    "storage": _Probe("storage", _storage),
+    "cache": _Probe("cache", _cache),
+    "broker": _Probe("broker", _broker),
+}
 
 
 def _workers() -> dict[str, Any]:

@@ -33,7 +33,7 @@ from hub.server.middleware import PERMISSIONS, request_id_of
 from registry.api import downloads
 from registry.api.throttles import AnonThrottle
 from registry.catalogue import summaries
-from registry.core import usage
+from registry.core import usage, waiting
 from registry.models import Blob
 from registry.protocols.huggingface import published
 from registry.protocols.huggingface.views import EXPOSED
@@ -105,7 +105,8 @@ class PublicFiles:
         if not (store().has_files and _is_plain(environ)):
             return None
         start = time.perf_counter()
-        answer = _answer(environ)
+        with waiting.within(waiting.READ_SECONDS):
+            answer = _answer(environ)
         if answer is not None:
             requests.ended(
                 environ["REQUEST_METHOD"],

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
+from registry.core import waiting
+
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
@@ -25,7 +27,7 @@ class ReadOnlyError(RuntimeError):
 
 
 class ReadOnlyMiddleware:
-    """Refuses what a GET, a HEAD or an OPTIONS would write, with ReadOnlyError.
+    """Refuses what a GET, a HEAD or an OPTIONS would write, with ReadOnlyError; limits waits.
 
     But where a view has ``recovers_on_read``: its reads finish what a crash interrupted.
     """
@@ -35,8 +37,9 @@ class ReadOnlyMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.method not in READS:
-            return self._get_response(request)
-        with connection.execute_wrapper(_Guard()):
+            with waiting.within(waiting.WRITE_SECONDS):
+                return self._get_response(request)
+        with waiting.within(waiting.READ_SECONDS), connection.execute_wrapper(_Guard()):
             return self._get_response(request)
 
     def process_view(self, _request: HttpRequest, view: Any, _args: Any, _options: Any) -> None:

@@ -11,8 +11,15 @@ import hub.server.celery  # noqa: F401 - hints go to the broker of this applicat
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
 _django = get_wsgi_application()
 
+from django.db import connection  # noqa: E402
+
 from hub.server.public_files import PublicFiles  # noqa: E402 - models must be loaded first
-from registry.core import usage  # noqa: E402
+from registry.core import usage, waiting  # noqa: E402
 
 application = PublicFiles(_django)
+waiting.limit_process(waiting.WRITE_SECONDS)
+if connection.vendor == "postgresql":
+    from hub.server import postgres_waits
+
+    postgres_waits.install()
 usage.notes.start()

@@ -6,11 +6,13 @@ They lie in the record's file and nowhere else; the row keeps what is asked for 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hub.protocol import problems
+from registry.core import waiting
 from registry.models import Blob, Version
 from registry.storage.files import store
 from runners.engine.benchmark.typed_record import Process, Record
@@ -23,9 +25,14 @@ if TYPE_CHECKING:
 HEADER = "process,sample,kept_every,rejected,nanoseconds\n"
 
 
-def of(row: Measurement) -> tuple[Process, ...]:
-    """The processes of a result, in order; raises NotFound and Withdrawn where they are gone."""
-    return _processes(_sha256(row), row.ordinal)
+def of(row: Measurement, *, seconds: float = math.inf) -> tuple[Process, ...]:
+    """The processes of a result, in order; raises NotFound and Withdrawn where they are gone.
+
+    Waits for storage so many seconds at most; raises Unavailable.
+    """
+    sha256 = _sha256(row)
+    with waiting.within(seconds):
+        return _processes(sha256, row.ordinal)
 
 
 def basis(row: Measurement, processes: Iterable[Process]) -> list[Process]:

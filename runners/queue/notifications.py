@@ -12,6 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from registry.core.breakers import Breaker
 from runners.models import Job
 
 log = structlog.get_logger(__name__)
@@ -20,12 +21,15 @@ log = structlog.get_logger(__name__)
 LAST = 9
 # A name instead of an import: the task lies in a layer above the queue.
 TASK = "runners.run_job"
+_breaker = Breaker("broker")
 
 
 def notify(job: Job) -> bool:
     """Notify the workers of a queued job, after the commit; False if the broker is unreachable."""
     if not settings.REDIS_URL or job.not_before > timezone.now():
         return True
+    if not _breaker.allows():
+        return False
     try:
         current_app.send_task(
             TASK,
@@ -36,7 +40,9 @@ def notify(job: Job) -> bool:
             ignore_result=True,
         )
     except (OperationalError, OSError) as error:
+        _breaker.fail()
         log.warning("notification_failed", job=str(job.pk), error=str(error))
         return False
+    _breaker.succeed()
     Job.objects.filter(pk=job.pk).update(notified_at=timezone.now())
     return True

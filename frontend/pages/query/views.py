@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -18,6 +19,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
+from redis.exceptions import RedisError
 
 from frontend.pages.query import builder, page, results, vocabulary
 from frontend.parts import formatting
@@ -98,7 +100,9 @@ def _example(
     answered = _answered(request, text)
     if "result" in answered and answered["form"] == "select":
         rows = answered["result"]
-        cache.set(_count_key(slug), f"{rows.count}{'+' if rows.capped else ''}", COUNTED_SECONDS)
+        with suppress(RedisError):
+            count = f"{rows.count}{'+' if rows.capped else ''}"
+            cache.set(_count_key(slug), count, COUNTED_SECONDS)
     return _show(request, examples, text, selection=example, **answered)
 
 
@@ -150,7 +154,9 @@ def _show(
     lines = text.count("\n") + 1
     permalink = page.address(text, examples)
     built = more.get("built")
-    counts = cache.get_many([_count_key(example.slug) for example in examples])
+    counts: dict[str, str] = {}
+    with suppress(RedisError):
+        counts = cache.get_many([_count_key(example.slug) for example in examples])
     context = {
         "section": "query",
         "built_rows": [*(built.rows if built else ()), builder.Row(None)],

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.core.cache import cache
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from redis.exceptions import RedisError
 
 from frontend.parts import formatting
 from hub.protocol import problems
+from registry.core import waiting
 from runners.benchmarks import browser_runs, samples
 
 if TYPE_CHECKING:
@@ -125,7 +128,7 @@ def tone(row: Measurement) -> str:
 
 
 def spread_of(row: Measurement) -> Spread:
-    """A result's samples for a strip; none where its record is no longer stored."""
+    """A result's samples for a strip; none where its record is no longer stored, or not at hand."""
     try:
         return _spread(row)
     except (problems.Problem, OSError):
@@ -135,10 +138,12 @@ def spread_of(row: Measurement) -> Spread:
 def _spread(row: Measurement) -> Spread:
     """From the record once; afterwards it is remembered, as a record never changes."""
     name = f"drawn:{row.record_sha256}:{row.ordinal}"
-    spread = cache.get(name)
-    if not isinstance(spread, Spread):
-        basis = samples.basis(row, samples.of(row))
-        spread = _summed([sample / 1e6 for process in basis for sample in process.samples_ns])
+    with suppress(RedisError):
+        if isinstance(spread := cache.get(name), Spread):
+            return spread
+    basis = samples.basis(row, samples.of(row, seconds=waiting.BRIEF_SECONDS))
+    spread = _summed([sample / 1e6 for process in basis for sample in process.samples_ns])
+    with suppress(RedisError):
         cache.set(name, spread, _REMEMBERED_SECONDS)
     return spread
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import enum
 import json
+import os
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gunicorn.http import RequestParser
@@ -80,6 +81,7 @@ class Connection:
         self.on_ready: Callable[[Connection], None] | None = None
         self.keep_alive = False
         self.is_streaming = False
+        self.is_probe = False
         self.has_ended = False
         self.parser: Any = None
         self.request: Any = None
@@ -142,6 +144,11 @@ class Connection:
         self._searched = len(self._head)
         is_tls = self._head.startswith(TLS_HANDSHAKE)
         return self._has_whole_head or is_tls or len(self._head) >= HEAD_BYTES
+
+    def asks(self, paths: Sequence[str]) -> bool:
+        """Whether the request whose head has come is a GET of one of these paths of the hub."""
+        prefix = os.environ.get("SCRIPT_NAME", "")
+        return self._head.startswith(tuple(f"GET {prefix}{path} ".encode() for path in paths))
 
     def answer_directly(self, application: Application) -> bool:
         """Answer a plain read as ``application`` does; False, with nothing taken, where it is none.

@@ -42,6 +42,9 @@ CLOSING_SECONDS = 2.0
 WINDOW_SECONDS = 30.0
 LOOK_SECONDS = 1.0
 TRANSFER_THREADS = 4
+# Probes have threads of their own: they are answered while all others wait for a backend.
+PROBES = ("/healthz", "/readyz")
+PROBE_THREADS = 2
 # One call receives no more than this of a body, so that other connections have their turn.
 TURN_BYTES = 2**23
 ACCEPTS = 64
@@ -67,6 +70,7 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self.next_look = 0.0
         self.stream_limit = max(1, self.cfg.threads // 2)
         self.transfers = ThreadPoolExecutor(TRANSFER_THREADS)
+        self.probes = ThreadPoolExecutor(PROBE_THREADS)
         self.direct: Application | None = None
         super().init_process()
 
@@ -101,6 +105,7 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self._turn(0.2)
         self.tpool.shutdown(wait=False)
         self.transfers.shutdown(wait=False)
+        self.probes.shutdown(wait=False)
         self.poller.close()
         self.method_queue.close()
         for listener in self.sockets:
@@ -201,7 +206,9 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     def _run_application(self, connection: Connection) -> None:
         self._pause(connection)
         connection.phase = Phase.RUNNING
-        work = self.tpool.submit(self.handle, connection)
+        connection.is_probe = connection.asks(PROBES)
+        threads = self.probes if connection.is_probe else self.tpool
+        work = threads.submit(self.handle, connection)
         go_on = partial(self._guard, connection, self._after_running)
         work.add_done_callback(partial(self.method_queue.defer, go_on))
 
@@ -294,7 +301,7 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         file. There is no wait while other requests wait for a thread.
         """
         busy = not self.tpool._work_queue.empty()  # noqa: SLF001 - it has no public property for this
-        if busy or connection.is_streaming or not self.alive:
+        if busy or connection.is_streaming or connection.is_probe or not self.alive:
             return False
         if connection.next_request():
             return True

@@ -43,7 +43,8 @@ CELERY_WORKER_POOL_START_METHOD = env.str("HUB_WORKER_START", default="fork")
 CELERY_TASK_TIME_LIMIT = max(3600, 4 * HUB_LIMITS_JOB_SECONDS) + 60
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 2 * CELERY_TASK_TIME_LIMIT,
-    "socket_timeout": 10,
+    "socket_connect_timeout": 2,
+    "socket_timeout": 5,
     "socket_keepalive": True,
     "health_check_interval": 10,
     "priority_steps": [0, 3, 6, 9],

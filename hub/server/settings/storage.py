@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from hub.protocol.version import __version__
+from hub.server import redis_connections
 from hub.server.settings.environment import HUB_HOME, REDIS_URL, env
 
 
@@ -34,10 +35,17 @@ DATABASES: dict[str, dict[str, Any]] = {
 if DATABASES["default"]["ENGINE"].endswith("postgresql"):
     # A process that froze in a transaction loses it, so that its locks hold up no one for longer.
     _patience = "-c idle_in_transaction_session_timeout=20s"
+    _options = {
+        "options": _patience,
+        # Seconds to connect, and milliseconds until a machine that is gone is noticed. Web
+        # processes limit the time to an answer as well (`hub.server.postgres_waits`).
+        "connect_timeout": 5,
+        "tcp_user_timeout": 20_000,
+    }
     DATABASES["default"] |= {
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"options": _patience} | DATABASES["default"].get("OPTIONS", {}),
+        "OPTIONS": _options | DATABASES["default"].get("OPTIONS", {}),
     }
 
 CACHES = {
@@ -46,6 +54,7 @@ CACHES = {
         "LOCATION": REDIS_URL,
         # Objects are stored as their code was: another release must not read them.
         "KEY_PREFIX": f"hub-{__version__}",
+        "OPTIONS": redis_connections.OPTIONS,
     }
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},

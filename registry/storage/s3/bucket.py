@@ -8,16 +8,24 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import IO, Any, cast
 
 import structlog
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    ReadTimeoutError,
+)
 from botocore.session import Session
 
 from hub.protocol import problems
+from registry.core import waiting
+from registry.core.breakers import Breaker
+from registry.core.concurrency import Places
 from registry.storage.byte_store import Stat
 
 log = structlog.get_logger(__name__)
@@ -30,6 +38,13 @@ COPY_PART_BYTES = 2**30
 COPY_THREADS = 4
 MOST_KEYS = 1000
 CONNECT_SECONDS, READ_SECONDS, ATTEMPTS = 5, 30, 3
+# Where a thread may wait no longer than `waiting.READ_SECONDS`, and no longer than
+# `waiting.BRIEF_SECONDS`: to connect and to the next bytes, both together no longer than that.
+QUICK_CONNECT_SECONDS, QUICK_READ_SECONDS = 1, 4
+BRIEF_CONNECT_SECONDS, BRIEF_READ_SECONDS = 0.3, 0.7
+# Requests that read and wait for the bucket at once in one process, and how long others wait to be
+# among them: half of the usual threads are left for what needs no bucket.
+QUICK_AT_ONCE, QUICK_PLACE_SECONDS = 8, 0.25
 CONNECTIONS = 64
 RETRY_SECONDS = 5
 _MISSING = frozenset({"404", "NoSuchKey", "NoSuchUpload", "NotFound"})
@@ -82,9 +97,6 @@ class Bucket:
         session = Session()
         region = session.get_config_variable("region") or "us-east-1"
         settings: dict[str, Any] = {
-            "connect_timeout": CONNECT_SECONDS,
-            "read_timeout": READ_SECONDS,
-            "retries": {"mode": "standard", "total_max_attempts": ATTEMPTS},
             "max_pool_connections": CONNECTIONS,
             "signature_version": "s3v4",
             # The hub hashes everything itself; other gateways do not know the newer checksums.
@@ -99,13 +111,58 @@ class Bucket:
         if ".amazonaws.com" not in endpoint:
             # Other gateways seldom have a host name for each bucket.
             options["addressing_style"] = "path"
-        config = Config(**settings, s3=options)
-        self._client: Any = session.create_client("s3", region_name=region, config=config)
+
+        def limited(connect: float, read: float, attempts: int) -> Any:
+            config = Config(
+                **settings,
+                s3=options,
+                connect_timeout=connect,
+                read_timeout=read,
+                retries={"mode": "standard", "total_max_attempts": attempts},
+            )
+            return session.create_client("s3", region_name=region, config=config)
+
+        self._patient = limited(CONNECT_SECONDS, READ_SECONDS, ATTEMPTS)
+        self._quick = limited(QUICK_CONNECT_SECONDS, QUICK_READ_SECONDS, 1)
+        self._brief = limited(BRIEF_CONNECT_SECONDS, BRIEF_READ_SECONDS, 1)
+        self._breaker = Breaker("bucket")
+        self._places = Places(
+            QUICK_AT_ONCE,
+            waiting=CONNECTIONS,
+            wait_seconds=QUICK_PLACE_SECONDS,
+            refusal=unavailable,
+        )
+
+    @property
+    def _client(self) -> Any:
+        """The client whose limits fit what this thread may wait."""
+        if waiting.left() > waiting.READ_SECONDS:
+            return self._patient
+        return self._quick if waiting.left() > waiting.BRIEF_SECONDS else self._brief
+
+    @contextmanager
+    def _request(self, key: str) -> Iterator[None]:
+        """A request to the gateway; raises Unavailable at once while that does not answer."""
+        if waiting.left() <= 0.0 or not self._breaker.allows():
+            raise unavailable()
+        is_reading = waiting.left() <= waiting.READ_SECONDS
+        place = self._places.hold() if is_reading else nullcontext()
+        with place, _translated(key):
+            try:
+                with waiting.spent_if(ConnectTimeoutError, ReadTimeoutError):
+                    yield
+            except (ConnectTimeoutError, ReadTimeoutError):
+                self._breaker.fail()
+                raise
+            except ClientError:
+                self._breaker.succeed()
+                raise
+            self._breaker.succeed()
 
     def check(self) -> None:
         """Raise Unavailable unless the bucket is there and accepts the credentials."""
         try:
-            with _translated(self.name):
+            with self._request(self.name):
                 self._client.head_bucket(Bucket=self.name)
         except FileNotFoundError as error:
             log.exception("bucket_missing", bucket=self.name)
@@ -127,7 +184,7 @@ class Bucket:
     def read(self, key: str, limit: int | None = None) -> bytes:
         """An object's bytes, or at most the first ``limit`` of them."""
         options = {"Range": f"bytes=0-{limit - 1}"} if limit else {}
-        with _translated(key):
+        with self._request(key):
             try:
                 answer = self._client.get_object(**self._named(key), **options)
                 return bytes(answer["Body"].read())
@@ -146,7 +203,7 @@ class Bucket:
         rest = [{"Key": self.prefix + key} for key in keys]
         while rest:
             batch, rest = rest[:MOST_KEYS], rest[MOST_KEYS:]
-            with _translated(batch[0]["Key"]):
+            with self._request(batch[0]["Key"]):
                 answer = self._client.delete_objects(
                     Bucket=self.name, Delete={"Objects": batch, "Quiet": True}
                 )
@@ -160,7 +217,7 @@ class Bucket:
         pages = self._client.get_paginator("list_objects_v2").paginate(
             Bucket=self.name, Prefix=self.prefix + prefix
         )
-        with _translated(prefix):
+        with self._request(prefix):
             for page in pages:
                 for row in page.get("Contents", []):
                     key = row["Key"].removeprefix(self.prefix)
@@ -222,7 +279,7 @@ class Bucket:
         pages = self._client.get_paginator("list_parts").paginate(
             **self._named(key), UploadId=upload
         )
-        with _translated(key):
+        with self._request(key):
             return [
                 Part(row["PartNumber"], row["ETag"], row["Size"])
                 for page in pages
@@ -247,7 +304,7 @@ class Bucket:
         pages = self._client.get_paginator("list_multipart_uploads").paginate(
             Bucket=self.name, Prefix=self.prefix + prefix
         )
-        with _translated(prefix):
+        with self._request(prefix):
             for page in pages:
                 for row in page.get("Uploads", []):
                     key = row["Key"].removeprefix(self.prefix)
@@ -261,14 +318,14 @@ class Bucket:
             "Cache-Control": "ResponseCacheControl",
         }
         options = {names[name]: value for name, value in headers.items() if name in names}
-        with _translated(key):
+        with self._request(key):
             url = self._client.generate_presigned_url(
                 "get_object", Params=self._named(key) | options, ExpiresIn=seconds
             )
         return str(url)
 
     def _ask(self, operation: str, key: str, **options: Any) -> dict[str, Any]:
-        with _translated(key):
+        with self._request(key):
             answer: dict[str, Any] = getattr(self._client, operation)(**self._named(key), **options)
         return answer
 

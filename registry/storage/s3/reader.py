@@ -7,8 +7,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import structlog
 import urllib3
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
+from registry.core import waiting
 from registry.storage.s3 import bucket as s3
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class ObjectReader(io.RawIOBase):
         self.head = head
         self._position = 0
         self._body: IO[bytes] | None = None
+        # The body of a response is read after the request that opened the object.
+        self._seconds = waiting.left()
 
     def readable(self) -> bool:
         return True
@@ -58,11 +61,16 @@ class ObjectReader(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         if self._position >= self.head.size or not view:
             return 0
+        with waiting.within(self._seconds):
+            return self._read(view)
+
+    def _read(self, view: memoryview) -> int:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 if self._body is None:
                     self._body = self._bucket.get(self._key, self._position, etag=self.head.tag)
-                piece = self._body.read(len(view))
+                with waiting.spent_if(ReadTimeoutError):
+                    piece = self._body.read(len(view))
             except (BotoCoreError, urllib3.exceptions.HTTPError, OSError) as error:
                 log.warning("object_stream_broke", key=self._key, error=str(error))
             except s3.ChangedError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from datetime import timedelta
 
 import pytest
@@ -175,3 +177,28 @@ def test_unsound_blobs_raise_an_alarm_and_only_administrators_see_which(client, 
     assert f"{digest} is missing from storage" in client.get("/health").content.decode()
     factories.blob(ada, b"soon gone")
     assert client.get("/readyz").json()["blobs"] == {"ok": True, "unsound": 0, "digests": {}}
+
+
+def test_only_the_database_takes_a_process_out_of_service(client, monkeypatch):
+    def fail(*_):
+        raise OSError("it hangs")
+
+    monkeypatch.setattr(health._probes["storage"], "_check", fail)
+    monkeypatch.setattr(health._probes["cache"], "_check", fail)
+    ready = client.get("/readyz")
+    assert ready.status_code == 200
+    assert ready.json()["storage"] == ready.json()["cache"] == {"ok": False}
+
+
+def test_a_part_that_hangs_is_named_in_time_and_asked_once(client, monkeypatch):
+    over = threading.Event()
+    calls = []
+    probe = health._Probe("storage", lambda: calls.append(1) or over.wait(30) or {"ok": True})
+    monkeypatch.setitem(health._probes, "storage", probe)
+    monkeypatch.setattr(health, "_PROBE_SECONDS", 0.2)
+    began = time.monotonic()
+    for _ in range(2):
+        assert client.get("/readyz").json()["storage"] == {"ok": False}
+    assert time.monotonic() - began < 10
+    assert calls == [1]
+    over.set()

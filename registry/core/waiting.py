@@ -1,0 +1,68 @@
+"""How long a request waits for a backend: the database, the cache, the broker or the bucket.
+
+A request that reads has `READ_SECONDS` for all of them together, any other `WRITE_SECONDS`; only
+time in which a backend did not answer counts. Workers and commands wait without a limit.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+READ_SECONDS = 5.0
+# For what a page can be shown without.
+BRIEF_SECONDS = 1.0
+WRITE_SECONDS = 30.0
+
+
+class _Thread(threading.local):
+    """The seconds that this thread may still wait; None outside of a block of ``within``."""
+
+    left: float | None = None
+
+
+_thread = _Thread()
+_default = math.inf
+
+
+def limit_process(seconds: float) -> None:
+    """Limit each single wait of this process outside of requests, such as of a response's body."""
+    global _default  # noqa: PLW0603 - said once, when a web process begins
+    _default = seconds
+
+
+def left() -> float:
+    """The seconds that this thread may wait for a backend now."""
+    return _default if _thread.left is None else _thread.left
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Limit the waits of this block; an outer limit holds as well."""
+    outer, began = _thread.left, left()
+    _thread.left = min(seconds, began)
+    try:
+        yield
+    finally:
+        spent = min(seconds, began) - _thread.left
+        _thread.left = None if outer is None else max(0.0, outer - spent)
+
+
+def spend(seconds: float) -> None:
+    """Count seconds in which a backend did not answer."""
+    if _thread.left is not None:
+        _thread.left = max(0.0, _thread.left - seconds)
+
+
+@contextmanager
+def spent_if(*errors: type[BaseException]) -> Iterator[None]:
+    """Count the time of the block if it raises one of these errors."""
+    began = time.monotonic()
+    try:
+        yield
+    except errors:
+        spend(time.monotonic() - began)
+        raise
