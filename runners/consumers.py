@@ -67,6 +67,7 @@ def connect() -> None:
             results.take_conformance,
             method=str(conformance.METHOD),
             takes_failures=True,
+            schedule_missing=verification.schedule_missing,
         ),
         JobKind("suite", results.take_suite, takes_failures=True),
         JobKind("tensors", partial(derived_files.keep, folder=tensors.FOLDER), method=ENGINE),

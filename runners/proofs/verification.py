@@ -22,6 +22,7 @@ from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from registry.core.permissions import require
 from registry.models import Variant, Version
 from registry.versions import selectors as registry
+from runners.engine import conformance
 from runners.engine.onnx_files.describe import METHOD
 from runners.models import ConformanceResult, Job, MethodSet, Runtime, SuiteRun
 from runners.queue import job_kinds, order, selectors, services
@@ -137,7 +138,12 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
         )
     return [
         _queue(
-            "conformance", version, variant, _runtime_input(offer), priority=REQUESTED, again=True
+            "conformance",
+            version,
+            variant,
+            _conformance_input(offer),
+            priority=REQUESTED,
+            again=True,
         )
         for variant in variants
         for offer in offers
@@ -259,12 +265,13 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
         if runtime.name == REFERENCE and variant.origin != Variant.Origin.UPLOADED:
             continue  # it judges derived files too, but is tested on uploaded ones alone
         job_input = _runtime_input(runtime)
+        checks = _conformance_input(runtime)
         is_first = runtime.name == UPGRADING and variant.origin == Variant.Origin.UPLOADED
         if is_first and REFERENCE in versions:
-            yield "conformance", {**job_input, "checks": QUICK}
-            yield "conformance", {**job_input, "checks": SLOW}
+            yield "conformance", checks | {"checks": QUICK}
+            yield "conformance", checks | {"checks": SLOW}
         else:
-            yield "conformance", job_input
+            yield "conformance", checks
         if runtime.name == UPGRADING and variant.facts and variant.typed_facts.method < METHOD:
             yield "describe", {**job_input, "method": METHOD}
         if is_first:
@@ -294,6 +301,10 @@ def upgrade_options(version: Version) -> dict[str, Any]:
     inputs = version.card.get("inputs") if isinstance(version.card, dict) else None
     options = {"method": proofs.METHOD, "portable": PORTABLE.opset}
     return options | ({"inputs": inputs} if isinstance(inputs, dict) else {})
+
+
+def _conformance_input(runtime: Runtime) -> dict[str, Any]:
+    return _runtime_input(runtime) | {"method": conformance.METHOD}
 
 
 def _runtime_input(runtime: Runtime) -> dict[str, Any]:

@@ -91,9 +91,24 @@ def weights_along_axis_1():
     return model
 
 
+def transposed_after_int8():
+    """A QuantizeLinear that a pass inserts says int8, and has a zero point of uint8."""
+    text = (
+        '<ir_version: 10, opset_import: ["" : 21]> g (float[2, 3] x) => (float[3, 2] y) '
+        "<float s = {0.1}, int8 n = {0}> { a = Abs(x)\nq = QuantizeLinear(a, s, n)\n"
+        "d = DequantizeLinear(q, s, n)\nz = Transpose<perm = [1, 0]>(d)\ny = Neg(z) }"
+    )
+    return parser.parse_model(text)
+
+
 @pytest.mark.parametrize(
     ("make", "name", "operators"),
     [
+        (
+            transposed_after_int8,
+            "QDQS8ToU8Transformer",
+            ["DequantizeLinear", "Transpose"],
+        ),
         (
             quantised_twice,
             "DoubleQDQPairsRemover",

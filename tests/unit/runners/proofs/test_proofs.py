@@ -21,6 +21,7 @@ from registry.models import File, SearchDocument, Variant
 from registry.versions import selectors
 from registry.versions.services import derivatives
 from runners.engine import costs
+from runners.engine.conformance import METHOD as CONFORMANCE_METHOD
 from runners.engine.evaluation import rules
 from runners.engine.onnx_files import describe
 from runners.engine.reports import OutputFile, Report
@@ -383,7 +384,7 @@ def test_a_new_method_is_scheduled_for_old_versions_without_a_new_runtime(upgrad
 def test_kinds_with_a_method_of_their_own_are_caught_up(owner):
     caught_up()
     assert set(MethodSet.objects.values_list("methods", flat=True)) == {
-        f"describe {describe.METHOD}, upgrade {proofs.METHOD}",
+        f"conformance {CONFORMANCE_METHOD}, describe {describe.METHOD}, upgrade {proofs.METHOD}",
         f"evaluation {rules.METHOD}",
         f"skeleton {costs.METHOD}",
     }
