@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import stored
 from hub.protocol.cards import Result, dataset_rows, results, texts
-from metadata.graphs import entity_labels
+from metadata.graphs import entity_labels, tombstones
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import count, foreign, link, moment, part, string, typed, words
@@ -110,27 +110,24 @@ def dataset_graph(of: DatasetFacts, home: str) -> str:
     graph = Graph(graph_of(dataset), places)
     same = foreign(of.iri)
     day = typed(of.collected_on.isoformat(), "date") if of.collected_on else ""
+    _claims(graph, dataset, of)
+    if of.withdrawal is not None:
+        tombstones.describe(graph, dataset, of.withdrawal)
+        return graph.text()
     graph.add(places.catalogue, "dcat:dataset", link(dataset))
-    graph.describe(
+    graph.state(
         dataset,
-        "dcat:Dataset dcat:Resource prov:Entity",
         {
-            "dcterms:title": words(of.title),
             "dcterms:description": words(of.description),
-            "dcterms:identifier": string(of.slug),
             # No entry is the same as a thing of this hub, which has an owner of its own.
             "owl:sameAs": "" if same.startswith(f"{home}/") else link(same),
-            "dcterms:created": moment(of.created_at),
             "dcterms:modified": moment(of.updated_at),
-            "dcterms:publisher prov:wasAttributedTo": link(places.agent(of.publisher.name)),
-            "dcterms:license": [link(places.licence(name)) for name in of.licenses or ("",)],
             "it6:dataProvenance": words(of.source),
             "it6:numberOfDatapoints": count(of.rows),
             "dcat:byteSize": count(of.size_bytes),
             "it6:collectionDate": day,
         },
     )
-    _personal(graph, dataset, of.personal_data, of.categories, of.legal_basis)
     for version in of.versions:
         _version(graph, dataset, of, version)
     for newest in of.versions[:1]:
@@ -139,6 +136,23 @@ def dataset_graph(of: DatasetFacts, home: str) -> str:
         for file in newest.files:
             graph.add(dataset, "dcat:distribution", link(_file_of(node, file.path)))
     return graph.text()
+
+
+def _claims(graph: Graph, dataset: str, of: DatasetFacts) -> None:
+    """What stays true of a data set when it is withdrawn: its name, publisher and claims."""
+    places = graph.places
+    graph.describe(
+        dataset,
+        "dcat:Dataset dcat:Resource prov:Entity",
+        {
+            "dcterms:title": words(of.title),
+            "dcterms:identifier": string(of.slug),
+            "dcterms:created": moment(of.created_at),
+            "dcterms:publisher prov:wasAttributedTo": link(places.agent(of.publisher.name)),
+            "dcterms:license": [link(places.licence(name)) for name in of.licenses or ("",)],
+        },
+    )
+    _personal(graph, dataset, of.personal_data, of.categories, of.legal_basis)
 
 
 def dataset_version(dataset: str, number: int) -> str:

@@ -57,6 +57,8 @@ class VariantFacts:
     proof_strength: str = ""
     proof_sentence: str = ""
     job: JobFacts | None = None
+    # Paths of the files besides the entry that it needs.
+    external: tuple[str, ...] = ()
     macs: int | None = None
     memory_bytes: int | None = None
 
@@ -129,6 +131,15 @@ class EntryFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class WithdrawalFacts:
+    """The withdrawal of a thing: time, reason and user (empty where no event names one)."""
+
+    at: datetime
+    reason: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetVersionFacts:
     """A version of a data set; ``splits`` are names with the paths of their files."""
 
@@ -161,6 +172,7 @@ class DatasetFacts:
     collected_on: date | None = None
     # The newest first, which alone has its files and splits.
     versions: tuple[DatasetVersionFacts, ...] = ()
+    withdrawal: WithdrawalFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +222,7 @@ class VersionFacts:
     bases: tuple[BaseFacts, ...] = ()
     undecided: tuple[str, ...] = ()
     entries: tuple[EntryFacts, ...] = ()
+    withdrawal: WithdrawalFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Every subject is a part of the version: its IRI, or a fragment of it.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from hub.protocol import arithmetic, stored
@@ -22,6 +23,7 @@ from metadata.graphs import (
     metrics,
     onnx_facts,
     origins,
+    tombstones,
     training,
 )
 from metadata.graphs.datasets import dataset_graph
@@ -32,7 +34,14 @@ from metadata.rdf.quads import count, link, moment, part, string, truth, words
 from metadata.rdf.terms import ACCESS
 
 if TYPE_CHECKING:
-    from metadata.graphs.facts import AgentFacts, FileFacts, ModelFacts, VariantFacts, VersionFacts
+    from metadata.graphs.facts import (
+        AgentFacts,
+        FileFacts,
+        ModelFacts,
+        VariantFacts,
+        VersionFacts,
+        WithdrawalFacts,
+    )
     from metadata.graphs.references import Entity
 
 __all__ = [
@@ -52,6 +61,9 @@ def version_graph(of: VersionFacts, home: str) -> str:
     version = places.version(of.namespace, of.name, of.number)
     graph = Graph(graph_of(version), places)
     _identity(graph, version, of)
+    if of.withdrawal is not None:
+        _withdrawn(graph, version, of, of.withdrawal)
+        return graph.text()
     _description(graph, version, of)
     names = datasets.Names(places, version, of)
     card_statements.describe(graph, version, of.card)
@@ -202,6 +214,17 @@ def _identity(graph: Graph, version: str, of: VersionFacts) -> None:
         graph.add(version, "skos:changeNote", words(of.reason))
 
 
+def _withdrawn(graph: Graph, version: str, of: VersionFacts, withdrawal: WithdrawalFacts) -> None:
+    """What stays true of a withdrawn version: name, licence, its data and what it came from."""
+    rest = dataclasses.replace(of, card=tombstones.claims(of.card), variants=())
+    graph.add(version, "dcterms:title schema:name", words(of.name))
+    licenses = [link(graph.places.licence(name)) for name in of.licenses or ("",)]
+    graph.add(version, "dcterms:license", *licenses)
+    datasets.describe_uses(graph, version, rest.card, datasets.Names(graph.places, version, rest))
+    training.describe(graph, version, rest)
+    tombstones.describe(graph, version, withdrawal)
+
+
 def _description(graph: Graph, version: str, of: VersionFacts) -> None:
     documentation = of.variants[0].facts.doc if of.variants else ""
     text = str(of.body or of.summary or documentation or "")
@@ -298,6 +321,9 @@ def _variant(graph: Graph, version: str, of: VariantFacts) -> None:
             "hub:proofStrength": string(of.proof_strength),
             "hub:proofStatement": string(of.proof_sentence),
             "dcat:distribution": link(file_of(version, of.entry)),
+            "hub:hasVariantFile": [
+                link(file_of(version, path)) for path in (of.entry, *of.external)
+            ],
         },
     )
     if of.source:

@@ -33,7 +33,10 @@ UP, DOWN = 6, 4
 # Nodes on either side, bases of one card, and versions of one descendant that are followed.
 MOST, BASES, TOGETHER = 60, 12, 20
 _MENTIONS, _VERSIONS, _MODELS = 300, 4000, 200
-_COLUMNS = ("number", "card", "created_at", "state", "model__name", "model__namespace__slug")
+_COLUMNS = (
+    "number", "card", "created_at", "state", "reason", "ended_at",
+    "model__name", "model__namespace",  "model__namespace__slug",
+)  # fmt: skip
 
 
 class Target(NamedTuple):
@@ -151,7 +154,7 @@ def _bases(actor: Actor, names: list[tuple[Version, str]]) -> list[Version | Non
     ]
     if not any(bases):
         return [None] * len(names)
-    served = Version.objects.visible_to(actor).filter(state__in=Version.SERVED)
+    served = Version.objects.visible_to(actor).filter(state__in=Version.VISIBLE)
     selection = Q(pk__in=())
     for (young, _), target, pk in zip(names, targets, bases, strict=True):
         if target is None or pk is None:
@@ -282,7 +285,7 @@ def _children(actor: Actor, parents: list[Version]) -> tuple[list[_Child], bool]
         if row.base_id is not None
     }
     names = {*(mentions.key(name) for name in by_name), *(name for _, name in confirmed)}
-    visible = Version.objects.visible_to(actor).filter(state__in=Version.SERVED)
+    visible = Version.objects.visible_to(actor).filter(state__in=Version.VISIBLE)
     mentioning = Mention.objects.filter(kind=Mention.Kind.MODEL, name__in=names).values("version")
     rows = visible.filter(pk__in=mentioning).select_related("model__namespace").only(*_COLUMNS)
     young = list(rows.order_by("-pk")[: _MENTIONS + 1])
@@ -327,7 +330,7 @@ def _names_of(versions: list[Version]) -> dict[str, int]:
 
 def _numbers(models: set[int]) -> dict[int, list[tuple[int, datetime]]]:
     """Number and creation of each served version of some models, the newest first."""
-    rows = Version.objects.filter(model__in=models, state__in=Version.SERVED).order_by("-number")
+    rows = Version.objects.filter(model__in=models, state__in=Version.VISIBLE).order_by("-number")
     numbers: dict[int, list[tuple[int, datetime]]] = {}
     for model, number, at in rows.values_list("model", "number", "created_at")[:_VERSIONS]:
         numbers.setdefault(model, []).append((number, at))

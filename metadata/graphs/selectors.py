@@ -11,7 +11,16 @@ from metadata.graphs import benchmarks, facts
 from metadata.graphs.version_parts import Describe, VersionPart, version_parts
 from metadata.rdf.iris import variant_of
 from registry.cards import cards, licences, mentions, resolution
-from registry.models import Check, Dataset, Namespace, RegisteredModel, User, Variant, Version
+from registry.models import (
+    Check,
+    Dataset,
+    Event,
+    Namespace,
+    RegisteredModel,
+    User,
+    Variant,
+    Version,
+)
 from registry.models.registered_models import listed_for_everybody
 from registry.versions import moves
 from runners.benchmarks import selectors, speed_index
@@ -22,6 +31,8 @@ from runners.models import Job, Measurement
 from runners.proofs import selectors as proof_selectors
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from _typeshed import DataclassInstance
     from django.db.models import QuerySet
 
@@ -38,6 +49,11 @@ _MOST_DATASET_VERSIONS = 200
 def is_public(version: Version) -> bool:
     """Whether a version's graph is public: released, not withdrawn, of a public model."""
     return version.is_served and version.model.is_public
+
+
+def has_graph(version: Version) -> bool:
+    """Whether a version has a public graph: its own, or what stays of a withdrawn one."""
+    return version.state in Version.VISIBLE and version.model.is_public
 
 
 def versions_of(model: RegisteredModel) -> QuerySet[Version]:
@@ -79,6 +95,7 @@ def version_facts(version: Version) -> facts.VersionFacts:
                 facts=row.typed_facts,
                 source=row.derived_from.name if row.derived_from else "",
                 job=jobs.get(str(row.job_uuid)),
+                external=tuple(file.path for file in row.typed_facts.external_files),
             )
             for row in variants
         ),
@@ -100,6 +117,11 @@ def version_facts(version: Version) -> facts.VersionFacts:
         ),
         measured=tuple(_measured(version)),
         parts=tuple(part.read(version) for part in version_parts),
+        withdrawal=(
+            _withdrawal(version, version.ended_at, version.reason)
+            if version.state == Version.State.WITHDRAWN
+            else None
+        ),
     )
 
 
@@ -207,8 +229,24 @@ def dataset_facts(dataset: Dataset) -> facts.DatasetFacts:
         publisher=_namespace(dataset.namespace),
         licenses=licences.named(dataset.license),
         categories=tuple(map(str, dataset.categories)),
+        title=dataset.public_title,
         versions=tuple(_dataset_versions(dataset)),
+        withdrawal=_withdrawal(dataset, dataset.withdrawn_at, dataset.reason),
     )
+
+
+def _withdrawal(
+    row: Dataset | Version, at: datetime | None, reason: str
+) -> facts.WithdrawalFacts | None:
+    """The withdrawal of a row, with the user of its event; None for a row that is not withdrawn."""
+    if at is None:
+        return None
+    kind = row._meta.model_name  # noqa: SLF001 - Django's documented API
+    ended = Event.objects.filter(
+        subject_kind=kind, subject_id=str(row.pk), verb=f"{kind}.withdrawn"
+    )
+    by = ended.order_by("-pk").values_list("actor__username", flat=True).first()
+    return facts.WithdrawalFacts(at, reason, by or "")
 
 
 def _dataset_versions(dataset: Dataset) -> Iterator[facts.DatasetVersionFacts]:
@@ -263,7 +301,8 @@ def _bases(version: Version) -> tuple[tuple[facts.BaseFacts, ...], tuple[str, ..
         return (), ()
     public = RegisteredModel.objects.filter(listed_for_everybody())
     models = resolution.models_of(version.model, named, public)
-    rows = Version.objects.filter(state__in=Version.SERVED, created_at__lt=version.created_at)
+    # What a version came from stays so when that is withdrawn.
+    rows = Version.objects.filter(state__in=Version.VISIBLE, created_at__lt=version.created_at)
     columns = ("model__namespace__slug", "model__name", "number")
     newest = rows.order_by("-number").values_list(*columns)
     bases = {name: newest.filter(model=pk).first() for name, pk in models.items()}

@@ -26,6 +26,9 @@ QUDT = "http://qudt.org/schema/qudt/"
 UNIT = "http://qudt.org/vocab/unit/"
 ACCESS = "http://publications.europa.eu/resource/authority/access-right/"
 BIRO = "http://purl.org/spar/biro/"
+ADMS = "http://www.w3.org/ns/adms#"
+# Statuses of things in catalogues, as ADMS has them.
+ADMS_STATUS = "http://purl.org/adms/status/"
 
 PREFIXES = {
     "rdf": RDF,
@@ -51,6 +54,7 @@ PREFIXES = {
     "qudt": QUDT,
     "unit": UNIT,
     "biro": BIRO,
+    "adms": ADMS,
 }
 # The hub's own terms that graphs may hold, each declared in metadata/vocab/terms.ttl.
 _OWN = """
@@ -60,8 +64,8 @@ authorInFile batchSize bitmapPixelFormat blames callStyle channelDeviation chann
 colorSpaceGamma comparabilityKey concurrency contributions delta denotation device
 differentialPrivacy elementType epsilon epsilonReplaceOne evaluatedRows exampleFile examples
 executionProvider figureKind figureStatus graphPass hasBenchmark hasFigure hasInput hasOutput
-hasVariant highestValue interpolation intervalHigh intervalLevel intervalLow intervalMethod
-irVersion latencyBoundMs leftOut licenceConflict
+hasVariant hasVariantFile highestValue interpolation intervalHigh intervalLevel intervalLow
+intervalMethod irVersion latencyBoundMs leftOut licenceConflict
 licenceExpression licenceInFile listedBenchmark lowestValue macs manifest manifestSha256
 memoryBytes mixedPrecision needsNoDataset neighbourRelation noiseMultiplier nominalPixelRange
 opsetDomain opsetImport opsetVersion paddingLevel pixelScale polarity portName postprocessing

@@ -1,4 +1,4 @@
-"""Sixteen SPARQL 1.1 queries on the public graphs: the examples of the query page.
+"""Eighteen SPARQL 1.1 queries on the public graphs: the examples of the query page.
 
 The files of `queries` hold them. They ask of the newest published version of each model where they
 list models, so that each is there once. The version, data set and device class of a query are

@@ -14,13 +14,15 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from django.db.models import Max
+from django.conf import settings
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from metadata.models import NamedGraph
+from metadata.rdf.iris import Places, graph_of
 from metadata.store import texts
 from registry.core.shared_files import replace_text
-from registry.models import Delivery
+from registry.models import Dataset, Delivery, Version
 from registry.storage.files import store
 
 if TYPE_CHECKING:
@@ -99,9 +101,14 @@ def servable() -> Dump | None:
 
 
 def tells_too_much(dump: Dump) -> bool:
-    """Whether a graph was removed since the dump was started, or is about to be."""
-    removed = NamedGraph.objects.filter(nquads="", revision__gt=dump.revision)
-    return removed.exists() or _hiding_waits()
+    """Whether a graph was removed or withdrawn since the dump was started, or is about to be."""
+    places = Places(settings.HUB_PUBLIC_URL)
+    slugs = Dataset.objects.exclude(withdrawn_at=None).values_list("slug", flat=True)
+    withdrawn = Q(version__state=Version.State.WITHDRAWN) | Q(
+        iri__in=[graph_of(places.dataset(slug)) for slug in slugs]
+    )
+    less = NamedGraph.objects.filter(Q(nquads="") | withdrawn, revision__gt=dump.revision)
+    return less.exists() or _hiding_waits()
 
 
 def _hiding_waits() -> bool:

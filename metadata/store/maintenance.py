@@ -38,6 +38,8 @@ BATCH = 50
 def refresh_version(pk: int) -> bool:
     """Make a version's graph equal to its rows, or empty where it is not public.
 
+    Of a withdrawn version it says what outlives it.
+
     The graph of the version after it follows, as it names the one before.
     """
     services.lock_counter()
@@ -108,15 +110,12 @@ def empty_former(pk: int) -> bool:
 
 @transaction.atomic
 def refresh_dataset(pk: int) -> bool:
-    """Make a data set's graph equal to its row, or empty where it was withdrawn."""
+    """Make a data set's graph equal to its row: of a withdrawn one what outlives it."""
     services.lock_counter()
     dataset = Dataset.objects.select_related("namespace").filter(pk=pk).first()
     if dataset is None:
         return False
-    iri = dataset_iri(dataset)
-    if dataset.withdrawn_at is not None:
-        return remove(iri)
-    return put(iri, _dataset_text(dataset))
+    return put(dataset_iri(dataset), _dataset_text(dataset))
 
 
 @transaction.atomic
@@ -232,13 +231,13 @@ def _public_models() -> Iterator[tuple[str, str]]:
 
 
 def _public_datasets() -> Iterator[tuple[str, str]]:
-    for dataset in Dataset.objects.filter(withdrawn_at=None).select_related("namespace"):
+    for dataset in Dataset.objects.select_related("namespace"):
         yield dataset_iri(dataset), _dataset_text(dataset)
 
 
 def _public_versions() -> Iterator[tuple[str, str]]:
-    for version in versions().filter(state__in=Version.SERVED).order_by("pk").iterator():
-        if selectors.is_public(version):
+    for version in versions().filter(state__in=Version.VISIBLE).order_by("pk").iterator():
+        if selectors.has_graph(version):
             yield version_iri(version), _version_text(version)
 
 
@@ -290,7 +289,7 @@ def _gave_way(model: RegisteredModel) -> bool:
 
 def _write_version(version: Version) -> bool:
     iri = version_iri(version)
-    if not selectors.is_public(version):
+    if not selectors.has_graph(version):
         return not _gave_way(version.model) and remove(iri)
     return put(iri, _version_text(version), version)
 

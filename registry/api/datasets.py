@@ -32,7 +32,7 @@ class DatasetOutput(Output[Dataset]):
     columns = Columns(
         "slug",
         Column("namespace", "namespace.slug"),
-        "title",
+        Column("title", "public_title", kind=str),
         "description",
         "iri",
         "license",
@@ -58,6 +58,14 @@ class DatasetOutput(Output[Dataset]):
 
     def get_url(self, row: Dataset) -> str:
         return f"{settings.HUB_PUBLIC_URL}/datasets/{row.slug}"
+
+
+class WithdrawalInput(ReasonInput):
+    """The reason for a withdrawal, and whether the title is that."""
+
+    hide_title = serializers.BooleanField(
+        default=False, help_text="hide the title, because it is the reason"
+    )
 
 
 class DatasetUseOutput(Output[Version]):
@@ -171,7 +179,7 @@ class Datasets(View):
         services.withdraw,
         "Withdraw a data set; its page remains and shows the reason.",
         DatasetDetailOutput,
-        reads=ReasonInput,
+        reads=WithdrawalInput,
         tagged=True,
     )
     restore = command(

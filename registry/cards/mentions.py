@@ -10,7 +10,7 @@ from registry.models import Dataset, Mention, Version
 from registry.models.mentions import NAME_CHARACTERS
 
 if TYPE_CHECKING:
-    from hub.protocol.cards import Card
+    from hub.protocol.cards import Card, CardDataset
 
 MOST = 400
 _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)
@@ -35,13 +35,16 @@ def keys_of(dataset: Dataset) -> list[str]:
 
 def dataset_names(card: Card) -> list[str]:
     """The data sets that a card names, as it writes them: what was learned from or tried on."""
-    datasets = (
-        *card.datasets,
-        *card.training_data,
-        *card.validated_on,
-        *card.tested_on,
-        *card.evaluated_on,
-    )
+    tried = (*card.validated_on, *card.tested_on, *card.evaluated_on)
+    return [*training_names(card), *_names(tried)]
+
+
+def training_names(card: Card) -> list[str]:
+    """The data sets that a card names as those that the model was trained on."""
+    return _names((*card.datasets, *card.training_data))
+
+
+def _names(datasets: Iterable[CardDataset]) -> list[str]:
     return [
         name
         for mention in datasets

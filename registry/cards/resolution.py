@@ -31,7 +31,10 @@ _MODELS = 200
 
 
 def datasets_of(model: RegisteredModel, names: Iterable[str]) -> dict[str, Dataset]:
-    """The entries that names in a model's cards mean, by the key of each name that has one."""
+    """The entries that names in a model's cards mean, by the key of each name that has one.
+
+    A withdrawn entry is still what a card means.
+    """
     keys = {mentions.key(name) for name in names} - {""}
     if not keys:
         return {}
@@ -40,7 +43,7 @@ def datasets_of(model: RegisteredModel, names: Iterable[str]) -> dict[str, Datas
         model=model, kind=Mention.Kind.DATASET, name__in=keys
     )
     confirmed = dict(confirmations.values_list("name", "dataset"))
-    rows = Dataset.objects.filter(withdrawn_at=None).alias(same=Lower("iri"))
+    rows = Dataset.objects.alias(same=Lower("iri"))
     rows = rows.filter(
         Q(slug__in={*addressed.values(), *keys}) | Q(pk__in=confirmed.values()) | Q(same__in=keys)
     )

@@ -89,8 +89,11 @@ def edit(actor: Actor, *, dataset: Dataset, **described: Any) -> Dataset:
 
 
 @transaction.atomic
-def withdraw(actor: Actor, *, dataset: Dataset, reason: str) -> Dataset:
-    """Take an entry out of lists and graphs; its page stays and says why."""
+def withdraw(actor: Actor, *, dataset: Dataset, reason: str, hide_title: bool = False) -> Dataset:
+    """Take an entry out of lists; its page and its graph stay and say that, when and why.
+
+    Its claims stay: personal data and licence, and its title unless that is the reason.
+    """
     require(actor, "dataset.withdraw", dataset.namespace)
     if not reason.strip():
         raise problems.InvalidRequest.at(
@@ -99,7 +102,8 @@ def withdraw(actor: Actor, *, dataset: Dataset, reason: str) -> Dataset:
     dataset = _lock(dataset)
     if dataset.withdrawn_at is None:
         dataset.withdrawn_at, dataset.reason = timezone.now(), reason.strip()
-        dataset.save(update_fields=["withdrawn_at", "reason"])
+        dataset.title_hidden = hide_title
+        dataset.save(update_fields=["withdrawn_at", "reason", "title_hidden"])
         events.record("dataset.withdrawn", dataset, actor=actor, reason=dataset.reason)
     return dataset
 
@@ -110,8 +114,8 @@ def restore(actor: Actor, *, dataset: Dataset) -> Dataset:
     require(actor, "dataset.withdraw", dataset.namespace)
     dataset = _lock(dataset)
     if dataset.withdrawn_at is not None:
-        dataset.withdrawn_at, dataset.reason = None, ""
-        dataset.save(update_fields=["withdrawn_at", "reason"])
+        dataset.withdrawn_at, dataset.reason, dataset.title_hidden = None, "", False
+        dataset.save(update_fields=["withdrawn_at", "reason", "title_hidden"])
         events.record("dataset.restored", dataset, actor=actor)
     return dataset
 

@@ -59,6 +59,7 @@ class Dataset(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     reason = models.TextField(blank=True, default="")
+    title_hidden = models.BooleanField(default=False, help_text="the title is why it was withdrawn")
 
     class Meta:
         ordering = ["slug", "pk"]
@@ -82,10 +83,19 @@ class Dataset(models.Model):
             models.CheckConstraint(
                 condition=Q(withdrawn_at=None) | ~Q(reason=""), name="dataset_withdrawn_has_reason"
             ),
+            models.CheckConstraint(
+                condition=Q(title_hidden=False) | Q(withdrawn_at__isnull=False),
+                name="dataset_title_hidden_when_withdrawn",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def public_title(self) -> str:
+        """Its title; its name where the title is why it was withdrawn."""
+        return self.slug if self.title_hidden else self.title
 
     @property
     def is_about_people(self) -> bool:

@@ -199,7 +199,9 @@ def _newest(version: Version, card_claims: Iterable[Claim]) -> dict[str, Dataset
     """The newest version of each data set that claims name, by the keys of its names."""
     names = {name for claim in card_claims for name in claim.names}
     entries = resolution.datasets_of(version.model, names)
-    rows = DatasetVersion.objects.filter(dataset__in=entries.values()).select_related("dataset")
+    rows = DatasetVersion.objects.filter(
+        dataset__in=entries.values(), dataset__withdrawn_at=None
+    ).select_related("dataset")
     newest = {row.dataset_id: row for row in rows.order_by("number")}
     return {key: newest.get(entry.pk) for key, entry in entries.items()}
 

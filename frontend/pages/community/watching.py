@@ -16,8 +16,9 @@ from frontend.parts import labels
 from frontend.parts.formatting import plural
 from frontend.presenters import figures, version_head
 from hub.protocol import problems
+from metadata.graphs import withdrawals
 from registry.community import interest
-from registry.models import Discussion, Version
+from registry.models import Dataset, Discussion, Version
 from registry.versions import selectors
 from runners.models import ConformanceResult, Evaluation, Measurement
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
 
 NEWS, MODELS = 50, 100
+_MOST_WITHDRAWN = 20
 _ACTIONS: dict[str, Callable[..., None]] = {
     "like": interest.like,
     "unlike": interest.unlike,
@@ -69,6 +71,7 @@ def news(actor: Actor, models: Sequence[int]) -> list[dict[str, Any]]:
         *_versions(published.order_by("-published_at")[:NEWS]),
         *_evidence(published),
         *_discussions(actor, models),
+        *_withdrawals(actor, models),
     ]
     return sorted(rows, key=lambda row: row["at"], reverse=True)
 
@@ -106,6 +109,20 @@ def _versions(of: QuerySet[Version]) -> Iterator[dict[str, Any]]:
         if version.ended_at:
             words = f"{version.state}: {version.reason}"
             yield _of_version(version, version.ended_at, words, "version")
+
+
+def _withdrawals(actor: Actor, models: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """The data sets that were withdrawn last, for each newest version that depends on one."""
+    ended = Dataset.objects.exclude(withdrawn_at=None).order_by("-withdrawn_at")[:_MOST_WITHDRAWN]
+    for dataset in ended if models else ():
+        newest: dict[int, Version] = {}
+        for version in withdrawals.dependants_of(actor, dataset):
+            if version.model_id in models:
+                newest.setdefault(version.model_id, version)
+        for version in newest.values():
+            assert dataset.withdrawn_at is not None  # noqa: S101 - for the type checker: see above
+            words = f"depends on {dataset.public_title}, which was withdrawn: {dataset.reason}"
+            yield _of_version(version, dataset.withdrawn_at, words, "version")
 
 
 def _evidence(published: QuerySet[Version]) -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ from frontend.parts import addresses, labels
 from frontend.presenters import forms
 from hub.protocol import problems
 from hub.protocol.vocabularies import LICENCES
+from metadata.graphs import withdrawals
 from metadata.store import negotiation
 from registry.api.parameters import accepts
 from registry.cards import data_categories
@@ -104,6 +105,9 @@ def _page(request: HttpRequest, dataset: Dataset, number: int | None = None) -> 
             "version": version,
             "newest": newest,
             "uses": uses[: selectors.USES],
+            "dependants": (
+                withdrawals.dependants_of(request.user, dataset) if dataset.withdrawn_at else []
+            ),
             "more": len(uses) > selectors.USES,
             "may_edit": can(request.user, "dataset.edit", dataset.namespace),
             "may_withdraw": can(request.user, "dataset.withdraw", dataset.namespace),
@@ -154,10 +158,15 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def withdraw(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take it out of lists and graphs, with a reason."""
+    """Take it out of lists, with a reason."""
     dataset = selectors.dataset(slug)
     with forms.as_message(request, problems.InvalidRequest):
-        services.withdraw(request.user, dataset=dataset, reason=request.POST.get("reason", ""))
+        services.withdraw(
+            request.user,
+            dataset=dataset,
+            reason=request.POST.get("reason", ""),
+            hide_title=request.POST.get("hide_title") == "on",
+        )
     return HttpResponseRedirect(reverse("dataset", args=[slug]))
 
 

@@ -95,7 +95,7 @@ def _line(node: LineageNode, relation: str) -> dict[str, Any]:
             "note": where,
             "outside": bool(node.address),
         }
-    notes = ["yanked"] if node.version.state == "yanked" else []
+    notes = [str(node.version.state)] if node.version.state in ("yanked", "withdrawn") else []
     if node.others:
         notes.append(f"and {node.others} earlier version{'s' if node.others != 1 else ''}")
     if node.again:

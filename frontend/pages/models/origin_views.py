@@ -12,7 +12,7 @@ from frontend.parts import labels
 from frontend.presenters import carbon as facts
 from frontend.presenters import declarations
 from frontend.presenters.version_page import context, of_whole_version
-from metadata.graphs import relatives
+from metadata.graphs import relatives, withdrawals
 from registry.catalogue import emissions
 from runners.benchmarks import timelines
 
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 def lineage(request: HttpRequest, version: Version) -> HttpResponse:
     """Ancestors and descendants, as far as the reader may see them."""
     up = relatives.ancestors(request.user, version)
-    down = relatives.Descent()
-    if version.is_served:
-        down = relatives.descendants(request.user, version)
+    down = relatives.descendants(request.user, version)
     ancestors, descendants = lines.ancestors(up.relatives), lines.descendants(down.relatives)
     own = lines.variants(version)
     return render(
@@ -40,6 +38,7 @@ def lineage(request: HttpRequest, version: Version) -> HttpResponse:
             "ancestors": ancestors,
             "descendants": descendants,
             "own": own,
+            "withdrawals": withdrawals.sources_of(request.user, version),
             "drawing": lines.drawn(version, ancestors, own, descendants),
             "cut_ancestors": up.cut,
             "cut_descendants": down.cut,

@@ -30,6 +30,7 @@ from frontend.presenters import (
 )
 from frontend.presenters.version_page import context, of_version, of_whole_version
 from metadata.exports import signposting
+from metadata.graphs import withdrawals
 from metadata.rdf.iris import Places
 from metadata.validation import reports
 from registry.api import downloads
@@ -147,6 +148,7 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
             "accuracy": evidence.accuracy,
             "evidence": evidence.sentence,
             "get": _get(version, variant),
+            "withdrawals": withdrawals.sources_of(request.user, version),
             "datasets": sorted(set(datasets.values()), key=lambda entry: entry.slug),
             "refused_cards": refused_cards.count(request.user, model),
             "linked": linked,

@@ -264,11 +264,17 @@ class DatasetsGroup(Group):
         """Undo a withdrawal."""
         return self._call(DatasetDetail, "POST", f"datasets/{part(slug)}/restore")
 
-    def withdraw(self, slug: str, *, reason: str) -> DatasetDetail:
+    def withdraw(
+        self,
+        slug: str,
+        *,
+        reason: str,
+        hide_title: Annotated[bool | None, "hide the title, because it is the reason"] = None,
+    ) -> DatasetDetail:
         """Withdraw a data set; its page remains and shows the reason."""
         return self._call(
             DatasetDetail,
             "POST",
             f"datasets/{part(slug)}/withdraw",
-            content=json_of({"reason": reason}),
+            content=json_of({"reason": reason, "hide_title": hide_title}),
         )

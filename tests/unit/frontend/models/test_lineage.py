@@ -115,13 +115,14 @@ def test_hidden_neighbours_are_as_if_they_were_not(guest, reader, ada, bob):
     }  # fmt: skip
 
 
-def test_what_became_private_or_was_withdrawn_leaves_both_sides(guest, family, bob, ada):
+def test_what_became_private_leaves_and_what_was_withdrawn_is_marked(guest, family, bob, ada):
     _, mid, _, quant = family
     versions.withdraw(bob, version=quant, reason="It was wrong.")
     registered_models.edit(bob, model=mid.model, visibility="private")
     page = guest.page(PAGE)
-    assert "quant" not in page
-    assert "deep" not in page
+    assert "quant" in page
+    assert "withdrawn" in page
+    assert "deep" in page
     assert "/models/bob/mid" not in page
     assert "bob/root" not in page
 

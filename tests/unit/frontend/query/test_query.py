@@ -210,7 +210,7 @@ class TestPage:
         assert fake.asked == []
         assert "No results yet" in page
         assert "A query may take 10" in page
-        assert page.count("?example=") == 16
+        assert page.count("?example=") == 18
 
     def test_a_permalink_runs_and_shows_rows(self, guest, fake):
         fake.says = (TSV, f"?m\t?n\n<{HOME}/models/zoo/net/v/1>\t5\n\t\n".encode())

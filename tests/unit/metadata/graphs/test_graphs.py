@@ -102,13 +102,17 @@ def test_a_deleted_model_has_none(ada, published):
     assert filled() == HUB
 
 
-def test_a_withdrawn_version_has_none_and_the_next_one_forgets_it(ada, published):
+def test_of_a_withdrawn_version_claims_stay_and_the_next_one_forgets_it(ada, published):
     second = factories.published(ada, published.model)
     assert second.number == 2
     assert f"#previousVersion> <{HOME}/models/ada/net/v/1>" in text(TWO)
     versions.withdraw(ada, version=published, reason="Wrong data.")
     outbox.deliver()
-    assert filled() == {TWO, MODEL} | HUB | NAMED
+    assert filled() == {ONE, TWO, MODEL} | HUB | NAMED
+    for statement in ("adms/status/Withdrawn", "wasInvalidatedBy", '"Wrong data."', "license"):
+        assert statement in text(ONE)
+    for gone in ("distribution", "hasFile", "hasVariant", "description", "deprecated"):
+        assert gone not in text(ONE)
     assert "previousVersion" not in text(TWO)
     assert "/v/1>" not in text(MODEL)
 

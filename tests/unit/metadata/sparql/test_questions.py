@@ -187,6 +187,11 @@ def store():
 @pytest.fixture
 def ask(store):
     """Rows of a question as dicts of plain values."""
+    return asking(store)
+
+
+def asking(store):
+    """The same of any store."""
 
     def asked(slug, **about):
         subject = {"V": iri("writer"), "D": PLACES.dataset(MEASURED)} | about
@@ -246,9 +251,9 @@ def test_bytes_are_summed_once_beside_the_publishers_name(store):
     assert (int(row["sum"].value), int(row["files"].value)) == (sum(files), len(files))
 
 
-def test_there_are_sixteen_and_each_is_whole():
+def test_there_are_eighteen_and_each_is_whole():
     found = example_queries.filled(HOME, {"V": iri("a"), "D": PLACES.dataset(MEASURED)})
-    assert len(found) == len({one.slug for one in found}) == 16
+    assert len(found) == len({one.slug for one in found}) == 18
     for one in found:
         assert re.fullmatch(r"[a-z-]+", one.slug)
         assert one.title
@@ -354,6 +359,48 @@ def test_expects_bgr_images(ask):
 def test_licence_wider_than_ancestors(ask):
     assert [(row["model"], row["ancestor"]) for row in ask("licence-wider-than-ancestors")] == [
         (iri("writer"), iri("base"))
+    ]
+
+
+def test_depends_on_withdrawn_data(store):
+    """Directly, and through an ancestor."""
+    made = pyoxigraph.Store()
+    made.extend(store)
+    assert asking(made)("depends-on-withdrawn-data") == []
+    entry = facts.DatasetFacts(
+        PEOPLE, facts.AgentFacts("lab"), "People", AT, AT, personal_data="yes",
+        withdrawal=facts.WithdrawalFacts(AT, "Consent withdrawn.", "ada"),
+    )  # fmt: skip
+    text = projection.dataset_graph(entry, HOME)
+    made.extend(pyoxigraph.parse(text.encode(), format=pyoxigraph.RdfFormat.N_QUADS))
+    rows = asking(made)("depends-on-withdrawn-data")
+    assert sorted(models(rows)) == ["base", "writer"]
+    assert {(row["data"], row["reason"]) for row in rows} == {
+        (PLACES.dataset(PEOPLE), "Consent withdrawn.")
+    }
+
+
+def test_variant_that_fits_and_passes():
+    """The main variant, and one of two files; none that is too large or failed."""
+    others = (
+        facts.VariantFacts("large", "f1.onnx"),
+        facts.VariantFacts("split", "f0.onnx", external=("f2.onnx",)),
+        facts.VariantFacts("wrong", "f0.onnx"),
+    )
+    passed = replace(WRONG, outcome="passed", blames="", reason="")
+    results = tuple(
+        replace(WRONG if name == "wrong" else passed, key=key, variant=name)
+        for key, name in enumerate(("default", "large", "split", "wrong"))
+    )
+    fits = version("fits", sizes=(400, 2_000_000, 500), variants=others, results=results)
+    model = facts.ModelFacts(facts.AgentFacts("lab"), "fits", AT, AT, newest=1)
+    made = pyoxigraph.Store()
+    for text in (projection.version_graph(fits, HOME), projection.model_graph(model, HOME)):
+        made.extend(pyoxigraph.parse(text.encode(), format=pyoxigraph.RdfFormat.N_QUADS))
+    rows = asking(made)("variant-that-fits-and-passes")
+    assert [(row["variant"].rpartition("-")[2], int(row["bytes"])) for row in rows] == [
+        ("default", 400),
+        ("split", 900),
     ]
 
 
