@@ -419,7 +419,7 @@ class Checks:
         if self._name != ONNXRUNTIME or not names:
             return verdict
         if key not in self._faults:
-            self._faults[key] = self._subject.optimiser_fault(origin, names[0])
+            self._faults[key] = self._fault(origin, unoptimised, names[0])
         result = self._faults[key]
         if result is None:
             return replace(verdict, reason=f"{verdict.reason}; no level of it fails alone")
@@ -433,6 +433,14 @@ class Checks:
         return replace(
             verdict, reason=reason, graph_pass=", ".join(fault.passes), evidence=cutting.evidence
         )
+
+    def _fault(
+        self, origin: str, unoptimised: Attempt, name: str
+    ) -> tuple[OptimiserFault, Cutting] | None:
+        fault = self._subject.optimiser_fault(origin, unoptimised, name)
+        if fault is None:
+            return None
+        return fault, self._subject.smallest_failure(origin, unoptimised, name, fault)
 
     # --- the runtime against itself ---
 

@@ -372,42 +372,44 @@ class ModelUnderTest:
         ending = self.job.stage("names", task, writes=False)
         return answers.read(list[Name], ending.answer) if ending.kind == EndingKind.ANSWERED else []
 
-    def optimiser_fault(self, origin: str, name: str) -> tuple[OptimiserFault, Cutting] | None:
+    def optimiser_fault(
+        self, origin: str, unoptimised: Attempt, name: str, model_file: ModelFile | None = None
+    ) -> OptimiserFault | None:
         """Find what the graph optimiser breaks on one data set; None if it breaks nothing.
 
-        Each run is a child of its own, since a pass may crash it. The unoptimised run of `origin`
-        must have outputs.
+        `unoptimised` is the run of the data sets of `origin` without optimisation, which has
+        outputs. Each run is a child of its own, since a pass may crash it.
         """
-        expected = self.attempt(self.runtime, origin, optimise=False).results
-        case = optimiser.Case(self.sets[origin], expected, name)
-        profile = self.prepared.profile
+        case = optimiser.Case(self.sets[origin], unoptimised.results, name)
+        file, profile = model_file or self.original, self.prepared.profile
         log = self.job.work / "optimiser.log"
 
         def trial(passes: GraphPasses) -> Trial:
             ending = self.run_stage(
-                "optimiser",
-                lambda: optimiser.run(self.original, case, passes, profile, log),
+                "optimiser", lambda: optimiser.run(file, case, passes, profile, log)
             )
             if ending.kind == EndingKind.ANSWERED:
                 return answers.read(Trial, ending.answer)
-            ending_of_log = self.job.stage("log", lambda: optimiser.suspects_in(log), writes=False)
-            suspects = (
-                answers.read(list[Name], ending_of_log.answer)
-                if ending_of_log.kind == EndingKind.ANSWERED
-                else []
-            )
+            log_ending = self.job.stage("log", lambda: optimiser.suspects_in(log), writes=False)
+            is_read = log_ending.kind == EndingKind.ANSWERED
+            suspects = answers.read(list[Name], log_ending.answer) if is_read else []
             return Trial(Message(self.job.cause(ending)), suspects)
 
-        fault = optimiser.search(trial)
-        if fault is None:
-            return None
+        return optimiser.search(trial)
+
+    def smallest_failure(
+        self, origin: str, unoptimised: Attempt, name: str, fault: OptimiserFault
+    ) -> Cutting:
+        """Cut the smallest model out that shows a fault of the optimiser, as evidence."""
+        case = optimiser.Case(self.sets[origin], unoptimised.results, name)
         places = localise.Places(self.sets[origin], self.job.work, self.job.out)
+        profile = self.prepared.profile
         ending = self.run_stage(
             "reduce", lambda: optimiser.reduce(self.original, case, fault, profile, places)
         )
         if ending.kind == EndingKind.ANSWERED:
-            return fault, answers.read(Cutting, ending.answer)
-        return fault, Cutting([], Evidence(""))
+            return answers.read(Cutting, ending.answer)
+        return Cutting([], Evidence(""))
 
 
 def _attempt_of(run: Ran, results: Path, model_file: ModelFile) -> Attempt:

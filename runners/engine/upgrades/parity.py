@@ -242,7 +242,8 @@ class ParityCheck:
             if attempt.status != RunStatus.RAN:
                 has_died = attempt.status == RunStatus.DIED
                 status = TargetStatus.CRASHED if has_died else TargetStatus.NOT_LOADING
-                return CandidateResult(status, attempt.reason)
+                fault = self._optimiser_fault(candidate, runtime, origin, tag)
+                return CandidateResult(status, f"{attempt.reason}{fault}")
             result = self._compare(expected, attempt, runtime, candidate, tag)
             if isinstance(result, str):
                 return CandidateResult(TargetStatus.NOT_COMPARABLE, result)
@@ -263,6 +264,20 @@ class ParityCheck:
         is_partial = proof.strength == proofs.Strength.PARTIAL
         status = TargetStatus.PARTIAL if is_partial else TargetStatus.EQUAL
         return CandidateResult(status, gaps, rows, runtime=runtime, proof=proof)
+
+    def _optimiser_fault(self, candidate: ModelFile, runtime: str, origin: str, tag: str) -> str:
+        """What the graph optimiser breaks in a candidate that it alone keeps from running."""
+        if runtime != ONNXRUNTIME:
+            return ""
+        unoptimised = self.subject.attempt(
+            runtime, origin, model_file=candidate, optimise=False, tag=tag
+        )
+        if not unoptimised.has_outputs:
+            return ""
+        [name, *_] = self.subject.names_of(unoptimised)
+        fault = self.subject.optimiser_fault(origin, unoptimised, name, candidate)
+        where = f"; it fails {fault.sentence}" if fault else ""
+        return f"; the optimiser is at fault, since without graph optimisation it runs{where}"
 
     def _compare(
         self,

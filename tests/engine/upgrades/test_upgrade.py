@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
 from hub.protocol.proofs import Proof
 from hub.protocol.runtime_builds import PORTABLE
@@ -369,3 +369,17 @@ def test_a_model_that_ends_the_runtime_does_not_stand_on_the_registry(lift):
     assert report.outcome == "failed"
     assert "parity-by-registry" not in codes(report)
     assert list(made.iterdir()) == []
+
+
+def test_an_upgrade_that_the_optimiser_breaks_says_so(lift):
+    """From opset 21 on, a pass inserts a QuantizeLinear that contradicts itself."""
+    text = (
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[2, 3] x) => (float[3, 2] y) '
+        "<float s = {0.1}, int8 n = {0}> { q = QuantizeLinear(x, s, n)\n"
+        "d = DequantizeLinear(q, s, n)\nt = Transpose<perm = [1, 0]>(d)\ny = Neg(t) }"
+    )
+    report, _ = lift(parser.parse_model(text), 26)
+    [step] = report.facts["steps"]
+    assert step["result"] == "not-loading"
+    assert "without graph optimisation it runs" in step["reason"]
+    assert "by the pass QDQS8ToU8Transformer" in step["reason"]
