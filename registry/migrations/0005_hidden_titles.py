@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='dataset',
             name='title_hidden',
-            field=models.BooleanField(default=False, help_text='the title is why it was withdrawn'),
+            field=models.BooleanField(db_default=False, default=False, help_text='the title is why it was withdrawn'),
         ),
         migrations.AddConstraint(
             model_name='dataset',

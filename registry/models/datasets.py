@@ -59,7 +59,9 @@ class Dataset(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     reason = models.TextField(blank=True, default="")
-    title_hidden = models.BooleanField(default=False, help_text="the title is why it was withdrawn")
+    title_hidden = models.BooleanField(
+        default=False, db_default=False, help_text="the title is why it was withdrawn"
+    )
 
     class Meta:
         ordering = ["slug", "pk"]
