@@ -282,7 +282,8 @@ class Proof:
     `nodes` counts the nodes of all graphs of the model (functions not inlined count once for each
     call), `ran` those that ran on some input; None where not recorded. `tolerance` is set where the
     original's own noise could not be measured, since the runtime does not run it. `inner` counts
-    the values inside both models that were compared too, None where they were not. `certificates`
+    the values inside both models that were compared too, in bodies once for each iteration; None
+    where they were not. `certificates`
     has a row for each different key of the changed nodes, inside bodies and functions too, and is
     empty where the meaning of no operator differs; `ranges` say what the inputs covered. Both are
     None where they are not recorded.

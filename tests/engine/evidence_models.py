@@ -104,6 +104,31 @@ def hidden_by_a_mask():
     return _model(nodes, [*stored, _number(FAR, "threshold")])
 
 
+def hidden_in_a_loop():
+    """The mask above in the body of a loop, whose state is the input."""
+    inner = hidden_by_a_mask().graph
+    copies = [("go", "go_on"), ("state", "same")]
+    body = helper.make_graph(
+        [*inner.node, *(helper.make_node("Identity", [old], [new]) for old, new in copies)],
+        "body",
+        [
+            port("turn", (), TensorProto.INT64),
+            port("go", (), TensorProto.BOOL),
+            port("state", SHAPE),
+        ],
+        [
+            port("go_on", (), TensorProto.BOOL),
+            port("same", SHAPE),
+            helper.make_tensor_value_info("y", TensorProto.FLOAT, None),
+        ],
+    )
+    nodes = [
+        helper.make_node("Loop", ["count", "", "x"], ["last", "turns"], name="again", body=body)
+    ]
+    count = numpy_helper.from_array(np.array(2), "count")
+    return _model(nodes, [*inner.initializer, count], outputs=("last", "turns"))
+
+
 def hidden_by_not_a_number():
     """The residue plus a root of what is negative on everything but far values."""
     nodes, stored = residue()

@@ -235,10 +235,15 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """Number of compared intermediate values, and the first node that differs."""
+    """Number of compared intermediate values, and the first node that differs.
+
+    `is_complete` is False if some values of bodies were not compared, for want of time or since a
+    body does not load alone.
+    """
 
     compared: int
     node: proofs.HiddenDifference | None
+    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True)

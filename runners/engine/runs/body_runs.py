@@ -6,17 +6,19 @@ follow the outputs of one runtime, so that every iteration has its actual inputs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from runners.engine.onnx_files import bodies
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from runners.engine.onnx_files.datasets import Value
     from runners.engine.runtimes import Run
 
@@ -102,6 +104,21 @@ class Body:
             outputs = go(inputs)
             yield OneRun(iteration, inputs, outputs)
             state = outputs[: len(state)]
+
+
+def lookup(model: onnx.ModelProto, folder: Path, values: Mapping[str, Value]) -> ValueOf:
+    """A function for the value of a name of the main graph: of a run, or stored; else None.
+
+    `folder` has the model's external data.
+    """
+
+    def value_of(name: str) -> Value:
+        if name in values:
+            return values[name]
+        stored = next((tensor for tensor in model.graph.initializer if tensor.name == name), None)
+        return None if stored is None else numpy_helper.to_array(stored, base_dir=str(folder))
+
+    return value_of
 
 
 def of(model: onnx.ModelProto, node: onnx.NodeProto, value_of: ValueOf) -> Body | None:

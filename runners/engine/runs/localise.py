@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from onnx import external_data_helper, numpy_helper
+from onnx import external_data_helper
 
 from runners.engine import runtimes
 from runners.engine.onnx_files import bodies, datasets, text
@@ -162,7 +162,8 @@ class _Search:
 
     def _inside(self, index: int, node: onnx.NodeProto) -> Divergence | None:
         """Search the bodies of a node; None if no node there differs alone."""
-        body = body_runs.of(self._model, node, self._value_of)
+        value_of = body_runs.lookup(self._model, self._model_file.folder, self._values)
+        body = body_runs.of(self._model, node, value_of)
         if body is None:
             return None
         place = self._places.work / f"body-{len(list(self._places.work.glob('body-*')))}.onnx"
@@ -199,17 +200,6 @@ class _Search:
             if time.monotonic() > until:
                 return None
         return None
-
-    def _value_of(self, name: str) -> Value:
-        """The value of a name of the graph: computed by the witness, an input, or stored."""
-        if name in self._values:
-            return self._values[name]
-        stored = next(
-            (tensor for tensor in self._model.graph.initializer if tensor.name == name), None
-        )
-        if stored is None:
-            return None
-        return numpy_helper.to_array(stored, base_dir=str(self._model_file.folder))
 
     def _suspects(self) -> list[tuple[int, onnx.NodeProto]]:
         """Nodes whose outputs have much larger errors than their inputs, with their indices."""

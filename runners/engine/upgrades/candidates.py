@@ -8,41 +8,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from hub.protocol.proofs import HiddenDifference
-from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import opsets
 from runners.engine.checks import check
 from runners.engine.onnx_files import bodies, datasets, describe, text
 from runners.engine.onnx_files.bodies import DEFAULT_DOMAINS
 from runners.engine.opsets import normal, rules, schemas, weights
-from runners.engine.runs import agreement, child_runs
+from runners.engine.runs import child_runs
 from runners.engine.runs.answers import (
     Blocking,
     Converted,
     Difference,
     Inside,
     Message,
-    Name,
     Survey,
     name_of,
 )
 from runners.engine.runtimes import probing
+from runners.engine.upgrades import body_values
+from runners.engine.upgrades.body_values import BodyComparison, NamedRun, Side
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import onnx
-
     from runners.engine.onnx_files.datasets import DataSet
     from runners.engine.reports import Scan
-    from runners.engine.runs.agreement import Figures, Profile
+    from runners.engine.runs.agreement import Profile
     from runners.engine.runs.child_runs import ModelFile
+    from runners.engine.upgrades.body_values import ComparedValue
 
 IR_LOWERED = "ir-version-lowered"
 _MOST_BLOCKING = 50
-_MOST_VALUES = 5_000
 
 
 def survey(path: Path) -> Survey:
@@ -128,65 +127,57 @@ def first_difference(
     return None
 
 
-def inner_values(original: ModelFile, changed: ModelFile, sets: Path, profile: str) -> Inside:
-    """Compare intermediate values of both models, also those that influence no output."""
-    count = 0
+def inner_values(
+    original: ModelFile, changed: ModelFile, sets: Path, profile: str, work: Path
+) -> Inside:
+    """Compare intermediate values of both models, also those that influence no output.
+
+    Values inside bodies are compared too; a value of several iterations counts as often. Models of
+    bodies are written to the folder `work`.
+    """
+    most = 0
     inputs = datasets.read(sets, original.load())
-    for values in _inside(original, changed, inputs, child_runs.PROFILES[profile]):
-        count = max(count, len(values))
+    comparison = BodyComparison(child_runs.PROFILES[profile], work)
+    for values in _inside(original, changed, inputs, comparison.profile, comparison):
+        count = 0
         for maker, figures in values:
+            count += 1
             if not figures.agrees:
                 worst = figures.max_abs
                 finite = worst is not None and math.isfinite(worst)
-                return Inside(count, HiddenDifference(*maker, worst if finite else None))
-    return Inside(count, None)
+                hidden = HiddenDifference(*maker, worst if finite else None)
+                return Inside(max(most, count), hidden, comparison.is_complete)
+        most = max(most, count)
+    return Inside(most, None, comparison.is_complete)
 
 
 def _inside(
-    original: ModelFile, changed: ModelFile, sets: Sequence[DataSet], profile: Profile
-) -> Iterator[list[tuple[tuple[Name, Name], Figures]]]:
-    """Compare values of equal names without graph optimisation; a list for each data set.
+    original: ModelFile,
+    changed: ModelFile,
+    sets: Sequence[DataSet],
+    profile: Profile,
+    comparison: BodyComparison | None = None,
+) -> Iterator[Iterator[ComparedValue]]:
+    """Compare values of equal names without graph optimisation; an iterator for each data set.
 
-    Each entry is the node that makes a value, with its operator, and the comparison. Values that no
-    node reads, and values whose type differs between the opsets, are left out, such as the mask of
-    Dropout.
+    Values of the main graph come first, then those of bodies if there is a comparison of them.
     """
     model_files = (original, changed)
     models = [model_file.load() for model_file in model_files]
-    read = [set(_values(model)) & _read(model) for model in models]
-    common = read[0] & read[1]
-    names = [name for name in _values(models[1]) if name in common][:_MOST_VALUES]
+    names = body_values.common_values(*models)
     if not names or not sets:
         return
+    outputs = [[*names, *body_values.read_by_bodies(model)] for model in models]
     runs = [
-        model_file.open(ONNXRUNTIME, optimise=False, outputs=names) for model_file in model_files
+        NamedRun.open(model_file, names_of_run)
+        for model_file, names_of_run in zip(model_files, outputs, strict=True)
     ]
-    makers = _makers(models[1])
+    makers = body_values.makers_of(models[1])
     for dataset in sets:
-        sides = [run(dataset.inputs) for run in runs]
-        yield [
-            (makers[name], agreement.compare(name, left, right, profile, brief=True))
-            for name, left, right in zip(names, *sides, strict=True)
-            if getattr(left, "dtype", None) == getattr(right, "dtype", None)
-        ]
-
-
-def _values(model: onnx.ModelProto) -> list[str]:
-    return [name for node in model.graph.node for name in node.output if name]
-
-
-def _read(model: onnx.ModelProto) -> set[str]:
-    """Names that a node or an inner graph reads, and the outputs of the graph."""
-    graphs = [model.graph]
-    graphs += [body for node in bodies.nodes(model) for body in bodies.bodies(node)]
-    names = {port.name for graph in graphs for port in graph.output}
-    return names.union(*(node.input for node in bodies.nodes(model)))
-
-
-def _makers(model: onnx.ModelProto) -> dict[str, tuple[Name, Name]]:
-    """The node that makes each value of the main graph, and its operator, by the value's name."""
-    return {
-        value: (name_of(node.name or value), name_of(node.op_type))
-        for node in reversed(model.graph.node)
-        for value in node.output
-    }
+        before, after = (run(dataset.inputs) for run in runs)
+        rows = body_values.compared(names, makers, before, after, profile)
+        if comparison is not None:
+            original_side = Side(models[0], original.folder, dataset.inputs | before)
+            changed_side = Side(models[1], changed.folder, dataset.inputs | after)
+            rows = chain(rows, comparison.compare(original_side, changed_side))
+        yield rows

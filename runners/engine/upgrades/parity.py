@@ -430,10 +430,15 @@ class ParityCheck:
         subject, sets = self.subject, self.subject.sets[_WITNESSED]
         ending = subject.run_stage(
             "inside",
-            lambda: candidates.inner_values(subject.original, candidate, sets, self.tolerance),
+            lambda: candidates.inner_values(
+                subject.original, candidate, sets, self.tolerance, subject.job.work / "bodies"
+            ),
         )
         if ending.kind == EndingKind.ANSWERED:
-            return answers.read(Inside, ending.answer)
+            inside = answers.read(Inside, ending.answer)
+            if not inside.is_complete:
+                self.notes.append("not all values inside bodies could be compared")
+            return inside
         self.notes.append(f"comparing the values inside {subject.job.cause(ending)}")
         return None
 

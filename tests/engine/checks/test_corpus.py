@@ -64,8 +64,6 @@ NO_UPGRADE = {
 STRENGTHS = {
     "custom_domain_unknown_op": "schema",
     "nondeterministic_random": "schema",
-    "sequence_outputs": "schema",
-    "silero_vad_16k_op15": "schema",
     # Its half for 8 kHz needs inputs of another length than its own data have.
     "silero_vad_op16_if": "partial",
     "sk_tfidf_text_logreg": "schema",

@@ -99,6 +99,14 @@ def test_values_that_a_mask_keeps_from_every_output_are_compared_too(lift):
     assert "values inside differ by" in proof.sentence
 
 
+def test_values_that_a_mask_in_a_loop_keeps_from_every_output_are_compared_too(lift):
+    report, _ = lift(hidden.hidden_in_a_loop(), 26)
+    assert (codes(report), results(report)) == (["parity-partial"], [(26, "partial")])
+    proof = proof_of(report)
+    assert (proof.strength, proof.hidden.op) == ("partial", "Mul")
+    assert proof.inner > 1
+
+
 def test_a_branch_that_other_inputs_enter_is_searched_for(lift):
     report, _ = lift(hidden.hidden_in_a_branch(threshold=5e5), 26)
     assert (report.outcome, results(report)) == ("failed", [(26, "parity-lost")])
@@ -175,7 +183,7 @@ def test_what_did_not_run_may_stand_on_unchanged_operators(lift):
     model = samples.model(nodes, [port("x", (2, 3))], [port("y", (2, 3))], stored, opset=17)
     report, _ = lift(model, 26)
     proof = proof_of(report)
-    assert (proof.strength, codes(report)) == ("schema", [])
+    assert (proof.strength, codes(report)) == ("sampled", [])
     assert (
         "then_branch of 'choice' (If) never entered (no operator changed there)" in proof.sentence
     )
