@@ -338,7 +338,8 @@ def test_a_rate_that_nobody_asked_for_has_two_digits(monkeypatch, tmp_path):
     told = {"samples_ns": [1_234_567] * 3}
     monkeypatch.setattr(subjects.Subject, "time", lambda *_, **__: told)
     run_options = options.Options(scenario="server")
-    subject = subjects.Subject(None, run_options, tmp_path, "model.onnx", [])
+    job = SimpleNamespace(stop=children.Stop())
+    subject = subjects.Subject(job, run_options, tmp_path, "model.onnx", [])
     subject.settle_rate()
     assert subject.rate_per_s == 410.0  # half of 810 a second, about
 
@@ -700,7 +701,7 @@ def asking(tmp_path):
     def ask(provider):
         model = tmp_path / "model.onnx"
         model.write_bytes(samples.mlp())
-        job = type("Job", (), {"work": tmp_path})
+        job = SimpleNamespace(work=tmp_path, stop=children.Stop())
         run_options = options.Options(
             provider=provider, timed_seconds=0.01, warmup_seconds=0.0, warmup_cap_seconds=0.0
         )

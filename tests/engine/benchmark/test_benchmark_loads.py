@@ -29,6 +29,7 @@ from runners.engine.benchmark import (
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.requests import SessionRequest
 from runners.engine.benchmark.subjects import Subject, TroubleError
+from runners.engine.confine.children import Stop
 from runners.sandbox import Limits, Request
 from tests import samples
 from tests.engine.benchmark import timings
@@ -167,6 +168,8 @@ def test_a_rate_that_failed_once_is_not_taken_again():
 
 class Job:
     """A job whose processes are made up."""
+
+    stop = Stop()
 
     def limits(self):
         return LIMITS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -26,6 +27,19 @@ class Script(Stop):
 
     def urgent_since(self, moment):
         return self.answers.pop(0) if self.answers else self.then
+
+
+class Moment(Stop):
+    """A worker that does urgent work for a moment, beginning at the question of this number."""
+
+    def __init__(self, question):
+        self.questions, self.at = question, None
+
+    def urgent_since(self, moment):
+        self.questions -= 1
+        if self.questions == 0:
+            self.at = time.monotonic()
+        return self.at is not None and moment <= self.at
 
 
 @pytest.fixture
@@ -56,8 +70,8 @@ def quick(monkeypatch):
 
 
 def test_a_process_beside_urgent_work_is_repeated(record):
-    # Before the wait for a quiet host, before the first process, in its course and after it.
-    _, made = record(Script(False, False, False, True))
+    # Asked before the wait for a quiet host, before the first process, and in its course.
+    _, made = record(Moment(3))
     assert len(made["processes"]) == 5
     assert made["quiet"]["urgent_work"]["repeated"] == 1
     assert made["quiet"]["urgent_work"]["cut"] == 0
