@@ -13,6 +13,8 @@ from hub.protocol import stored
 
 # The name of the tolerance profile of half-precision comparisons.
 HALF = "fp16"
+# Precisions of weights, as `Variant.precision` names them.
+_HALVES = ("fp16", "bf16")
 _FLOAT32 = "computed in float32 on CPU"
 
 
@@ -27,6 +29,11 @@ def sentence(parity: Mapping[str, Any]) -> str:
     if not sets:
         return f"{_FLOAT32}; not in half: the reference {half.get('reason') or 'gave no outputs'}"
     return of(sets)
+
+
+def of_precision(precision: str) -> str:
+    """How a figure of a model of this precision is computed on CPU; empty unless it is of half."""
+    return _FLOAT32 if any(half in precision for half in _HALVES) else ""
 
 
 def of(sets: int) -> str:

@@ -105,6 +105,7 @@ def describe_measured(graph: Graph, version: str, subject: str, of: EvaluationFa
             "dcat:version": string(str(of.dataset_version)),
             "hub:evaluatedRows": count(of.rows),
             "hub:predictionsDigest": string(of.predictions_sha256),
+            "rdfs:comment": string(of.arithmetic, "en"),
             "dcterms:date": moment(of.at),
         },
     )

@@ -97,7 +97,7 @@ class ResultFacts:
 class EvaluationFacts:
     """A value that a worker measured on a split of a data set of this hub, with its interval.
 
-    ``dataset`` is the entry's slug.
+    ``dataset`` is the entry's slug; ``arithmetic`` says how a half-precision variant was computed.
     """
 
     key: str
@@ -110,6 +110,7 @@ class EvaluationFacts:
     rows: int
     predictions_sha256: str
     at: datetime
+    arithmetic: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from hub.protocol import accuracy, vocabularies
+from hub.protocol import accuracy, arithmetic, vocabularies
 from hub.protocol.figures import Figure
 from hub.protocol.intervals import Interval
 from registry.models.constraints import HEX64, known_interval, matches, method_of_interval
@@ -71,6 +71,11 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.metric} {self.value:g} on {self.dataset_version_id}:{self.split}"
+
+    @property
+    def arithmetic(self) -> str:
+        """In what arithmetic a half-precision variant was computed; empty for others."""
+        return arithmetic.of_precision(self.variant.precision)
 
     @property
     def figure(self) -> Figure:

@@ -31,6 +31,8 @@ class Evaluation:
     interval_level: int | None
     # how the interval was computed; null without an interval
     interval_method: str | None
+    # in what arithmetic a half-precision variant was computed; empty for others
+    arithmetic: str
     # number of evaluated rows
     rows: int
     # value on the card of the model; null if it claims none

@@ -48,6 +48,12 @@ class EvaluationOutput(Output[Measured]):
             help_text="upper end of the interval; null without one",
         ),
         *intervals.basis("row.figure"),
+        Column(
+            "arithmetic",
+            "row.arithmetic",
+            kind=str,
+            help_text="in what arithmetic a half-precision variant was computed; empty for others",
+        ),
         Column("rows", "row.rows", help_text="number of evaluated rows"),
         Column("claimed", help_text="value on the card of the model; null if it claims none"),
         Column(

@@ -71,6 +71,7 @@ def test_measurements_are_listed_beside_claims(client, place, version):
         "high": 0.9,
         "interval_level": 95,
         "interval_method": "Clopper-Pearson",
+        "arithmetic": "",
         "rows": 50,
         "claimed": 0.95,
         "less_than_claimed": True,

@@ -34,3 +34,13 @@ def test_precisions_show_their_accuracy_beside_the_main_variant(guest, ada, grap
     assert "95 %: 70 % to 80 %</small>" in page
     assert page.count("on stones@1, test") == 2
     assert '<span class="muted">not measured</span>' in rows[names.index("fp16")]
+
+
+def test_the_accuracy_of_half_precision_says_how_it_was_computed(guest, ada, graphs):
+    version = factories.published(ada, card=evaluated.card(("accuracy", 0.9)))
+    evaluated.stones(ada)
+    proven.convert(version, b"fp16", recipe="fp16", precision="fp16")
+    outbox.deliver()
+    evaluated.end(evaluated.waiting(entry="model.fp16.onnx")[0])
+    for address in ("/models/ada/net/v/1/variants", "/models/ada/net/v/1?variant=fp16"):
+        assert "computed in float32 on CPU" in guest.page(address), address
