@@ -392,7 +392,23 @@ class Checks:
             return exempt
         verdict = self._blamed(guilty, comparison, words)
         believed = self._name if guilty == Blame.REFERENCE else REFERENCE
-        return self._localised(verdict, origin, comparison.worst, REFERENCE, believed)
+        verdict = self._localised(verdict, origin, comparison.worst, REFERENCE, believed)
+        return self._by_definition(verdict)
+
+    def _by_definition(self, verdict: Verdict) -> Verdict:
+        """The verdict by the definition of the operator at fault, if that decides.
+
+        The reference follows the table of special values of `Cast` to 8 bits, at the operator set
+        of the model, so agreement of the data with the runtime does not make it wrong.
+        """
+        node = verdict.node
+        is_defined = self._subject.prepared.narrow and node is not None and node.op == "Cast"
+        if verdict.blames != Blame.REFERENCE or not is_defined:
+            return verdict
+        reason = f"{verdict.reason}; the definition of Cast gives the outputs of the reference"
+        return replace(
+            verdict, outcome=CheckOutcome.FAILED, blames=Blame.RUNTIME, reason=reason, evidence=""
+        )
 
     # --- the optimiser of the runtime ---
 

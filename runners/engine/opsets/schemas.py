@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import re
 from functools import lru_cache
 from typing import Any
 
 import onnx
+
+from runners.engine.onnx_files import special_values
 
 NEWEST = onnx.defs.onnx_opset_version()
 
@@ -75,20 +76,8 @@ def extends(op: str, source: int, target: int) -> bool:
     return (
         attributes.items() <= newer.items()
         and all(len(before) <= len(after) for before, after in sides)
-        and set(special_values(op, source)) <= set(special_values(op, target))
+        and set(special_values.rows(op, source)) <= set(special_values.rows(op, target))
     )
-
-
-def special_values(op: str, version: int) -> tuple[str, ...]:
-    """The rows of the tables in an operator's definition, such as those of casts to float 8.
-
-    Their meaning changed between definitions of one signature: `Cast` of infinity to FLOAT8E4M3FNUZ
-    gives NaN until opset 23 and the largest value from 24 on.
-    """
-    definition = schema(op, version)
-    words = "" if definition is None else definition.doc or ""
-    rows = (line.strip() for line in words.splitlines())
-    return tuple(re.sub(r"\s+", " ", row) for row in rows if row.startswith("|"))
 
 
 def _signature(definition: Any) -> tuple[Any, ...]:

@@ -44,7 +44,8 @@ class Prepared:
     """Description of a model for the checks.
 
     `bundled` are the usable data sets, `unusable` says why others are not, `random` are operators
-    that draw random numbers. `problem` says why the data, or the model, cannot be read.
+    that draw random numbers. `half` and `narrow` tell of floats of 16 bits, and of 8 or fewer.
+    `problem` says why the data, or the model, cannot be read.
     """
 
     bundled: Names = field(default_factory=list)
@@ -53,6 +54,7 @@ class Prepared:
     problem: str = ""
     profile: str = ""
     half: bool = False
+    narrow: bool = False
     nodes: int = 0
     bodies: bool = False
     inputs: Names = field(default_factory=list)

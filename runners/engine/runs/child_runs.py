@@ -21,7 +21,7 @@ from hub.protocol.vocabularies import REFERENCE
 from runners.engine import opsets, runtimes
 from runners.engine.onnx_files import bodies, datasets, text
 from runners.engine.onnx_files.datasets import DataSet, UnreadableDataError, Value
-from runners.engine.runs import agreement, generate
+from runners.engine.runs import agreement, generate, specification
 from runners.engine.runs.answers import (
     MOST_ROWS,
     Comparison,
@@ -102,6 +102,7 @@ def prepare(path: Path, sets: Path) -> Prepared:
         problem=problem,
         profile=agreement.profile_for(model).name,
         half=bodies.uses_half(model),
+        narrow=specification.has_narrow_floats(model),
         nodes=len(nodes),
         bodies=any(bodies.bodies(node) for node in nodes),
         inputs=[Name(port.name) for port in datasets.required_inputs(model)],
@@ -199,15 +200,17 @@ def _example(
 def upgrade(path: Path, target: Path, runtime: str) -> int:
     """Convert to the newest opset that both the runtime and the reference run; 0 without success.
 
-    The new file refers to the same external data as the original.
+    A conversion that leaves the meaning of the model's operator set is none. The new file refers to
+    the same external data as the original.
     """
     highest = min(probing.highest(name)[0] for name in {runtime, REFERENCE})
-    conversion = opsets.convert(load(path), highest)
+    model = load(path)
+    conversion = opsets.convert(model, highest)
     if conversion.model is None or conversion.source == conversion.target:
         return 0
     target.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(conversion.model, str(target))
-    return conversion.target
+    return 0 if specification.unjudged(model, conversion.model) else conversion.target
 
 
 def run(

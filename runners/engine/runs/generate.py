@@ -10,6 +10,7 @@ from onnx import numpy_helper
 
 from runners.engine.onnx_files import bodies
 from runners.engine.onnx_files.datasets import DataSet, Value, required_inputs
+from runners.engine.runs import specification
 from runners.engine.runs.input_values import (
     LIMIT_BYTES,
     CannotGenerateError,
@@ -73,12 +74,15 @@ def datasets(
 def _usual(model: onnx.ModelProto, seed: int, sizes: Sequence[int]) -> list[Plan]:
     """Normal values for each size, then zeros, large and denormal ones.
 
-    A model that takes a mask gets one that hides whole rows.
+    A model that takes a mask gets one that hides whole rows, and a model with floats of 8 bits gets
+    values for which the definition of casts has a rule of its own.
     """
     plans = [Plan(str(size), seed + size, size) for size in sizes]
     last, middle = seed + max(sizes) + 1, sizes[len(sizes) // 2]
     if any(is_mask(port.name) for port in required_inputs(model)):
         plans.append(Plan("masked", last + 1, middle, "masked"))
+    if specification.has_narrow_floats(model):
+        plans.append(Plan("special", last + 2, middle, "special"))
     return [*plans, Plan("extreme", last, middle, "extreme")]
 
 

@@ -40,12 +40,14 @@ _KEYS = 5
 # Values of the extreme set, limited so that sums stay within the tolerance.
 _LARGE, _DENORMAL = 16.0, 1e-40
 _FAR = 1e4
+# Values with a rule of their own in the definition of casts to 8 bits.
+_SPECIAL = (0.0, -0.0, np.nan, np.inf, -np.inf, 1e6, -1e6, 1.0)
 _SPARSE_SHARE = 0.9
 # Kinds that take ends of declared ranges: share of upper ends.
 _ENDS = {"zeros": 0.0, "large": 1.0, "extreme": 0.5, "filled": 0.5}
 Kind = Literal[
     "normal", "extreme", "uniform", "pixels", "sparse", "zeros", "negative", "large", "scaled",
-    "filled", "masked",
+    "filled", "masked", "special",
 ]  # fmt: skip
 
 
@@ -210,6 +212,7 @@ class InputMaker:
             "scaled": lambda: values * self._factor,
             "filled": lambda: np.full(shape, self._factor),
             "masked": lambda: values,
+            "special": lambda: self._random.permutation(np.resize(_SPECIAL, shape)),
         }
         if self._kind in simple:
             return np.asarray(simple[self._kind]())
@@ -224,7 +227,7 @@ class InputMaker:
             return self._by_role(use.role, shape)
         if use.compared:
             allowed = [value for value in use.compared if isinstance(value, int)] or [0]
-            if self._kind not in {"normal", "extreme", "masked"}:
+            if self._kind not in {"normal", "extreme", "masked", "special"}:
                 # Values on the other side of the comparison, too.
                 allowed = [other for value in allowed for other in (value // 2, value + 1)]
             return self._random.choice(np.array(allowed, np.int64), shape)

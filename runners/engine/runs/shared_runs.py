@@ -362,8 +362,11 @@ class ModelUnderTest:
     def unjudged(self, file_kind: FileKind | None) -> list[Name]:
         """Operators of a file of the model that the reference does not compute as defined."""
         model_file = next(file for file in self.model_files if file.kind == file_kind)
-        task = functools.partial(specification.unjudged, self.original, model_file)
-        ending = self.job.stage("specification", task, writes=False)
+        ending = self.job.stage(
+            "specification",
+            lambda: specification.unjudged(self.original.load(), model_file.load()),
+            writes=False,
+        )
         return answers.read(list[Name], ending.answer) if ending.kind == EndingKind.ANSWERED else []
 
     def names_of(self, attempt: Attempt) -> list[Name]:

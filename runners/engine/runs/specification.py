@@ -6,18 +6,12 @@ older operator set counts only where the definitions agree.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import onnx
 
-from runners.engine.onnx_files import bodies
+from runners.engine.onnx_files import bodies, special_values
 from runners.engine.opsets import schemas
 from runners.engine.runs.answers import Name
 from runners.engine.runtimes import onnx_reference
-
-if TYPE_CHECKING:
-    from runners.engine.runs.child_runs import ModelFile
-
 
 # Operators whose definition states by a table what becomes of special values, and the attributes
 # that name the type of their output. The tables are about 8 bits and fewer alone.
@@ -29,25 +23,25 @@ _NARROW = frozenset(
 )
 
 
-def unjudged(original: ModelFile, model_file: ModelFile) -> list[Name]:
+def unjudged(original: onnx.ModelProto, model: onnx.ModelProto) -> list[Name]:
     """Operators that the reference computes otherwise than the original's operator set defines.
 
-    `model_file` is what it runs: the original, or the model converted to another operator set.
+    `model` is what it runs: the original, or the model converted to another operator set.
     """
-    source = bodies.opset(original.load())
-    model = model_file.load()
+    source = bodies.opset(original)
     target = bodies.opset(model)
     if source is None or target is None:
         return []
     operators = {
         name for domain, name in bodies.operators(model) if domain in bodies.DEFAULT_DOMAINS
     }
-    if not _has_narrow_floats(model):
+    if not has_narrow_floats(model):
         operators -= _CASTS
     return [Name(name) for name in sorted(operators) if not _follows(name, source, target)]
 
 
-def _has_narrow_floats(model: onnx.ModelProto) -> bool:
+def has_narrow_floats(model: onnx.ModelProto) -> bool:
+    """Whether a model casts to, takes, or stores floats of 8 bits or fewer."""
     attributes = {
         attribute.i
         for node in bodies.nodes(model)
@@ -66,5 +60,5 @@ def _follows(operator: str, source: int, target: int) -> bool:
     if not schemas.extends(operator, target, implemented):
         return False
     # A conversion leaves an operator as it is where only its table of special values changed.
-    values = set(schemas.special_values(operator, source))
-    return values <= set(schemas.special_values(operator, implemented))
+    values = set(special_values.rows(operator, source))
+    return values <= set(special_values.rows(operator, implemented))

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import external_data_helper
 from onnx.reference import ReferenceEvaluator, op_run
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops._op_list import load_op
 
 from hub.protocol.vocabularies import REFERENCE
-from runners.engine.onnx_files import bodies
+from runners.engine.onnx_files import bodies, special_values
 from runners.engine.runtimes import LoadError, Run, Runtime, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
 
@@ -50,7 +52,8 @@ class _Reference:
             holder.domain = "" if holder.domain in bodies.DEFAULT_DOMAINS else holder.domain
         _densify(model)
         try:
-            evaluator = ReferenceEvaluator(model, new_ops=[_zip_map()])
+            opset = bodies.opset(model) or int(onnx.defs.onnx_opset_version())
+            evaluator = ReferenceEvaluator(model, new_ops=[_zip_map(), _cast(opset)])
         except MemoryError:
             raise
         except NotImplementedError as error:
@@ -96,8 +99,11 @@ def implemented_opset(operator: str, opset: int) -> int:
     """The opset whose definition of an operator the evaluator follows for a model of `opset`.
 
     It has few implementations of older definitions; for all other models it follows the newest. An
-    operator without an implementation is computed by the function of its own definition.
+    operator without an implementation is computed by the function of its own definition, and `Cast`
+    by its own tables (`_cast`).
     """
+    if operator == "Cast":
+        return opset
     from onnx.reference.ops import _op_list  # noqa: PLC0415
 
     classes = _op_list._build_registered_operators()  # noqa: SLF001 - there is no public way
@@ -134,6 +140,53 @@ def _zip_map() -> Any:
             return ([dict(zip(labels, row, strict=False)) for row in rows],)
 
     return ZipMap
+
+
+@functools.cache
+def _cast(opset: int) -> Any:
+    """Make `Cast` follow the table of special values in its definition at an opset.
+
+    The evaluator follows that of opset 24 for all models.
+    """
+
+    class Cast(load_op("", "Cast", opset)):  # type: ignore[misc]
+        op_domain = ""
+
+        def _run(self, x: Any, to: Any = None, saturate: Any = None, **others: Any) -> Any:
+            names = super()._run.__code__.co_varnames
+            arguments = {name: value for name, value in others.items() if name in names}
+            if "saturate" in names:
+                arguments["saturate"] = saturate
+            (result,) = super()._run(x, to=to, **arguments)
+            name = onnx.TensorProto.DataType.Name(to)
+            table = special_values.of_cast(opset, name, saturates=bool(saturate))
+            return (_by_table(np.asarray(x), np.asarray(result), table),)
+
+    return Cast
+
+
+def _by_table(x: Any, result: Any, table: Mapping[str, str]) -> Any:
+    """Write the special values of a table into the result of a cast of floats."""
+    if not table or x.dtype.kind not in "fV":
+        return result
+    wide = x.astype(np.float64)
+    places = {
+        "0": (wide == 0) & ~np.signbit(wide),
+        "-0": (wide == 0) & np.signbit(wide),
+        "NaN": np.isnan(wide),
+        "Inf": wide == np.inf,
+        "-Inf": wide == -np.inf,
+    }
+    largest = float(ml_dtypes.finfo(result.dtype).max)  # type: ignore[no-untyped-call]
+    values = {
+        "0": 0.0, "-0": -0.0, "NaN": np.nan, "-NaN": np.nan, "Inf": np.inf, "-Inf": -np.inf,
+        "FLT_MAX": largest, "-FLT_MAX": -largest,
+    }  # fmt: skip
+    output = result.copy()
+    for name, value in table.items():
+        if name in places and value in values:
+            output[places[name]] = result.dtype.type(values[value])
+    return output
 
 
 RUNTIME: Runtime = _Reference()
