@@ -35,6 +35,7 @@ CAPABILITIES: typing.Final = {
     "bridges": Capability(client=("hub.bridges",), documents=("bridges",)),
     "tryouts": Capability(apps=("frontend.pages.tryouts",)),
     "sparql": Capability(apps=("metadata.sparql", "frontend.pages.query"), documents=("sparql",)),
+    "compliance": Capability(apps=("frontend.pages.compliance",), documents=("compliance",)),
     "mirrors": Capability(
         apps=("registry.mirrors", "runners.mirrors", "frontend.pages.mirrors"),
         documents=("mirrors",),

@@ -17,13 +17,34 @@ from hub.protocol import inputs, stored
 if TYPE_CHECKING:
     from hub.protocol.inputs import DeclaredInput
 
+UNKNOWN: Final = "unknown"
 # Whether data are about people -> words.
 PERSONAL_DATA: Final = {
     "yes": "yes, personal data",
     "no": "no personal data",
     "anonymised": "anonymised",
-    "unknown": "unknown",
+    UNKNOWN: UNKNOWN,
 }
+# What outlives a withdrawn card: its fields on data and bases, and parts of these that are names or
+# claims. Other parts may be what was withdrawn.
+LASTING_FIELDS: Final = (
+    "base_model", "base_model_relation", "personal_data",
+    "training_data", "datasets", "validated_on", "tested_on",
+)  # fmt: skip
+LASTING_PARTS: Final = frozenset(
+    [
+        "iri",
+        "doi",
+        "url",
+        "name",
+        "id",
+        "license",
+        "personal_data",
+        "status",
+        "categories",
+        "legal_basis",
+    ]
+)
 # A mapping that may also be written as its main part alone.
 MAIN_PARTS: Final = {"personal_data": "status", "co2_eq_emissions": "emissions", "energy": "kwh"}
 # Parts of a data set that are names; whatever else its entry holds is a claim.
@@ -191,6 +212,10 @@ class Card:
             location=next(iter(places), ""),
             inputs=inputs.parse(card.get("inputs")),
         )
+
+    def personal_words(self, dataset: CardDataset) -> str:
+        """What the card says of personal data in one of its data sets; UNKNOWN where nothing."""
+        return PERSONAL_DATA[dataset.personal_data or self.personal_data or UNKNOWN]
 
     @property
     def evaluated_on(self) -> tuple[CardDataset, ...]:

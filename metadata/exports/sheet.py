@@ -74,6 +74,17 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
+class Risk:
+    """A risk that the card states; parts that it leaves out are empty."""
+
+    title: str
+    description: str = ""
+    severity: str = ""
+    probability: str = ""
+    mitigation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Sheet:
     """A version as its graph describes it; what is not stated is empty or None."""
 
@@ -111,6 +122,12 @@ class Sheet:
     carbon_method: str = ""
     is_restricted: bool = False
     activity: str = ""
+    risks: tuple[Risk, ...] = ()
+    hardware: tuple[str, ...] = ()
+    licences_in_file: tuple[str, ...] = ()
+    has_licence_conflict: bool = False
+    manifest_sha256: str = ""
+    uploader: Agent | None = None
 
     @property
     def ref(self) -> str:
@@ -196,6 +213,15 @@ def read(iri: str, nquads: str, home: str) -> Sheet:
         carbon_method=impact.one("it6:measurementMethodology") if impact else "",
         activity=_activity(version, places),
         is_restricted=version.one("dcterms:accessRights") == f"{ACCESS}RESTRICTED",
+        risks=tuple(map(_risk, version.nodes("it6:hasRisk"))),
+        hardware=tuple(
+            node.one("dcterms:title")
+            for node in version.node("prov:wasGeneratedBy").nodes("it6:hasHardware")
+        ),
+        licences_in_file=tuple(version.all("hub:licenceInFile")),
+        has_licence_conflict=version.one("hub:licenceConflict") == "true",
+        manifest_sha256=version.one("hub:manifestSha256"),
+        uploader=next(map(_agent, version.nodes("it6:hasUploader")), None),
     )
 
 
@@ -238,6 +264,16 @@ class _Node:
 
     def node(self, predicate: str) -> _Node:
         return _Node(self.triples, self.one(predicate))
+
+
+def _risk(node: _Node) -> Risk:
+    return Risk(
+        node.one("dcterms:title"),
+        node.one("dcterms:description"),
+        node.one("it6:severity"),
+        node.one("it6:probability"),
+        node.one("it6:mitigation"),
+    )
 
 
 def _doi(version: _Node) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol.cards import LASTING_FIELDS, LASTING_PARTS
 from metadata.rdf.quads import link, moment, words
 from metadata.rdf.terms import ADMS_STATUS
 
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
 
     from metadata.graphs.facts import WithdrawalFacts
     from metadata.rdf.graph import Graph
-
-# Fields of a card's data set that are names or claims; the rest may be what was withdrawn.
-_CLAIM_FIELDS = frozenset(
-    {"iri", "doi", "url", "name", "id", "license", "personal_data", "categories", "legal_basis"}
-)
-_LISTS = ("training_data", "datasets", "validated_on", "tested_on")
-_LINEAGE = ("base_model", "base_model_relation")
 
 
 def describe(graph: Graph, subject: str, of: WithdrawalFacts) -> None:
@@ -49,23 +43,12 @@ def describe(graph: Graph, subject: str, of: WithdrawalFacts) -> None:
 
 def claims(card: Mapping[str, Any]) -> dict[str, Any]:
     """The claims of a card that outlive it: its data with licence and personal data, its bases."""
-    rest: dict[str, Any] = {
-        name: card[name] for name in (*_LINEAGE, "personal_data") if name in card
-    }
-    if isinstance(rest.get("personal_data"), dict):
-        rest["personal_data"] = _only(rest["personal_data"], {"status", *_CLAIM_FIELDS})
-    for name in _LISTS:
-        rows = card.get(name)
-        if isinstance(rows, list):
-            rest[name] = list(map(_claims_of, rows))
-        elif rows is not None:
-            rest[name] = _claims_of(rows)
-    return rest
+    return {name: _claims_of(card[name]) for name in LASTING_FIELDS if name in card}
 
 
-def _claims_of(row: Any) -> Any:
-    return _only(row, _CLAIM_FIELDS) if isinstance(row, dict) else row
-
-
-def _only(row: dict[str, Any], names: frozenset[str] | set[str]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name in names}
+def _claims_of(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(_claims_of, value))
+    if isinstance(value, dict):
+        return {name: part for name, part in value.items() if name in LASTING_PARTS}
+    return value

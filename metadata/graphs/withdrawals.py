@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.db.models import Q
-
 from metadata.graphs import relatives
 from registry.cards import mentions, resolution
 from registry.models import Dataset, Version
@@ -53,7 +51,7 @@ class WithdrawnSource:
 def sources_of(actor: Actor, version: Version) -> list[WithdrawnSource]:
     """The withdrawn things that a version rests on, its own data first; each once."""
     sources = list(_data_of(version, through=None))
-    for ancestor in _versions(relatives.ancestors(actor, version).relatives):
+    for ancestor in versions_in(relatives.ancestors(actor, version).relatives):
         if ancestor.state == Version.State.WITHDRAWN and ancestor.ended_at is not None:
             sources.append(WithdrawnSource(ancestor.ended_at, ancestor.reason, version=ancestor))
         sources += _data_of(ancestor, through=ancestor)
@@ -80,7 +78,7 @@ def dependants_of(actor: Actor, dataset: Dataset) -> list[Version]:
     ]
     versions = {version.pk: version for version in direct}
     for version in direct:
-        for descendant in _versions(relatives.descendants(actor, version).relatives):
+        for descendant in versions_in(relatives.descendants(actor, version).relatives):
             versions.setdefault(descendant.pk, descendant)
     served = (row for row in versions.values() if row.state in Version.SERVED)
     return sorted(served, key=lambda row: -row.pk)
@@ -101,15 +99,9 @@ def _data_of(version: Version, *, through: Version | None) -> Iterator[Withdrawn
             yield WithdrawnSource(entry.withdrawn_at, entry.reason, dataset=entry, through=through)
 
 
-def _versions(nodes: Iterable[LineageNode]) -> Iterator[Version]:
+def versions_in(nodes: Iterable[LineageNode]) -> Iterator[Version]:
     """The versions of a side of the lineage, each level after the one above it."""
     for node in nodes:
         if node.version is not None and not node.again:
             yield node.version
-        yield from _versions(node.relatives)
-
-
-def exist() -> bool:
-    """Whether anything was withdrawn at all; without that no lineage needs to be read."""
-    ended = Version.objects.filter(Q(state=Version.State.WITHDRAWN))
-    return Dataset.objects.exclude(withdrawn_at=None).exists() or ended.exists()
+        yield from versions_in(node.relatives)

@@ -42,6 +42,7 @@ GUEST = {
     "evidence-passed": "/models/zoo/proven/v/1/conformance/{passed}",
     "variants": "/models/zoo/proven/v/1/variants",
     "provenance": "/models/zoo/proven/v/1/provenance",
+    "compliance": "/models/zoo/proven/v/1/compliance",
     "provenance-derived": "/models/zoo/digits-cnn-int8/v/1/provenance",
     "provenance-withdrawn": "/models/zoo/gone/v/1/provenance",
     "provenance-long": f"/models/zoo/{LONG}/v/1/provenance",

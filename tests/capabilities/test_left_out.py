@@ -65,6 +65,9 @@ TRACES = {
         ("/sparql", "/query", "/query/result.csv"),
         "SPARQL|sparql|/query|>Query<|[Gg]raph store|query page",
     ),
+    "compliance": Traces(
+        (f"{VERSION}/compliance", f"{VERSION}/compliance.json"), "/compliance|/docs/compliance"
+    ),
     "mirrors": Traces(
         ("/api/v1/mirrors", "/api/v1/mirrors/import", "/api/v1/mirrors/1/sync"),
         "/docs/mirrors|/api/v1/mirrors|hub mirror",

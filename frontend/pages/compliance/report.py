@@ -1,0 +1,335 @@
+"""A version's facts under the headings of Annex IV of the EU AI Act and of the GPAI form.
+
+Sources: Regulation (EU) 2024/1689, Annex IV; Code of Practice for General-Purpose AI, Model
+Documentation Form. The hub judges nothing here: a heading has facts with their basis, or none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+from frontend.parts import formatting, labels
+from frontend.presenters import figures, licences, measurements
+from hub.protocol.benchmark_metrics import ENERGY
+from hub.protocol.cards import UNKNOWN, Card
+from metadata.exports import sheet
+from metadata.graphs import projection, relatives, selectors, withdrawals
+from metadata.rdf.iris import Places
+from registry.cards import licences as card_licences
+from registry.cards import mentions, resolution
+from registry.models import Version
+from runners.benchmarks import selectors as benchmarks
+from runners.evaluations import selectors as evaluations
+from runners.models import Measurement
+from runners.proofs import selectors as proofs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hub.protocol.cards import CardDataset
+    from metadata.exports.sheet import Sheet
+    from registry.core.permissions import Actor
+    from registry.models import Dataset
+
+
+class Basis(StrEnum):
+    """On whose word a fact rests."""
+
+    DECLARED = "declared by the publisher"
+    FILES = "counted from the files"
+    MEASURED = "measured by the hub"
+    RECORDED = "recorded by the hub"
+    SIGNED = "signed by an enrolled worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One statement: what it is of, what it says, and its basis."""
+
+    name: str
+    value: str
+    basis: Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with its places in the two documents; without facts it is unknown."""
+
+    heading: str
+    annex: str
+    form: str
+    facts: tuple[Fact, ...]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the hub holds a fact for this heading."""
+        return bool(self.facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The sections in the order of the headings."""
+
+    sections: tuple[Section, ...]
+
+    @property
+    def unknown(self) -> list[str]:
+        """The headings for which the hub holds no fact."""
+        return [section.heading for section in self.sections if not section.is_known]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A version with what its sections read: its graph as a sheet, its card and its ancestors.
+
+    Of a withdrawn version the graph is its tombstone. Ancestors are those that the actor may see.
+    """
+
+    actor: Actor
+    version: Version
+    sheet: Sheet
+    card: Card
+    ancestors: tuple[Version, ...]
+
+
+Facts = Iterator[Fact]
+
+
+def read(actor: Actor, version: Version) -> Report:
+    """The report of a version that the actor may see."""
+    home, model = settings.HUB_PUBLIC_URL, version.model
+    nquads = projection.version_graph(selectors.version_facts(version), home)
+    iri = Places(home).version(model.namespace.slug, model.name, version.number)
+    side = relatives.ancestors(actor, version)
+    subject = Subject(
+        actor,
+        version,
+        sheet.read(iri, nquads, home),
+        version.typed_card,
+        tuple(withdrawals.versions_in(side.relatives)),
+    )
+    return Report(
+        tuple(
+            Section(heading, annex, form, tuple(facts(subject)))
+            for heading, annex, form, facts in _HEADINGS
+        )
+    )
+
+
+def _general(of: Subject) -> Facts:
+    version, page = of.version, of.sheet
+    yield Fact("Model and version", version.ref, Basis.RECORDED)
+    yield Fact("Publisher", version.model.namespace.slug, Basis.RECORDED)
+    yield Fact("Uploaded by", version.created_by.username, Basis.RECORDED)
+    if version.published_at:
+        yield Fact("Published", formatting.exact(version.published_at), Basis.RECORDED)
+    yield Fact("State", str(version.state), Basis.RECORDED)
+    if version.state in (Version.State.YANKED, Version.State.WITHDRAWN):
+        yield Fact("Reason", version.reason, Basis.DECLARED)
+    for creator in page.creators:
+        yield Fact("Creator", creator.name, Basis.DECLARED)
+    if page.task:
+        yield Fact("Task", labels.task(page.task), Basis.DECLARED)
+
+
+def _use(of: Subject) -> Facts:
+    for text in of.sheet.texts.get("intended_use", ()):
+        yield Fact("Intended use", text, Basis.DECLARED)
+
+
+def _limits(of: Subject) -> Facts:
+    for name, title in (("limitations", "Limitation"), ("bias", "Bias")):
+        for text in of.sheet.texts.get(name, ()):
+            yield Fact(title, text, Basis.DECLARED)
+
+
+def _properties(of: Subject) -> Facts:
+    page = of.sheet
+    for text in page.texts.get("architecture", ()):
+        yield Fact("Architecture", text, Basis.DECLARED)
+    if page.parameters is not None:
+        yield Fact("Parameters", f"{page.parameters:,}", Basis.FILES)
+    for name, value in (
+        ("Operator set", page.opset),
+        ("IR version", page.ir_version),
+        ("Precision", ", ".join(page.precisions)),
+        ("Inputs", ", ".join(f"{port.name} ({port.element})" for port in page.inputs)),
+        ("Outputs", ", ".join(f"{port.name} ({port.element})" for port in page.outputs)),
+    ):
+        if value:
+            yield Fact(name, value, Basis.FILES)
+
+
+def _licences(of: Subject) -> Facts:
+    page = of.sheet
+    for name in page.licence_names:
+        yield Fact("Licence", name, Basis.DECLARED)
+    for iri in page.licences_in_file:
+        yield Fact("Licence in the file", sheet.spdx_id(iri) or iri, Basis.FILES)
+    if page.has_licence_conflict:
+        words = "the card and the file name no common licence"
+        yield Fact("Conflict", words, Basis.FILES)
+    own = {licences.family(name) for name in page.licence_names}
+    for ancestor in of.ancestors:
+        for name in card_licences.named(*ancestor.typed_card.licenses):
+            family = licences.family(name)
+            if family == licences.NON_COMMERCIAL and own and family not in own:
+                words = f"{ancestor.ref} is under {name} ({family.lower()})"
+                yield Fact("Conflict with an ancestor", words, Basis.DECLARED)
+    if of.version.is_served:
+        access = "on request" if of.version.model.is_gated else str(of.version.model.visibility)
+        yield Fact("Access to the files", access, Basis.RECORDED)
+
+
+def _lineage(of: Subject) -> Facts:
+    for name in of.card.base_models:
+        yield Fact("Base model", name, Basis.DECLARED)
+    for ancestor in of.ancestors:
+        names = ", ".join(card_licences.named(*ancestor.typed_card.licenses))
+        state = f", {ancestor.state}" if ancestor.state != Version.State.PUBLISHED else ""
+        words = f"{ancestor.ref}{state}, {names or 'no licence declared'}"
+        yield Fact("Ancestor", words, Basis.DECLARED)
+    for source in withdrawals.sources_of(of.actor, of.version):
+        words = formatting.exact(source.at)
+        yield Fact("Withdrawn", f"{source.sentence} ({words})", Basis.RECORDED)
+
+
+def _data(of: Subject) -> Facts:
+    for version in (of.version, *of.ancestors):
+        through = "" if version == of.version else f" of {version.ref}"
+        card = version.typed_card
+        entries = resolution.datasets_of(version.model, mentions.training_names(card))
+        for row in dict.fromkeys((*card.training_data, *card.datasets)):
+            matches = (entries.get(mentions.key(name)) for name in (*row.names, row.id))
+            entry = next((dataset for dataset in matches if dataset is not None), None)
+            words = entry.public_title if entry else row.title
+            claims = [_personal(entry, card, row)]
+            if entry is not None:
+                claims += _of_entry(entry)
+            yield Fact(f"Training data{through}", f"{words}: {', '.join(claims)}", Basis.DECLARED)
+
+
+def _personal(entry: Dataset | None, card: Card, row: CardDataset) -> str:
+    words = entry.personal_words if entry else UNKNOWN
+    words = card.personal_words(row) if words == UNKNOWN else words
+    return f"personal data {UNKNOWN}" if words == UNKNOWN else words
+
+
+def _of_entry(entry: Dataset) -> list[str]:
+    claims = [f"licence {labels.licence(entry.license) if entry.license else 'unknown'}"]
+    if entry.legal_basis:
+        claims.append(f"legal basis {entry.legal_basis}")
+    if entry.source:
+        claims.append(f"source {entry.source}")
+    if entry.withdrawn_at is not None:
+        claims.append(f"withdrawn: {entry.reason}")
+    return claims
+
+
+def _accuracy(of: Subject) -> Facts:
+    for row in evaluations.rows_of(of.version):
+        data = f"{row.dataset_version.dataset.slug}, {row.split}"
+        words = ", ".join(
+            filter(None, (figures.sentence(row.figure), figures.interval_sentence(row.figure)))
+        )
+        subject = f"{figures.title(row.metric)} of {row.variant.name} on {data}"
+        yield Fact(subject, words, Basis.MEASURED)
+    for result in of.card.results:
+        if result.value is not None:
+            words = f"{result.metric} on {result.dataset.title or result.dataset.type}"
+            yield Fact(f"Reported {words}", str(result.value), Basis.DECLARED)
+
+
+def _tests(of: Subject) -> Facts:
+    by_runtime: dict[tuple[str, str], Counter[str]] = {}
+    for row in proofs.results_of(of.version):
+        key = (row.variant.name, f"{labels.runtime(row.runtime)} {row.runtime_version}")
+        by_runtime.setdefault(key, Counter())[str(row.outcome)] += 1
+    for (variant, runtime), outcomes in sorted(by_runtime.items()):
+        words = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+        yield Fact(f"Conformance of {variant} on {runtime}", words, Basis.MEASURED)
+
+
+def _risks(of: Subject) -> Facts:
+    for risk in of.sheet.risks:
+        parts = [risk.description or risk.title]
+        if risk.severity:
+            parts.append(f"severity {risk.severity}")
+        if risk.probability:
+            parts.append(f"probability {risk.probability}")
+        parts.append(f"mitigation: {risk.mitigation or 'unknown'}")
+        yield Fact(risk.title, "; ".join(parts), Basis.DECLARED)
+
+
+def _energy(of: Subject) -> Facts:
+    page = of.sheet
+    if page.energy_kwh is not None:
+        yield Fact("Energy of training", f"{page.energy_kwh.normalize():f} kWh", Basis.DECLARED)
+    if page.carbon_kg is not None:
+        kilograms = f"{page.carbon_kg.normalize():f} kg CO2e"
+        yield Fact("Emissions of training", kilograms, Basis.DECLARED)
+    for row in benchmarks.of_version(of.version):
+        figure = row.figure(ENERGY)
+        if figure.is_known and row.is_trusted and row.status in Measurement.PUBLIC:
+            where = f"{row.device_label}, {measurements.runtime_of(row)}"
+            basis = Basis.MEASURED if row.trust == Measurement.Trust.HUB else Basis.SIGNED
+            words = figures.sentence(figure, with_kind=True)
+            yield Fact(f"Energy of one inference on {where}", words, basis)
+
+
+def _resources(of: Subject) -> Facts:
+    for text in of.sheet.hardware:
+        yield Fact("Hardware of training", text, Basis.DECLARED)
+    if of.card.energy.hours is not None:
+        yield Fact("Hours of training", f"{of.card.energy.hours:g}", Basis.DECLARED)
+
+
+def _changes(of: Subject) -> Facts:
+    if of.version.message:
+        yield Fact("Message of this version", of.version.message, Basis.DECLARED)
+    earlier = selectors.versions_of(of.version.model).filter(number__lt=of.version.number)
+    for version in earlier.order_by("-number")[:1]:
+        yield Fact("Version before", f"{of.version.model.ref}@{version.number}", Basis.RECORDED)
+
+
+def _signatures(of: Subject) -> Facts:
+    if of.version.manifest_sha256:
+        yield Fact("SHA-256 of the manifest", of.version.manifest_sha256, Basis.FILES)
+    signed = (row for row in benchmarks.of_version(of.version) if row.signature and row.is_trusted)
+    for row in signed:
+        name = row.enrolled_worker.name if row.enrolled_worker else ""
+        yield Fact("Signed benchmark", f"result {row.pk}, by {name}", Basis.SIGNED)
+
+
+def _nothing(_of: Subject) -> Facts:
+    """No fact of the hub is about this heading."""
+    return iter(())
+
+
+# Heading, its place in Annex IV, its place in the GPAI form, and what reads its facts.
+_HEADINGS: Sequence[tuple[str, str, str, Callable[[Subject], Facts]]] = (
+    ("General description", "1", "General information", _general),
+    ("Intended purpose", "1 (a)", "Use", _use),
+    ("Model properties", "1 (c), 2 (b)", "Model properties", _properties),
+    ("Distribution and licences", "1 (d)", "Methods of distribution and licences", _licences),
+    ("Lineage and third-party models", "2 (a)", "Training process", _lineage),
+    ("Data and data governance", "2 (d)", "Data used for training, testing, validation", _data),
+    ("Human oversight", "2 (e)", "", _nothing),
+    ("Accuracy and metrics", "2 (g), 4", "", _accuracy),
+    ("Tests", "2 (g)", "", _tests),
+    ("Capabilities and limitations", "3", "Use", _limits),
+    ("Risk management", "5", "", _risks),
+    ("Changes through the lifecycle", "6", "", _changes),
+    ("Harmonised standards", "7", "", _nothing),
+    ("EU declaration of conformity", "8", "", _nothing),
+    ("Post-market monitoring", "9", "", _nothing),
+    ("Computational resources", "2 (c)", "Computational resources", _resources),
+    ("Energy", "", "Energy consumption during training and inference", _energy),
+    ("Authenticity and signatures", "", "General information: model authenticity", _signatures),
+)
