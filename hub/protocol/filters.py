@@ -498,6 +498,14 @@ PERSONAL_DATA: Final = Choice(
         "anonymised personal data, trained on anonymized data, anonymized personal data",
     },
 )
+WITHDRAWN_DATA: Final = Choice(
+    name="withdrawn_data",
+    title="Withdrawn data",
+    is_closed=True,
+    description="trained on a data set of this hub that was withdrawn",
+    values={"yes": "trained on withdrawn data"},
+    phrases={"yes": "trained on withdrawn data, withdrawn data, withdrawn data sets"},
+)
 FAILS_ON: Final = Choice(
     name="fails_on",
     title="Fails on",
@@ -544,6 +552,7 @@ FILTERS: Final[dict[str, Choice | Bound | Text]] = {
         OPERATOR,
         PIXEL_FORMAT,
         PERSONAL_DATA,
+        WITHDRAWN_DATA,
         FAILS_ON,
         MAX_LATENCY,
         CONTAINS,

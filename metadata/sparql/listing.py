@@ -326,6 +326,13 @@ def _personal(_: Places, values: tuple[str, ...]) -> list[str]:
     return [f"FILTER EXISTS {{ ?version fair4ml:trainedOn ?data . {union} }}"]
 
 
+def _withdrawn(_: Places, values: tuple[str, ...]) -> list[str]:
+    if "yes" not in values:
+        return [_NOTHING]
+    data = "?version fair4ml:trainedOn/prov:specializationOf? ?withdrawn"
+    return [f"FILTER EXISTS {{ {data} . ?withdrawn adms:status ?status }}"]
+
+
 def _passes(places: Places, values: tuple[str, ...]) -> list[str]:
     """As runners.proofs.verdicts has it, for each runtime.
 
@@ -408,6 +415,7 @@ _WRITERS: dict[str, Callable[[Places, tuple[str, ...]], list[str]]] = {
     filters.OPERATOR.name: _operators,
     filters.PIXEL_FORMAT.name: _OneOf("?version hub:bitmapPixelFormat", "?pixels", _literal),
     filters.PERSONAL_DATA.name: _personal,
+    filters.WITHDRAWN_DATA.name: _withdrawn,
     filters.PASSES_ON.name: _passes,
     filters.FAILS_ON.name: _fails,
     filters.EVIDENCE.name: _evidence,

@@ -13,7 +13,7 @@ from hub.protocol.figures import Kind
 from registry.api import intervals, serializers
 from registry.api.addresses import api_url
 from registry.api.outputs import Column, Columns, Output
-from registry.catalogue import accuracies, fits, predictions, speeds
+from registry.catalogue import accuracies, fits, predictions, searchable, speeds
 from registry.models import DocumentSpeed, PredictedSpeed
 from registry.versions import evidence
 
@@ -92,6 +92,10 @@ class ListedModelOutput(serializers.ModelSummaryOutput):
 
     speed = SpeedOutput(required=False, allow_null=True)
     fits = FitOutput(many=True, required=False, help_text="only with constraints")
+    withdrawn_data = fields.BooleanField(
+        required=False,
+        help_text="whether it was trained on withdrawn data; only with filters on its data",
+    )
 
 
 def of(rows: Sequence[Summary], query: Query, *, is_timed: bool) -> list[dict[str, Any]]:
@@ -102,11 +106,15 @@ def of(rows: Sequence[Summary], query: Query, *, is_timed: bool) -> list[dict[st
         by_document |= predictions.of_documents(pks, query.setup)
         by_document |= speeds.of_documents(pks, query.setup)
     figures = accuracies.of_documents([row.pk for row in rows], query.accuracy)
+    with_marks = searchable.asks_of_data(query)
+    marked = searchable.documents_on_withdrawn_data([row.pk for row in rows]) if with_marks else ()
     items = []
     for row in rows:
         item, speed = serializers.model_summary(row), by_document.get(row.pk)
         if is_timed:
             item["speed"] = None if speed is None else _speed(speed, row)
+        if with_marks:
+            item["withdrawn_data"] = row.pk in marked
         if fits.are_asked(query):
             values = fits.of(
                 query,

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from hub.protocol import filters
 from registry.cards import licences, mentions, resolution
 from registry.catalogue import tags
+from registry.models import DocumentFact
 
 if TYPE_CHECKING:
     from hub.protocol.cards import Card, CardDataset
     from hub.protocol.facts import Facts
+    from registry.catalogue.query import Query
     from registry.models import Variant, Version
 
 Fact = tuple[str, str]
@@ -42,6 +44,7 @@ def facts_of(version: Version, main: Variant | None) -> set[Fact]:
     card = version.typed_card
     facts = {
         *((filters.PERSONAL_DATA.name, status) for status in personal_statuses(version)),
+        *([(filters.WITHDRAWN_DATA.name, "yes")] if uses_withdrawn_data(version) else []),
         *([(_EVIDENCE, "carbon")] if card.emissions.grams is not None else []),
         *((tags.GROUP, word) for word in tags.of_card(card)),
         *((filters.LICENCE.name, name) for name in several_licences(version)),
@@ -97,6 +100,23 @@ def personal_statuses(version: Version) -> set[str]:
         if entry is None or dataset.is_described or general != "unknown":
             statuses.add(dataset.personal_data or general)
     return statuses or ({card.personal_data} if card.personal_data else set())
+
+
+def uses_withdrawn_data(version: Version) -> bool:
+    """Whether a version was trained on a data set of this hub that was withdrawn."""
+    entries = resolution.datasets_of(version.model, mentions.training_names(version.typed_card))
+    return any(entry.withdrawn_at is not None for entry in entries.values())
+
+
+def asks_of_data(query: Query) -> bool:
+    """Whether a query asks for the data that models were trained on."""
+    return bool(query[filters.PERSONAL_DATA] or query[filters.WITHDRAWN_DATA])
+
+
+def documents_on_withdrawn_data(pks: Iterable[int]) -> set[int]:
+    """Of some documents those of models that were trained on withdrawn data."""
+    rows = DocumentFact.objects.filter(document__in=pks, group=filters.WITHDRAWN_DATA.name)
+    return set(rows.values_list("document", flat=True))
 
 
 def _trained_on(card: Card) -> list[CardDataset]:

@@ -14,7 +14,7 @@ from frontend.pages.catalogue import fit_lines, runtime_columns, speed_column
 from frontend.parts import formatting, highlighting, labels
 from frontend.presenters import list_code, list_filters, questions
 from registry.api.parameters import accepts
-from registry.catalogue import accuracies, facets, predictions, search, speeds
+from registry.catalogue import accuracies, facets, predictions, search, searchable, speeds
 from registry.catalogue.query import Query
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ def models(request: HttpRequest) -> HttpResponse:
             "sorts": list_filters.sorts(query, known_setups),
             "order_reason": list_filters.order_reason(query),
             "offers_predictions": bool(column and predictions.exist(column["setup"])),
+            "withdrawn": (
+                searchable.documents_on_withdrawn_data([row.pk for row in page.items])
+                if searchable.asks_of_data(query)
+                else ()
+            ),
             "fits": fit_lines.of(query, page.items, column["rows"] if column else {}),
             "rows": page.items,
             "column": column,

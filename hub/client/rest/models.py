@@ -120,6 +120,8 @@ class ListedModel:
     speed: Speed | None = None
     # only with constraints
     fits: tuple[Fit, ...] | None = None
+    # whether it was trained on withdrawn data; only with filters on its data
+    withdrawn_data: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,6 +322,9 @@ class ModelsGroup(Group):
             bool | None,
             "read q as a question, such as fast image classifier under 20 MB: its filters are applied beside those given, what is left is searched for as text",
         ] = None,
+        withdrawn_data: Annotated[
+            Sequence[Literal["yes"]] | None, "trained on a data set of this hub that was withdrawn"
+        ] = None,
         limit: Annotated[int | None, "maximum number of results (default: all)"] = None,
     ) -> Iterator[ListedModel]:
         """Search models: `q` ranks by name, groups narrow, `sort` orders, `cursor` goes on.
@@ -363,6 +368,7 @@ class ModelsGroup(Group):
                 "sort": sort,
                 "task": task,
                 "understand": understand,
+                "withdrawn_data": withdrawn_data,
             },
             limit=limit,
         )

@@ -63,6 +63,14 @@ def test_filters_keep_answering(api, ada, faces, net, tuned):
     services.withdraw(ada, dataset=faces, reason=REASON)
     factories.work()
     assert found() == before
+    [item] = api().get("models?personal_data=yes").json()["items"]
+    assert item["withdrawn_data"] is True
+    [item] = api().get("models?withdrawn_data=yes").json()["items"]
+    assert item["ref"] == "ada/net"
+    assert "trained on withdrawn data" in api().get("/models?personal_data=yes").content.decode()
+    services.restore(ada, dataset=faces)
+    factories.work()
+    assert api().get("models?withdrawn_data=yes").json()["items"] == []
 
 
 def test_queries_keep_answering_and_say_withdrawn(withdrawn, graphs):

@@ -17,7 +17,8 @@ from metadata.store import maintenance
 from registry.catalogue import search
 from registry.catalogue.query import Query
 from registry.core import events, outbox
-from registry.models import Variant, Version
+from registry.datasets import services as datasets
+from registry.models import Dataset, Variant, Version
 from tests import deliveries, factories, learning, proven, timed
 from tests import shelf as models_of_all_kinds
 from tests.conftest import Api
@@ -66,6 +67,8 @@ def store(django_db_setup, django_db_blocker):
             timed.benchmark(both, spread=0.3, environment={"cpu_model": "Another CPU"})
             time_models_of_all_kinds(both)
             count_costs()
+            faces = Dataset.objects.select_related("namespace").get(slug="faces")
+            datasets.withdraw(bob, dataset=faces, reason="Consent withdrawn.")
         maintenance.refresh_catalogue()
         outbox.deliver()
         graphs = pyoxigraph.Store()
@@ -175,6 +178,7 @@ NARROWED = {
     "pixel format": {"pixel_format": ("Bgr8",)},
     "personal data": {"personal_data": ("yes",)},
     "personal data, two": {"personal_data": ("no", "anonymised")},
+    "withdrawn data": {"withdrawn_data": ("yes",)},
     "passes": {"passes_on": ("onnxruntime",)},
     "passes on both": {"passes_on": ("onnxruntime", "openvino")},
     "fails": {"fails_on": ("onnxruntime",)},
