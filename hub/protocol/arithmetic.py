@@ -27,7 +27,8 @@ def sentence(parity: Mapping[str, Any]) -> str:
     if not half:
         return f"{_FLOAT32}; not in half"
     if not sets:
-        return f"{_FLOAT32}; not in half: the reference {half.get('reason') or 'gave no outputs'}"
+        reason = half.get("reason") or "it gave no outputs"
+        return f"{_FLOAT32}; not in half by the reference: {reason}"
     return of(sets)
 
 

@@ -14,7 +14,7 @@ from hub.protocol import arithmetic
         ({"profile": "fp16"}, "computed in float32 on CPU; not in half"),
         (
             {"profile": "fp16", "half": {"sets": 0, "reason": "ran out of time"}},
-            "computed in float32 on CPU; not in half: the reference ran out of time",
+            "computed in float32 on CPU; not in half by the reference: ran out of time",
         ),
         (
             {"profile": "fp16", "half": {"sets": 1}},
