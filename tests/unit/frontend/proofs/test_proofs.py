@@ -438,6 +438,29 @@ def test_a_sample_calibrates(reader, ada, version):
     assert Job.objects.get(kind="convert").input["calibration_sha256"] == kept.blob_id
 
 
+def test_a_fault_of_the_optimiser_is_named_on_the_page_and_in_the_api(guest, version):
+    result = proven.conformance(
+        version,
+        [
+            proven.measure(
+                "optimisation",
+                "failed",
+                blames="optimiser",
+                graph_pass="DivMulFusion",
+                reason="It differs.",
+                evidence="diverging-DivMulFusion.zip",
+            )
+        ],
+        kept={"diverging-DivMulFusion.zip": b"PK"},
+    )["optimisation"]
+    text = words(guest.page(f"{MATRIX}/{result.pk}"))
+    assert "Optimiser wrong. The runtime's graph optimiser breaks the model" in text
+    assert "Optimiser passDivMulFusion" in text
+    [row] = guest.get("/api/v1/models/ada/net/versions/1/conformance").json()["items"]
+    assert (row["blames"], row["verdict"]) == ("optimiser", "optimiser-wrong")
+    assert row["graph_pass"] == "DivMulFusion"
+
+
 def test_nodes_that_stay_in_float32_are_lines(reader, version):
     given = {"kind": "fp16", "source": "default", "keep_float32": "/b/Mul\r\n\r\n /a/MatMul "}
     assert reader.post(VARIANTS, given).status_code == 302

@@ -137,6 +137,21 @@ def test_results_of_jobs_join_the_graph_as_they_end(published):
     assert NamedGraph.objects.get(iri=ONE).revision > before
 
 
+def test_the_graph_names_the_pass_of_the_optimiser_at_fault(published):
+    wrong = proven.measure(
+        "optimisation", "failed", blames="optimiser", graph_pass="DivMulFusion", runs=False
+    )
+    proven.conformance(published, [wrong])
+    graph = text(ONE)
+    assert 'blames> "optimiser"' in graph
+    assert 'graphPass> "DivMulFusion"' in graph
+
+
+def test_the_graph_says_how_computed_a_half_precision_variant_was(published):
+    proven.convert(published, b"half", recipe="fp16", precision="fp16", profile="fp16")
+    assert '"computed in float32 on CPU; not in half"@en' in text(ONE)
+
+
 def test_the_graph_says_how_far_an_upgrade_was_shown_to_be_equal(published):
     proven.upgrade(published)
     said = text(ONE)
