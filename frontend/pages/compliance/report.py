@@ -205,20 +205,28 @@ def _data(of: Subject) -> Facts:
         through = "" if version == of.version else f" of {version.ref}"
         card = version.typed_card
         entries = resolution.datasets_of(version.model, mentions.training_names(card))
-        for row in dict.fromkeys((*card.training_data, *card.datasets)):
+        statements: dict[str, None] = {}
+        for row in (*card.training_data, *card.datasets):
             matches = (entries.get(mentions.key(name)) for name in (*row.names, row.id))
             entry = next((dataset for dataset in matches if dataset is not None), None)
             words = entry.public_title if entry else row.title
-            claims = [_personal(entry, card, row)]
+            claims = _personal(entry, card, row)
             if entry is not None:
                 claims += _of_entry(entry)
-            yield Fact(f"Training data{through}", f"{words}: {', '.join(claims)}", Basis.DECLARED)
+            # A card may list one data set twice, by name and in detail.
+            statements[f"{words}: {', '.join(claims)}"] = None
+        for statement in statements:
+            yield Fact(f"Training data{through}", statement, Basis.DECLARED)
 
 
-def _personal(entry: Dataset | None, card: Card, row: CardDataset) -> str:
-    words = entry.personal_words if entry else UNKNOWN
-    words = card.personal_words(row) if words == UNKNOWN else words
-    return f"personal data {UNKNOWN}" if words == UNKNOWN else words
+def _personal(entry: Dataset | None, card: Card, row: CardDataset) -> list[str]:
+    """What the entry of a data set and the card say of personal data; both where they differ."""
+    claims = [entry.personal_words] if entry else []
+    claims.append(card.personal_words(row))
+    statements = [words for words in dict.fromkeys(claims) if words != UNKNOWN]
+    if len(statements) > 1:
+        return [statements[0], f"by the card {statements[1]}"]
+    return statements or [f"personal data {UNKNOWN}"]
 
 
 def _of_entry(entry: Dataset) -> list[str]:

@@ -74,6 +74,21 @@ def test_every_heading_has_facts_or_is_unknown(ada, net):
         assert heading in of.unknown
 
 
+def test_a_data_set_stands_once_with_what_card_and_entry_say(ada, faces):
+    card = "---\ndatasets: [faces]\ntraining_data:\n- name: faces\n  personal_data: 'no'\n---\n"
+    version = factories.published(ada, factories.model(ada, "twice"), card=card)
+    [section] = [
+        section
+        for section in report.read(ada, version).sections
+        if section.heading == "Data and data governance"
+    ]
+    values = [fact.value for fact in section.facts]
+    assert values[0].startswith("faces: yes, personal data, by the card no personal data, licence")
+    plain = "---\ndatasets: [faces]\ntraining_data: [faces]\n---\n"
+    version = factories.published(ada, factories.model(ada, "plain"), card=plain)
+    assert len(facts(report.read(ada, version), "Data and data governance")) == 1
+
+
 def test_what_was_withdrawn_is_stated(ada, net, faces):
     services.withdraw(ada, dataset=faces, reason="Consent withdrawn.")
     of = report.read(ada, net)
