@@ -95,11 +95,13 @@ def measure(name: str, hub: Hub, args: argparse.Namespace) -> bool:
     words = " ".join(f"{seconds:.1f}" for seconds in times)
     print(f"  pushed -> checked: p95 {p95(times):.1f} s, of {words}", flush=True)
     code = (
-        "from collections import Counter; from runners.models import Attempt\n"
-        "rows = Attempt.objects.filter(job__kind='benchmark', job__priority__gt=0)\n"
-        "print(dict(Counter(rows.values_list('outcome', flat=True))))"
+        "from collections import Counter; from runners.models import Attempt, Measurement\n"
+        "rows = Attempt.objects.filter(job__kind='benchmark')\n"
+        "print('attempts', dict(Counter(rows.values_list('outcome', flat=True))))\n"
+        "for row in Measurement.objects.order_by('pk')[1:]:\n"
+        "    print('   ', row.status, row.record['quiet']['urgent_work'], row.reasons)"
     )
-    print(f"  attempts at benchmarks meanwhile: {hub.run_inside(code)}", flush=True)
+    print(f"  benchmarks: {hub.run_inside(code)}", flush=True)
     return p95(times) <= args.goal
 
 
