@@ -11,7 +11,8 @@ worked on in a process that may crash.
     python benchmarks/opset_upgrade.py --certificates --targets 26
 
 With --certificates, the conversion of each different node of these cases is searched alone for a
-difference (runners/engine/certificates), and the share without one is reported.
+difference (runners/engine/certificates), and the share without one is reported; with --write, the
+certificates that come with the hub are made anew.
 """
 
 from __future__ import annotations
@@ -38,8 +39,11 @@ import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
 from onnx import version_converter  # noqa: E402
 
+from hub.protocol.proofs import SearchOutcome  # noqa: E402
 from runners.engine import runtimes  # noqa: E402
-from runners.engine.certificates import keys, search  # noqa: E402
+from runners.engine.certificates import certificate, keys, search  # noqa: E402
+from runners.engine.certificates.certificate import Certificate  # noqa: E402
+from runners.engine.certificates.conversion import converted  # noqa: E402
 from runners.engine.onnx_files import bodies, datasets  # noqa: E402
 from runners.engine.opsets import convert, normal  # noqa: E402
 from runners.engine.runs import agreement  # noqa: E402
@@ -350,35 +354,41 @@ def keys_of(cases: list[Case], target: int) -> tuple[dict[keys.NodeKey, str], Co
     return users, without
 
 
-def search_all(cases: list[Case], target: int) -> None:
+def search_all(
+    cases: list[Case], target: int, earlier: dict[str, Certificate]
+) -> dict[str, Certificate]:
     """Search each key in a child, which may crash, and print what is not certified."""
     users, without = keys_of(cases, target)
-    outcomes: Counter[str] = Counter()
+    certificates = {}
     lines = []
     for key, case in users.items():
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
             with contextlib.suppress(BaseException):
-                found = search.search(key)
-                limits = "; ".join(f"{kind}: {words}" for kind, words in found.limits.items())
-                row = [found.outcome, limits or found.reason]
-                os.write(write, json.dumps(row).encode())
+                stored_row = earlier.get(converted(key).digest)
+                os.write(write, json.dumps((stored_row or search.search(key)).to_json()).encode())
             os._exit(0)
         os.close(write)
         with os.fdopen(read, "rb") as answer:
             raw = answer.read()
         os.waitpid(pid, 0)
-        outcome, reason = json.loads(raw) if raw else ("crashed", "")
-        outcomes[outcome] += 1
-        if outcome != "certified":
-            words = " ".join(reason.split())[:160]
-            lines.append(f"  {outcome:13} {key.op}-{key.source} {case}: {words}")
-    total = sum(outcomes.values())
+        if not raw:
+            lines.append(f"  crashed       {key.op}-{key.source} {case}")
+            continue
+        row = Certificate.from_json(json.loads(raw))
+        certificates[row.key] = row
+        if row.outcome != SearchOutcome.CERTIFIED:
+            limits = "; ".join(f"{kind}: {words}" for kind, words in row.limits.items())
+            words = (limits or row.reason)[:160]
+            lines.append(f"  {row.outcome:13} {row.op}-{row.source} {case}: {words}")
+    outcomes = Counter(row.outcome for row in certificates.values())
+    total = len(users)
     shares = (f"{outcome} {count} ({count / total:.1%})" for outcome, count in outcomes.items())
     print(f"to {target}: {total} keys; {', '.join(shares)}")
     print("without a key:", ", ".join(f"{words} {count}" for words, count in without.items()))
     print("\n".join(sorted(lines)))
+    return certificates
 
 
 def main() -> None:
@@ -389,6 +399,7 @@ def main() -> None:
     parser.add_argument("--by", nargs="*", default=["ours", "alone"], choices=list(CONVERTERS))
     parser.add_argument("--only", default="", help="cases whose name holds this")
     parser.add_argument("--certificates", action="store_true", help="search single nodes instead")
+    parser.add_argument("--write", action="store_true", help="make the certificates of the hub")
     parser.add_argument("--list", action="store_true", help="list what fails")
     parser.add_argument("--list-ours", action="store_true")
     parser.add_argument("--verbose", action="store_true")
@@ -402,8 +413,11 @@ def main() -> None:
     cases = [case for case in cases if options.only in case.name]
     print(f"onnx {onnx.__version__}, onnxruntime {onnxruntime.__version__}, {len(cases)} cases")
     if options.certificates:
+        rows: dict[str, Certificate] = {}
         for target in options.targets:
-            search_all(cases, target)
+            rows |= search_all(cases, target, rows)
+        if options.write:
+            certificate.write(certificate.SHIPPED, rows.values())
         return
     show(tally(cases, run_all(cases, options)), options)
 

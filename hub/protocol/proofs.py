@@ -51,6 +51,8 @@ class SearchOutcome(StrEnum):
     NO_KEY = "no-key"
 
 
+# Outcomes of searches that noticed no difference on their domain.
+EQUAL = frozenset({SearchOutcome.CERTIFIED, SearchOutcome.LIMITED})
 # With one of these, an upgraded variant stands in for its original wherever an opset is asked for:
 # by the least strength that is demanded, which each request may name and each hub has a default of.
 SUFFICIENT: dict[Strength, frozenset[Strength]] = {
@@ -83,8 +85,6 @@ _JUDGES = {
 }
 _UNCHANGED = " (no operator changed there)"
 _OUTCOMES: dict[SearchOutcome, str] = {
-    SearchOutcome.CERTIFIED: "certified",
-    SearchOutcome.LIMITED: "certified with limits",
     SearchOutcome.DIFFERENT: "differs when run alone",
     SearchOutcome.NOT_CONVERTED: "not converted when alone",
     SearchOutcome.NOT_RUN: "not run alone",
@@ -206,6 +206,27 @@ class HiddenDifference:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedInputs:
+    """Inputs that the original refuses and the new model answers.
+
+    `reason` is what the runtime says of the first of them.
+    """
+
+    count: int
+    reason: str
+    is_gap: ClassVar[bool] = True
+    unchanged: ClassVar[bool] = False
+
+    @property
+    def sentence(self) -> str:
+        subject = "1 input is" if self.count == 1 else f"{self.count} inputs are"
+        return f"{subject} refused by the original alone: {self.reason}"
+
+
+_Gap = Output | Branch | HiddenDifference | RefusedInputs
+
+
+@dataclass(frozen=True, slots=True)
 class NodeCertificate:
     """How the conversion of a changed node was searched, for `nodes` equal nodes of the model.
 
@@ -223,8 +244,8 @@ class NodeCertificate:
 
     @property
     def is_certified(self) -> bool:
-        """Whether no difference exists on a domain that has all that the model needs."""
-        return self.outcome == SearchOutcome.CERTIFIED and self.covers
+        """Whether no difference was noticed on a domain that has all that the model needs."""
+        return self.outcome in EQUAL and self.covers
 
     @property
     def is_gap(self) -> bool:
@@ -236,8 +257,7 @@ class NodeCertificate:
         if self.is_certified:
             return ""
         count = "" if self.nodes == 1 else f" ({counting.plural(self.nodes, 'node')})"
-        is_narrow = self.outcome == SearchOutcome.CERTIFIED
-        words = "certified for other inputs" if is_narrow else _OUTCOMES[self.outcome]
+        words = "certified for other inputs" if self.outcome in EQUAL else _OUTCOMES[self.outcome]
         return f"{self.op}{count} {words}{f': {self.reason}' if self.reason else ''}"
 
 
@@ -283,7 +303,7 @@ class Proof:
     call), `ran` those that ran on some input; None where not recorded. `tolerance` is set where the
     original's own noise could not be measured, since the runtime does not run it. `inner` counts
     the values inside both models that were compared too, in bodies once for each iteration; None
-    where they were not. `certificates`
+    where they were not. `refused` are inputs on which the new model alone runs. `certificates`
     has a row for each different key of the changed nodes, inside bodies and functions too, and is
     empty where the meaning of no operator differs; `ranges` say what the inputs covered. Both are
     None where they are not recorded.
@@ -302,6 +322,7 @@ class Proof:
     branches: tuple[Branch, ...] = ()
     inner: int | None = None
     hidden: HiddenDifference | None = None
+    refused: RefusedInputs | None = None
     certificates: tuple[NodeCertificate, ...] | None = None
     ranges: InputRanges | None = None
     method: int = METHOD
@@ -336,11 +357,9 @@ class Proof:
         """What the proof leaves open, a sentence each."""
         return tuple(gap.sentence for gap in self._open())
 
-    def _open(self) -> list[Output | Branch | HiddenDifference]:
-        every: list[Output | Branch | HiddenDifference] = [*self.outputs, *self.branches]
-        if self.hidden is not None:
-            every.append(self.hidden)
-        return [row for row in every if row.is_gap]
+    def _open(self) -> list[_Gap]:
+        every = [*self.outputs, *self.branches, self.hidden, self.refused]
+        return [row for row in every if row is not None and row.is_gap]
 
     @property
     def brief(self) -> str:
@@ -457,7 +476,7 @@ _UNSIGNED = strict.Reader(
 )
 
 
-def _ranges(value: Any, place: str) -> InputRanges:
+def read_ranges(value: Any, place: str) -> InputRanges:
     read = _SIGNED.read(InputRanges, value, place)
     for least, greatest in (
         (read.smallest_side, read.largest_side),
@@ -484,7 +503,7 @@ def _certificate(value: Any, place: str) -> NodeCertificate:
 
 
 _READER = strict.Reader(
-    {**_UNSIGNED.readers, InputRanges: _ranges, NodeCertificate: _certificate},
+    {**_UNSIGNED.readers, InputRanges: read_ranges, NodeCertificate: _certificate},
     limit=_limited,
     is_complete=True,
 )

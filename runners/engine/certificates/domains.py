@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,17 @@ _BASES = (3, 2)
 _VALUE_SIZES = (5, 4)
 _SEEDS = 3
 MOST_ELEMENTS = 60_000
+# The sizes of the model itself may take more, since a key may run at no others.
+MOST_OWN_ELEMENTS = 4_000_000
+# Sizes of all classes at once, tried where too few ran apart, for example since Reshape wants a
+# product.
+_JOINT_RUNS = 1500
+_SMALL_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12)
+_MOST_SIZE = 5_000
+# Large values leave room for sums of so many elements; half precision has room for few.
+_MOST_POWER = 20
+LARGE_SHARE = 2.0**-16
+LARGE_SHARE_OF_HALF = 2.0**-6
 # Ranks to try where the rank of an input is not known; its sizes have classes of their own.
 _RANKS = (4, 3, 2, 1)
 _UNKNOWN = 1000
@@ -43,6 +54,7 @@ class ValueKind(StrEnum):
     SMALL = "small whole numbers"
     TIES = "halves"
     POWERS = "powers of two"
+    LARGE = "large values"
     MAGNITUDES = "all magnitudes"
     SPECIAL = "special values"
     RANGE = "whole range"
@@ -110,24 +122,75 @@ def _sizes(
                 yield {**base, number: size}
 
 
+def joint_plans(key: NodeKey, ran: Sequence[dict[int, int]]) -> Iterator[InputPlan]:
+    """Runs at random sizes: near sizes that `ran`, and of whole numbers that the node's own hold.
+
+    For nodes that run at few sizes, because their constants or attributes fix a sum or a product.
+    """
+    seed = zlib.crc32(key.digest.encode())
+    generator = np.random.default_rng(seed)
+    own, pool = dict(key.sizes), _sizes_of(key)
+    # The node may need the model's own sizes, and others that are equal to some of them.
+    few = sorted({*own.values(), 1, 2, 3})
+    kinds = list(ValueKind)
+    is_open = any(kind.classes is None for kind in key.inputs)
+    for number in range(_JOINT_RUNS):
+        rank = int(generator.choice(_RANKS)) if is_open else 0
+        classes = [*key.classes, *range(_UNKNOWN, _UNKNOWN + rank)]
+        near = ran[int(generator.integers(len(ran)))] if ran and number % 4 else {}
+        if near:
+            # None of them changes at times, so that only the values do.
+            varied = [place for place in near if number % 4 > 1 or place not in own]
+            some = generator.permutation(varied)[: int(generator.integers(len(varied) + 1))]
+            sizes = {**near, **{at: int(generator.choice(pool)) for at in some}}
+            rank = sum(place >= _UNKNOWN for place in near)
+        elif own and not ran:
+            sizes = {place: int(generator.choice(few)) for place in classes} | own
+        else:
+            sizes = {place: int(generator.choice(pool)) for place in classes}
+        yield InputPlan(sizes, kinds[number // 4 % len(kinds)], seed + 5000 + number, rank)
+
+
+def _sizes_of(key: NodeKey) -> list[int]:
+    """Sizes that the attributes and constants of a node suggest: divisors and small multiples."""
+    node = onnx.NodeProto.FromString(key.node)
+    groups = [[attribute.i, *attribute.ints] for attribute in node.attribute]
+    for kind in key.inputs:
+        if kind.constant:
+            tensor = onnx.TensorProto.FromString(kind.constant)
+            groups.append(list(tensor.dims))
+            if tensor.data_type in (onnx.TensorProto.INT64, onnx.TensorProto.INT32):
+                groups.append(onnx.numpy_helper.to_array(tensor).reshape(-1).tolist())
+    numbers = {abs(number) for group in groups for number in (*group, sum(group)) if number}
+    numbers |= {abs(math.prod(number for number in group if number)) for group in groups}
+    numbers = {number for number in numbers if 1 < number < _MOST_SIZE**2}
+    pool = {*_SMALL_SIZES, *(size for _, size in key.sizes)}
+    for number in numbers:
+        pool.update(part for part in range(1, _MOST_SIZE) if number % part == 0)
+        pool.update(number * times for times in _SMALL_SIZES)
+    return sorted(size for size in pool if size <= _MOST_SIZE)
+
+
 def inputs(key: NodeKey, plan: InputPlan) -> dict[str, Array] | None:
     """The inputs of a plan by name; None if they have too many elements."""
+    own = dict(key.sizes)
+    is_own = bool(own) and all(plan.sizes.get(number) == size for number, size in own.items())
+    most = MOST_OWN_ELEMENTS if is_own else MOST_ELEMENTS
     feeds: dict[str, Array] = {}
     generator = np.random.default_rng(plan.seed)
-    parameters = []
     for place, kind in enumerate(key.inputs):
         if kind.constant:
             continue
         shape = tuple(plan.sizes[number] for number in plan.classes_of(kind))
-        if math.prod(shape) > MOST_ELEMENTS:
+        if math.prod(shape) > most:
             return None
         feeds[f"i{place}"] = draw(kind.dtype, shape, plan.values, generator)
-        if (key.op, place) in _PARAMETERS:
-            parameters.append(place)
-    for place in parameters:
-        name, of = f"i{place}", feeds.get("i0")
-        if of is not None:
-            drawn = _PARAMETERS[key.op, place](of.shape, feeds[name].size, generator)
+    first = feeds.get("i0")
+    for position, name in enumerate(onnx.NodeProto.FromString(key.node).input):
+        # From opset 11 on, the second input of Resize is no longer scales.
+        parameter = _PARAMETERS.get((key.op, position - (key.op == "Resize" and key.source > 10)))
+        if parameter is not None and position and name in feeds and first is not None:
+            drawn = parameter(first.shape, feeds[name].size, generator)
             feeds[name] = np.asarray(drawn, feeds[name].dtype)
     return feeds
 
@@ -144,6 +207,17 @@ def _some_axes(shape: tuple[int, ...], count: int, generator: np.random.Generato
     return [axis - rank * int(generator.integers(0, 2)) for axis in axes]
 
 
+def _scales(shape: tuple[int, ...], _: int, generator: np.random.Generator) -> Array:
+    scales = 0.25 + generator.integers(0, 9, len(shape)) / 4
+    # Some modes resize the last two axes alone.
+    scales[: max(0, len(shape) - 2) * int(generator.integers(2))] = 1
+    return scales
+
+
+def _lengths(shape: tuple[int, ...], count: int, generator: np.random.Generator) -> Array:
+    return generator.integers(1, max(shape[0], 1) + 1, count) if shape else np.ones(count)
+
+
 # Inputs that hold sizes, axes or scales: what the runtime accepts for a first input of a shape.
 _PARAMETERS: dict[tuple[str, int], Callable[..., Any]] = {
     ("Reshape", 1): lambda shape, _, generator: generator.permutation(shape),
@@ -157,6 +231,11 @@ _PARAMETERS: dict[tuple[str, int], Callable[..., Any]] = {
     ("Unsqueeze", 1): _some_axes,
     ("TopK", 1): lambda shape, _, generator: [generator.integers(0, (shape or (1,))[-1] + 1)],
     ("Upsample", 1): lambda shape, _, generator: 1 + generator.integers(0, 9, len(shape)) / 4,
+    ("Resize", 1): _scales,
+    # Counted from opset 11 on without the data: a region of interest, the scales, the sizes.
+    ("Resize", 0): lambda shape, *_: np.repeat([0, 1], len(shape)),
+    ("Resize", 2): lambda shape, _, generator: generator.integers(1, 9, len(shape)),
+    **{(op, 4): _lengths for op in ("LSTM", "GRU", "RNN")},
     **{
         (f"Reduce{name}", 1): _some_axes
         for name in (
@@ -231,12 +310,30 @@ def _wide(low: int) -> Any:
     return np.int64 if low < 0 else np.uint64
 
 
+def largest(dtype: int, *, is_large: bool) -> float | None:
+    """The largest of the large values of a floating type, or of its powers of two; else None."""
+    of = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(dtype))
+    if dtype == onnx.TensorProto.STRING or of.kind in "biu" or "int" in of.name:
+        return None
+    return _largest_large(of) if is_large else _largest_power(of)
+
+
+def _largest_large(of: np.dtype[Any]) -> float:
+    greatest = float(ml_dtypes.finfo(of).max)  # type: ignore[no-untyped-call]
+    is_half = greatest < 2.0**_MOST_POWER / LARGE_SHARE_OF_HALF
+    return greatest * (LARGE_SHARE_OF_HALF if is_half else LARGE_SHARE)
+
+
+def _largest_power(of: np.dtype[Any]) -> float:
+    return min(2.0**_MOST_POWER, 2.0 ** math.floor(math.log2(_largest_large(of))))
+
+
 def _floats(
     of: np.dtype[Any], count: int, kind: ValueKind, generator: np.random.Generator
 ) -> Array:
     signs = generator.choice([-1.0, 1.0], count)
     info = ml_dtypes.finfo(of)  # type: ignore[no-untyped-call]
-    largest, smallest = float(info.max), float(info.smallest_subnormal)
+    greatest, smallest = float(info.max), float(info.smallest_subnormal)
     match kind:
         case ValueKind.UNIT:
             values: Array = generator.random(count)
@@ -245,16 +342,19 @@ def _floats(
         case ValueKind.TIES:
             values = generator.integers(-6, 6, count) + 0.5
         case ValueKind.POWERS:
-            values = signs * 2.0 ** generator.integers(-20, 21, count)
-        case ValueKind.MAGNITUDES:
-            exponents = generator.uniform(math.log10(smallest), math.log10(largest), count)
+            highest = int(math.log2(_largest_power(of)))
+            values = signs * 2.0 ** generator.integers(-20, highest + 1, count)
+        case ValueKind.MAGNITUDES | ValueKind.LARGE:
+            is_large = kind == ValueKind.LARGE
+            low, high = (1.0, _largest_large(of)) if is_large else (smallest, greatest)
+            exponents = generator.uniform(math.log10(low), math.log10(high), count)
             values = signs * 10.0**exponents
         case ValueKind.RANGE:
-            values = signs * largest * generator.random(count)
+            values = signs * greatest * generator.random(count)
         case ValueKind.SPECIAL:
             normal = float(info.smallest_normal)
             near = [0.0, smallest, normal / 2, normal, 0.5, 1.0, 1.5, 2.0]
-            pool = [*near, largest / 2, largest, math.inf, math.nan]
+            pool = [*near, greatest / 2, greatest, math.inf, math.nan]
             values = signs * generator.choice(np.array(pool), count)
         case _:
             values = generator.standard_normal(count)

@@ -2,23 +2,32 @@
 
 A key has the operator, its attributes, the two opsets, and of each input the element type, which of
 its sizes are equal to others, and the values of small constants, since some faults depend on them
-(a scale of Resize, for instance).
+(a scale of Resize, for instance). Of opsets in which an operator is the same, the first stands for
+all.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import onnx
+import onnx.inliner
 
+from hub.protocol import strict
 from runners.engine.onnx_files import bodies
 from runners.engine.opsets import conversion, rules, schemas
 from runners.engine.opsets.scopes import Scope, of_graph
 
 _IR_VERSION = 10
+# ONNX Runtime runs no operator of the default domain as it was before this opset.
+_FIRST_RUN = 7
+# Resize has a region of interest as its second input from this opset on.
+_FIRST_WITH_ROI = 11
 # Size classes of dimensions that the model does not name are numbered from here.
 _FREE = "free"
 # A constant with more elements is data, such as a weight, and not a parameter such as axes or pads.
@@ -46,6 +55,16 @@ class InputKind:
     constant: bytes = b""
 
 
+def _bytes(value: Any, place: str) -> bytes:
+    try:
+        return base64.b64decode(strict.check(value, str, place), validate=True)
+    except ValueError as error:
+        raise strict.UnreadableError(f"{place} is not base64") from error
+
+
+_READER = strict.Reader({int: strict.count, bytes: _bytes})
+
+
 @dataclass(frozen=True, slots=True)
 class NodeKey:
     """A node without its names, between two opsets.
@@ -64,6 +83,18 @@ class NodeKey:
     outputs: tuple[int, ...]
     sizes: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` reads."""
+        row = asdict(self) | {"node": base64.b64encode(self.node).decode()}
+        for kind in row["inputs"]:
+            kind["constant"] = base64.b64encode(kind["constant"]).decode()
+        return row
+
+    @classmethod
+    def from_json(cls, data: Any) -> NodeKey:
+        """Read the key that a child gave. Raises strict.UnreadableError."""
+        return _READER.read(cls, data)
+
     @property
     def digest(self) -> str:
         """SHA-256 of what the key consists of, in hexadecimal digits."""
@@ -76,6 +107,9 @@ class NodeKey:
         kinds = (kind for kind in self.inputs if not kind.constant)
         return sorted({number for kind in kinds for number in kind.classes or ()})
 
+    def _first_rank(self) -> int:
+        return len(self.inputs[0].classes or ())
+
     def model(self) -> onnx.ModelProto:
         """A model of this node alone at the source opset, whose sizes are all free."""
         node = onnx.NodeProto.FromString(self.node)
@@ -87,7 +121,13 @@ class NodeKey:
                 tensor.name = name
                 graph.initializer.append(tensor)
                 continue
-            dims = None if kind.classes is None else [f"n{number}" for number in kind.classes]
+            dims: list[str | int] | None = None
+            if kind.classes is not None:
+                dims = [f"n{number}" for number in kind.classes]
+            if self.op == "Resize" and dims and len(dims) == 1 and (rank := self._first_rank()):
+                # Inference refuses scales and sizes whose number is open.
+                is_roi = self.source >= _FIRST_WITH_ROI and node.input[1] == name
+                dims = [2 * rank if is_roi else rank]
             graph.input.append(onnx.helper.make_tensor_value_info(name, kind.dtype, dims))
         for name, dtype in zip((name for name in node.output if name), self.outputs, strict=True):
             value = onnx.ValueInfoProto(name=name)
@@ -121,16 +161,14 @@ def is_converted(op: str, source: int, target: int) -> bool:
 def keys_of(
     model: onnx.ModelProto, source: int, target: int
 ) -> Iterator[tuple[NodeKey | str, str]]:
-    """The key of each node that a conversion rewrites, and the node's name.
+    """The key of each node that a conversion rewrites, and its operator.
 
-    Instead of a key there may be a reason why the node has none.
+    Instead of a key there may be a reason why the node has none. Functions are inlined, since
+    their nodes have no types otherwise.
     """
-    graph = conversion.with_types(model, source)
-    yield from _of_graph(graph, None, source, target)
-    for function in model.functions:
-        for node in bodies.nodes_of(function):
-            if node.domain == "" and is_converted(node.op_type, source, target):
-                yield "types inside functions are not known", node.name
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
+    yield from _of_graph(conversion.with_types(model, source), None, source, target)
 
 
 def _of_graph(
@@ -143,7 +181,7 @@ def _of_graph(
             and is_converted(node.op_type, source, target)
             and node.op_type != "Constant"
         ):
-            yield _key(node, scope, source, target), node.name or next(iter(node.output), "")
+            yield _key(node, scope, source, target), node.op_type
         for body in bodies.bodies(node):
             yield from _of_graph(body, scope, source, target)
 
@@ -162,8 +200,8 @@ def _key(node: onnx.NodeProto, scope: Scope, source: int, target: int) -> NodeKe
     for name in node.input:
         if name and name not in names:
             kind = _input(name, scope, numbers)
-            if kind is None:
-                return f"the type of the input {len(kinds)} is not known"
+            if isinstance(kind, str):
+                return f"input {len(kinds)}: {kind}"
             names[name] = f"i{len(kinds)}"
             kinds.append(kind)
         plain.input.append(names.get(name, ""))
@@ -174,7 +212,13 @@ def _key(node: onnx.NodeProto, scope: Scope, source: int, target: int) -> NodeKe
             outputs.append(_dtype(scope, name))
     sizes = tuple((number, size) for size, number in numbers.items() if isinstance(size, int))
     raw = plain.SerializeToString(deterministic=True)
-    return NodeKey(node.op_type, source, target, raw, tuple(kinds), tuple(outputs), sizes)
+    key = NodeKey(node.op_type, source, target, raw, tuple(kinds), tuple(outputs), sizes)
+    return replace(key, source=_first_alike(node.op_type, source))
+
+
+def _first_alike(op: str, source: int) -> int:
+    """The lowest opset that has the operator of this opset, and that the runtime runs."""
+    return max(schemas.since(op, source) or source, min(source, _FIRST_RUN))
 
 
 def _is_parameter(tensor: onnx.TensorProto) -> bool:
@@ -187,13 +231,15 @@ def _dtype(scope: Scope, name: str) -> int:
     return 0 if kind is None else int(kind.tensor_type.elem_type)
 
 
-def _input(name: str, scope: Scope, numbers: dict[str | int, int]) -> InputKind | None:
-    """The kind of an input; None if it is no tensor of a known type."""
+def _input(name: str, scope: Scope, numbers: dict[str | int, int]) -> InputKind | str:
+    """The kind of an input, or why it has none."""
     dtype = _dtype(scope, name)
     if not dtype:
-        return None
+        return "its type is not known"
     constant = scope.constant(name)
     if constant is not None and _is_parameter(constant):
+        if constant.external_data:
+            return "its value lies in another file"
         tensor = onnx.TensorProto()
         tensor.CopyFrom(constant)
         tensor.ClearField("name")

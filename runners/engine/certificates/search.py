@@ -7,24 +7,39 @@ what was searched; with one it is the smallest inputs that were seen to differ.
 
 from __future__ import annotations
 
+import itertools
+import re
 import tempfile
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 
 from hub.protocol.proofs import SearchOutcome
 from hub.protocol.vocabularies import ONNXRUNTIME
-from runners.engine import opsets, runtimes
+from runners.engine import runtimes
 from runners.engine.certificates import domains
+from runners.engine.certificates.certificate import (
+    EMPTY,
+    FEW_SIZES,
+    LEAST_SIZES,
+    Certificate,
+    Counterexample,
+    ranges,
+)
+from runners.engine.certificates.conversion import converted
 from runners.engine.certificates.domains import Array, InputPlan, ValueKind
-from runners.engine.upgrades import noise
+from runners.engine.runs import noise
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import onnx
+
     from runners.engine.certificates.keys import NodeKey
     from runners.engine.runtimes import Run
 
@@ -32,9 +47,10 @@ SECONDS = 4.0
 # Fewer runs, of fewer kinds of values, are no search.
 LEAST_RUNS = 24
 LEAST_KINDS = 3
-# A size that ran with fewer values was not searched, such as one that a constant fixes.
-LEAST_SIZES = 3
+# A node runs at few sizes alone if both forms refused so many others.
+LEAST_REFUSED_SIZES = 20
 _SHOWN_ELEMENTS = 24
+_REASON_CHARACTERS = 200
 # Operators whose outputs follow small changes of their inputs. The spread of the original over
 # inputs that are nudged by one rounding then counts as its noise, since the converted node may sum
 # in another order.
@@ -46,96 +62,164 @@ CONTINUOUS = frozenset(
         "ReduceSum", "ReduceSumSquare", "Resize", "RNN", "Softmax", "Upsample",
     }
 )  # fmt: skip
-_NUDGES = 3
-EMPTY, FEW_SIZES = "empty inputs", "few sizes"
+# So many nudged inputs; the second number where the first did not explain a difference.
+_NUDGES = (3, 40)
 # Values whose sums may overflow, so that the order of additions decides.
-_EXTREME = frozenset({ValueKind.MAGNITUDES, ValueKind.RANGE, ValueKind.SPECIAL})
-
-
-@dataclass(frozen=True, slots=True)
-class Counterexample:
-    """Inputs on which original and converted node differ; `inputs` has their values if few.
-
-    They can be drawn again from `sizes` (of each size class), `values` and `seed`; `reason` says
-    how the outputs differ, or that only one of the two runs.
-    """
-
-    sizes: dict[int, int]
-    values: ValueKind
-    seed: int
-    inputs: dict[str, Any]
-    reason: str
+_EXTREME = frozenset({ValueKind.LARGE, ValueKind.MAGNITUDES, ValueKind.RANGE, ValueKind.SPECIAL})
 
 
 @dataclass(slots=True)
-class Certificate:
-    """The result of a search for one key.
+class _Search:
+    """A search in progress, up to `deadline` seconds of this process's processor time."""
 
-    `runs` counts inputs on which both models ran, `refused` those that both refused. `sizes` has
-    the sizes that ran of each class, `kinds` the kinds of values.
-    """
-
-    key: str
-    op: str
-    source: int
-    target: int
-    outcome: SearchOutcome
-    reason: str = ""
-    rules: tuple[str, ...] = ()
+    key: NodeKey
+    originals: tuple[Run, Run]
+    after: Run
+    deadline: float
     runs: int = 0
     refused: int = 0
     # What the runtime said of the first inputs that both models refused.
     refusal: str = ""
-    # Why the original refuses inputs that the converted node takes.
-    new_answers: str = ""
-    # How the nodes differ on extreme values, by their kind, and on empty inputs; and sizes of which
-    # too few ran.
+    answers: str = ""
     limits: dict[str, str] = field(default_factory=dict)
     sizes: dict[int, set[int]] = field(default_factory=dict)
+    refused_sizes: dict[int, set[int]] = field(default_factory=dict)
     kinds: set[ValueKind] = field(default_factory=set)
-    seconds: float = 0.0
+    sizes_together: list[dict[int, int]] = field(default_factory=list)
     is_complete: bool = False
-    counterexample: Counterexample | None = None
+
+    def difference(self) -> tuple[str, Counterexample] | None:
+        """Run until a difference within the usual values is noticed; None without one."""
+        for plan in itertools.chain(domains.plans(self.key), self._more_plans()):
+            if time.process_time() > self.deadline:
+                return None
+            feeds = domains.inputs(self.key, plan)
+            reason = "" if feeds is None else self._run(plan, feeds)
+            if feeds is None or not reason:
+                continue
+            if any(value.size == 0 for value in feeds.values()):
+                self.limits.setdefault(EMPTY, reason)
+            elif plan.values in _EXTREME:
+                self.limits.setdefault(plan.values, reason)
+            else:
+                samples = tuple(f"{name}: {_sample(value)}" for name, value in feeds.items())
+                sizes = {str(number): size for number, size in plan.sizes.items()}
+                return reason, Counterexample(sizes, plan.values, plan.seed, samples)
+        self.is_complete = True
+        return None
+
+    def _more_plans(self) -> Iterator[InputPlan]:
+        """Further sizes if those that were varied apart did not run."""
+        if self.is_short or any(len(sizes) < LEAST_SIZES for sizes in self.sizes.values()):
+            yield from domains.joint_plans(self.key, self.sizes_together)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether too little ran to be called a search."""
+        return self.runs < LEAST_RUNS or len(self.kinds) < LEAST_KINDS
+
+    @property
+    def few_sizes(self) -> dict[int, set[int]]:
+        """Sizes that ran of classes of which too few were tried."""
+        return {
+            number: sizes
+            for number, sizes in sorted(self.sizes.items())
+            if len(sizes) < LEAST_SIZES
+            and len(self.refused_sizes.get(number, set()) - sizes) < LEAST_REFUSED_SIZES
+        }
+
+    def _run(self, plan: InputPlan, feeds: dict[str, Array]) -> str:
+        """How the outputs of both models differ on these inputs; empty if they do not."""
+        expected, error = _outputs(self.originals[0], feeds)
+        actual, new_error = _outputs(self.after, feeds)
+        if actual is None and expected is not None:
+            return f"refused: {new_error}"
+        if expected is None or actual is None:
+            if actual is not None:
+                self.answers = error
+                return ""
+            self.refused += 1
+            self.refusal = self.refusal or error
+            _note(self.refused_sizes, plan)
+            return ""
+        self.runs += 1
+        self.kinds.add(plan.values)
+        _note(self.sizes, plan)
+        self.sizes_together.append(plan.sizes)
+        return "" if _is_equal(expected, actual) else self._judge(plan, feeds, expected, actual)
+
+    def _judge(
+        self, plan: InputPlan, feeds: dict[str, Array], expected: list[Any], actual: list[Any]
+    ) -> str:
+        optimised, _ = _outputs(self.originals[1], feeds)
+        own = [expected] if optimised is None else [expected, optimised]
+        generator = np.random.default_rng(plan.seed)
+        reason = ""
+        for count in _NUDGES if self.key.op in CONTINUOUS else (0,):
+            own += _nudged(self.originals[0], feeds, generator, count)
+            reason = _beyond_noise(own, actual)
+            if not reason:
+                break
+        return reason
 
 
-def search(key: NodeKey, seconds: float = SECONDS) -> Certificate:
+def search(key: NodeKey, seconds: float = SECONDS, folder: Path | None = None) -> Certificate:
     """Convert the node of a key and search for a difference.
 
-    `seconds` are of this process's processor time. The runtime may crash on a node, so callers run
-    this in a child. Raises MissingRuntimeError without ONNX Runtime.
+    `seconds` are of this process's processor time; files go to a new folder in `folder`. The
+    runtime may crash on a node, so callers run this in a child. Raises MissingRuntimeError without
+    ONNX Runtime.
     """
-    start = time.process_time()
-    certificate = Certificate(
-        key.digest, key.op, key.source, key.target, SearchOutcome.NOT_CONVERTED
-    )
-    model = _complete(key.model())
-    conversion = opsets.convert(model, key.target)
-    if conversion.model is None:
-        certificate.reason = conversion.blocking[0].reason
-        return certificate
-    certificate.rules = conversion.rules
-    certificate.outcome = SearchOutcome.NOT_RUN
-    with tempfile.TemporaryDirectory(prefix="hub-certificate-") as folder:
+    deadline = time.process_time() + seconds
+    pair = converted(key)
+    key, model = pair.key, pair.conversion.model
+    answer = partial(Certificate, pair.digest, key.op, key.source, key.target)
+    if model is None:
+        return answer(SearchOutcome.NOT_CONVERTED, pair.conversion.blocking[0].reason)
+    with tempfile.TemporaryDirectory(prefix="hub-certificate-", dir=folder) as own:
         try:
             before, optimised = (
-                _open(Path(folder) / "before.onnx", model, optimise=optimise)
+                _open(Path(own) / "before.onnx", pair.original, optimise=optimise)
                 for optimise in (False, True)
             )
-            after = _open(Path(folder) / "after.onnx", conversion.model, optimise=False)
+            after = _open(Path(own) / "after.onnx", model, optimise=False)
         except runtimes.LoadError as error:
-            certificate.reason = str(error)[:300]
-            return certificate
-        _run(certificate, key, (before, optimised), after, start + seconds)
-    certificate.seconds = time.process_time() - start
-    return certificate
+            return answer(SearchOutcome.NOT_RUN, _brief(error, own))
+        work = _Search(key, (before, optimised), after, deadline)
+        difference = work.difference()
+    answer = partial(
+        answer,
+        runs=work.runs,
+        refused=work.refused,
+        sizes={str(number): ranges(sizes) for number, sizes in work.sizes.items()},
+        kinds=tuple(kind for kind in ValueKind if kind in work.kinds),
+        answers=work.answers,
+        is_complete=work.is_complete,
+    )
+    if difference is not None:
+        return answer(SearchOutcome.DIFFERENT, difference[0], counterexample=difference[1])
+    if work.is_short:
+        return answer(SearchOutcome.NOT_RUN, f"only {work.runs} inputs ran: {work.refusal}"[:300])
+    if few := work.few_sizes:
+        words = (f"size {number} was only {ranges(sizes)}" for number, sizes in few.items())
+        work.limits[FEW_SIZES] = ", ".join(words)
+    outcome = SearchOutcome.LIMITED if work.limits else SearchOutcome.CERTIFIED
+    return answer(outcome, limits=work.limits, largest=_largest(key, work.limits))
 
 
-def _complete(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with the types of its outputs, which the runtime needs."""
-    try:
-        return onnx.shape_inference.infer_shapes(model)
-    except Exception:  # noqa: BLE001 - the runtime may know them all the same
-        return model
+def _note(sizes: dict[int, set[int]], plan: InputPlan) -> None:
+    for number, size in plan.sizes.items():
+        sizes.setdefault(number, set()).add(size)
+
+
+def _largest(key: NodeKey, limits: dict[str, str]) -> float | None:
+    """The absolute value up to which the nodes are equal on every kind of values."""
+    if _EXTREME.isdisjoint(limits):
+        return None
+    bounds = [
+        domains.largest(kind.dtype, is_large=ValueKind.LARGE not in limits) for kind in key.inputs
+    ]
+    return min((bound for bound in bounds if bound is not None), default=0.0)
 
 
 def _open(path: Path, model: onnx.ModelProto, *, optimise: bool) -> Run:
@@ -143,76 +227,8 @@ def _open(path: Path, model: onnx.ModelProto, *, optimise: bool) -> Run:
     return runtimes.of(ONNXRUNTIME).open(path, optimise=optimise)
 
 
-def _run(
-    certificate: Certificate,
-    key: NodeKey,
-    originals: tuple[Run, Run],
-    after: Run,
-    deadline: float,
-) -> None:
-    for plan in domains.plans(key):
-        if time.process_time() > deadline:
-            break
-        feeds = domains.inputs(key, plan)
-        if feeds is None:
-            continue
-        reason = _difference(certificate, plan, feeds, originals, after)
-        if not reason:
-            continue
-        if any(value.size == 0 for value in feeds.values()):
-            certificate.limits.setdefault(EMPTY, reason)
-        elif plan.values in _EXTREME:
-            certificate.limits.setdefault(plan.values, reason)
-        else:
-            samples = {name: _sample(value) for name, value in feeds.items()}
-            certificate.outcome = SearchOutcome.DIFFERENT
-            certificate.reason = reason
-            certificate.counterexample = Counterexample(
-                plan.sizes, plan.values, plan.seed, samples, reason
-            )
-            return
-    else:
-        certificate.is_complete = True
-    if certificate.runs >= LEAST_RUNS and len(certificate.kinds) >= LEAST_KINDS:
-        for number, sizes in sorted(certificate.sizes.items()):
-            if len(sizes) < LEAST_SIZES:
-                words = f"size {number} was only {', '.join(map(str, sorted(sizes)))}"
-                certificate.limits.setdefault(FEW_SIZES, words)
-        is_limited = bool(certificate.limits)
-        certificate.outcome = SearchOutcome.LIMITED if is_limited else SearchOutcome.CERTIFIED
-    else:
-        certificate.reason = f"only {certificate.runs} inputs ran: {certificate.refusal}"
-
-
-def _difference(
-    certificate: Certificate,
-    plan: InputPlan,
-    feeds: dict[str, Array],
-    originals: tuple[Run, Run],
-    after: Run,
-) -> str:
-    """How the outputs of both models differ on these inputs; empty if they do not."""
-    expected, error = _outputs(originals[0], feeds)
-    actual, new_error = _outputs(after, feeds)
-    if expected is None or actual is None:
-        if expected is None and actual is None:
-            certificate.refused += 1
-            certificate.refusal = certificate.refusal or error
-            return ""
-        if actual is not None:
-            certificate.new_answers = error
-            return ""
-        return f"refused: {new_error}"
-    certificate.runs += 1
-    certificate.kinds.add(plan.values)
-    for number, size in plan.sizes.items():
-        certificate.sizes.setdefault(number, set()).add(size)
-    own = [expected]
-    if _is_equal(expected, actual):
-        return ""
-    own += [other for other, _ in [_outputs(originals[1], feeds)] if other is not None]
-    if certificate.op in CONTINUOUS:
-        own += _nudged(originals[0], feeds, plan.seed)
+def _beyond_noise(own: list[list[Any]], actual: list[Any]) -> str:
+    """How the first output that differs does; empty if all are within the noise of `own` runs."""
     for place, right in enumerate(actual):
         figures, _ = noise.judge(f"o{place}", [outputs[place] for outputs in own], right)
         if not figures.agrees:
@@ -231,11 +247,12 @@ def _is_equal(expected: list[Any], actual: list[Any]) -> bool:
     )
 
 
-def _nudged(original: Run, feeds: dict[str, Array], seed: int) -> list[list[Any]]:
+def _nudged(
+    original: Run, feeds: dict[str, Array], generator: np.random.Generator, count: int
+) -> list[list[Any]]:
     """Outputs of the original on inputs that differ by at most one rounding."""
-    generator = np.random.default_rng(seed)
     runs = []
-    for _ in range(_NUDGES):
+    for _ in range(count):
         near = {
             name: value * (1 + generator.choice([-1, 0, 1], value.shape) * _rounding(value))
             if _rounding(value)
@@ -262,9 +279,16 @@ def _outputs(run: Run, feeds: dict[str, Array]) -> tuple[list[Any] | None, str]:
     try:
         return run(dict(feeds)), ""
     except (RuntimeError, ValueError, TypeError) as error:
-        return None, str(error)[:300]
+        return None, _brief(error)
     except Exception as error:  # noqa: BLE001 - a library may raise anything here
-        return None, f"{type(error).__name__}: {error}"[:300]
+        return None, f"{type(error).__name__}: {_brief(error)}"
+
+
+def _brief(error: Exception, folder: str = "") -> str:
+    """The message of an error, without names of places in folders and source files."""
+    words = str(error).rpartition("Status Message: ")[2]
+    words = words.replace(folder, "").lstrip("/") if folder else words
+    return " ".join(re.sub(r"\S+\.(cc|h):\d+ ", "", words).split())[:_REASON_CHARACTERS]
 
 
 def _sample(value: Array) -> Any:

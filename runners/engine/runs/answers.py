@@ -236,16 +236,26 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Observations:
+    """What runs of the original show: the states of its outputs, and the ranges of its inputs."""
+
+    states: list[OutputState]
+    ranges: proofs.InputRanges
+
+
+@dataclass(frozen=True, slots=True)
 class Inside:
-    """Number of compared intermediate values, and the first node that differs.
+    """Number of compared intermediate values, the first node that differs, and their magnitude.
 
     `is_complete` is False if some values of bodies were not compared, for want of time or since a
-    body does not load alone.
+    body does not load alone. `largest` is the greatest absolute value of inputs and intermediate
+    values; None if one is not finite.
     """
 
     compared: int
     node: proofs.HiddenDifference | None
     is_complete: bool
+    largest: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -484,6 +494,7 @@ _READER = strict.Reader(
         dict[str, str]: _refused,
         proofs.State: _state,
         proofs.HiddenDifference: _hidden,
+        proofs.InputRanges: proofs.read_ranges,
         Scan: lambda value, _: scan_of(value),
     },
     limit=_limited,

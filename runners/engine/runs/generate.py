@@ -13,10 +13,12 @@ from runners.engine.onnx_files.datasets import DataSet, Value, required_inputs
 from runners.engine.runs import specification
 from runners.engine.runs.input_values import (
     LIMIT_BYTES,
+    UNBOUNDED,
     CannotGenerateError,
     InputMaker,
     Kind,
     Plan,
+    has_free_sizes,
     is_mask,
 )
 
@@ -30,6 +32,8 @@ __all__ = ["CannotGenerateError", "datasets", "generate", "thresholds"]
 GENERATED = "generated"
 # For upgrades: other kinds of values, and a search for inputs that enter untested branches.
 VARIED, SEARCHED = "varied", "searched"
+# For upgrades of models that run fast: more sizes, and magnitudes that the card does not bound.
+SWEPT = "swept"
 
 SIZES = (1, 2, 3)
 _COMPARISONS = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"})
@@ -37,6 +41,8 @@ _COMPARISONS = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "E
 _OTHER_KINDS: tuple[Kind, ...] = ("uniform", "pixels", "sparse", "negative", "zeros", "large")
 # Scales of inputs in the search for untested branches.
 _SCALES = (-1.0, 10.0, -10.0, 1e3, -1e3, 1e6, -1e6)
+_SIDES = (5, 7, 16, 31, 64, 97)
+_FACTORS = (1e-30, 1e-9, 1e9, 1e30)
 _MOST_THRESHOLDS = 6
 _SEARCH_SEEDS = 4
 
@@ -65,6 +71,8 @@ def datasets(
     get declared values; the extreme set gets the ends of their ranges. Raises CannotGenerateError.
     """
     plans = _PLANS[origin](model, seed, sizes)
+    if declared:
+        plans = [plan for plan in plans if plan.kind not in UNBOUNDED]
     return [
         DataSet(f"generated-{plan.name}", "generated", InputMaker(model, plan, declared).make())
         for plan in plans
@@ -114,7 +122,21 @@ def _searching(model: onnx.ModelProto, seed: int, sizes: Sequence[int]) -> list[
     ]
 
 
-_PLANS = {GENERATED: _usual, VARIED: _varied, SEARCHED: _searching}
+def _swept(model: onnx.ModelProto, seed: int, sizes: Sequence[int]) -> list[Plan]:
+    """Exact sizes of free dimensions, if there are some, and all magnitudes."""
+    size = sizes[len(sizes) // 2]
+    sides = _SIDES if has_free_sizes(model) else ()
+    return [
+        *(Plan(f"side-{side}", seed + 500 + side, side, is_exact=True) for side in sides),
+        *(
+            Plan(f"magnitude-{place}", seed + 600 + place, size, "magnified", factor)
+            for place, factor in enumerate(_FACTORS)
+        ),
+        Plan("magnitudes", seed + 700, size, "magnitudes"),
+    ]
+
+
+_PLANS = {GENERATED: _usual, VARIED: _varied, SWEPT: _swept, SEARCHED: _searching}
 
 
 def thresholds(model: onnx.ModelProto) -> list[float]:

@@ -47,8 +47,12 @@ _SPARSE_SHARE = 0.9
 _ENDS = {"zeros": 0.0, "large": 1.0, "extreme": 0.5, "filled": 0.5}
 Kind = Literal[
     "normal", "extreme", "uniform", "pixels", "sparse", "zeros", "negative", "large", "scaled",
-    "filled", "masked", "special",
+    "filled", "masked", "special", "magnified", "magnitudes",
 ]  # fmt: skip
+# Kinds whose values do not stay within usual ranges, so not within those that a card declares.
+UNBOUNDED: frozenset[Kind] = frozenset({"magnified", "magnitudes"})
+_MAGNITUDE = 38.0
+_MOST_INTEGER = 1 << 31
 
 
 class CannotGenerateError(Exception):
@@ -66,7 +70,8 @@ class _Port:
 class Plan:
     """A set of inputs to generate; free dimensions get about `size`.
 
-    `factor` is that of the kind "scaled", and the value of "filled".
+    `factor` is that of the kinds "scaled" and "magnified", and the value of "filled". With
+    `is_exact`, free dimensions get this size, also those of images.
     """
 
     name: str
@@ -74,6 +79,7 @@ class Plan:
     size: int
     kind: Kind = "normal"
     factor: float = 1.0
+    is_exact: bool = False
 
 
 class InputMaker:
@@ -88,6 +94,7 @@ class InputMaker:
     ) -> None:
         self._random = np.random.default_rng(plan.seed)
         self._size, self._kind, self._factor = plan.size, plan.kind, plan.factor
+        self._side = plan.size if plan.is_exact else _IMAGE_SIDE * min(plan.size, _MOST_ROWS)
         self._left = limit_bytes
         uses = Uses(model)
         self._ports = [
@@ -158,7 +165,7 @@ class InputMaker:
             if dim.HasField("dim_value") and dim.dim_value >= 0:
                 shape.append(int(dim.dim_value))
             elif place in sides:
-                shape.append(_IMAGE_SIDE * min(self._size, _MOST_ROWS))
+                shape.append(self._side)
             elif dim.dim_param in self._symbols:
                 shape.append(self._symbols[dim.dim_param])
             else:
@@ -213,6 +220,10 @@ class InputMaker:
             "filled": lambda: np.full(shape, self._factor),
             "masked": lambda: values,
             "special": lambda: self._random.permutation(np.resize(_SPECIAL, shape)),
+            "magnified": lambda: values * self._factor,
+            "magnitudes": lambda: (
+                np.sign(values) * 10 ** self._random.uniform(-_MAGNITUDE, _MAGNITUDE, shape)
+            ),
         }
         if self._kind in simple:
             return np.asarray(simple[self._kind]())
@@ -239,15 +250,22 @@ class InputMaker:
             return np.broadcast_to(places, shape or (1,)).reshape(shape)
         if "length" in name or name.endswith("_len"):
             return np.full(shape, self._named("seq", exclude="past") or self._size)
-        lowest, below = 0, use.below or _DEFAULT_BELOW
-        if use.below is None and dtype.itemsize == 1 and dtype.kind in "iu":
-            lowest, below = (0, 256) if dtype.kind == "u" else (-128, 128)
-        if not dtype.isbuiltin:
-            below = 2 if dtype.name.endswith("2") else 8
+        lowest, below = self._bounds(use, shape, dtype)
         if any(word in name for word in ("token_type", "segment")):
             below = min(below, 2)
         end = {"zeros": lowest, "large": below - 1}.get(self._kind)
         return self._random.integers(lowest, below, shape) if end is None else np.full(shape, end)
+
+    def _bounds(self, use: Use, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, int]:
+        """The lowest integer of an input, and the first that is too large for it."""
+        if not dtype.isbuiltin:
+            return 0, 2 if dtype.name.endswith("2") else 8
+        if use.below is not None:
+            return 0, use.below
+        whole = np.iinfo(dtype)
+        if self._kind == "magnitudes" and shape:
+            return max(int(whole.min), -_MOST_INTEGER), min(int(whole.max), _MOST_INTEGER) + 1
+        return (int(whole.min), int(whole.max) + 1) if dtype.itemsize == 1 else (0, _DEFAULT_BELOW)
 
     def _by_role(self, role: str, shape: tuple[int, ...]) -> Array:
         if role == "shape":
@@ -320,6 +338,12 @@ def _by_channel(
     if len(values) == 1 or axis is None:
         return np.asarray(draw(values))
     return np.asarray(values).reshape([-1 if k == axis else 1 for k in range(len(shape))])
+
+
+def has_free_sizes(model: onnx.ModelProto) -> bool:
+    """Whether the size of a dimension of an input is not fixed."""
+    shapes = [port.type.tensor_type.shape.dim for port in required_inputs(model)]
+    return any(not dim.HasField("dim_value") for dims in shapes for dim in dims)
 
 
 def is_mask(name: str) -> bool:

@@ -8,6 +8,7 @@ follow in the same way.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +19,13 @@ import onnx
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.onnx_files import bodies
-from runners.engine.runs import agreement, body_runs, child_runs
-from runners.engine.runs.answers import Name, name_of
+from runners.engine.runs import agreement, body_runs, child_runs, noise
+from runners.engine.runs.answers import Inside, Name, name_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hub.protocol.proofs import HiddenDifference
     from runners.engine.onnx_files.datasets import Value
     from runners.engine.runs.agreement import Figures, Profile
     from runners.engine.runtimes import Run
@@ -56,16 +58,21 @@ class Side:
 
 @dataclass(slots=True)
 class BodyComparison:
-    """Compares bodies in the folder `work`, until the time runs out."""
+    """Compares bodies in the folder `work`, until the time runs out.
+
+    `largest` is the greatest absolute value of the original so far; infinity if one is not finite.
+    """
 
     profile: Profile
     work: Path
     deadline: float = field(default_factory=lambda: time.process_time() + SECONDS)
     is_complete: bool = True
+    largest: float = 0.0
     _count: int = 0
 
     def compare(self, original: Side, changed: Side) -> Iterator[ComparedValue]:
         """Compare the values in the bodies of all nodes that both models have."""
+        self.largest = max(self.largest, *map(noise.largest, original.values.values()), 0.0)
         holders = {_key(node): node for node in original.model.graph.node if bodies.bodies(node)}
         values = changed.values | {
             name: value
@@ -80,6 +87,11 @@ class BodyComparison:
             second = Side(changed.model, changed.folder, values).body_of(node)
             if first is not None and second is not None:
                 yield from self._compare_runs(first, second, original.folder, changed.folder)
+
+    def answer(self, count: int, hidden: HiddenDifference | None) -> Inside:
+        """The answer of a comparison of `count` values, with the first difference."""
+        largest = self.largest if math.isfinite(self.largest) else None
+        return Inside(count, hidden, self.is_complete, largest)
 
     def _compare_runs(
         self, first: body_runs.Body, second: body_runs.Body, *folders: Path

@@ -146,9 +146,9 @@ def inner_values(
                 worst = figures.max_abs
                 finite = worst is not None and math.isfinite(worst)
                 hidden = HiddenDifference(*maker, worst if finite else None)
-                return Inside(max(most, count), hidden, comparison.is_complete)
+                return comparison.answer(max(most, count), hidden)
         most = max(most, count)
-    return Inside(most, None, comparison.is_complete)
+    return comparison.answer(most, None)
 
 
 def _inside(

@@ -12,9 +12,8 @@ import numpy as np
 
 from hub.protocol import proofs
 from runners.engine.onnx_files import bodies, datasets
-from runners.engine.runs import agreement, child_runs
-from runners.engine.runs.answers import Name, OutputState, name_of, number
-from runners.engine.upgrades import noise
+from runners.engine.runs import agreement, child_runs, noise
+from runners.engine.runs.answers import Name, Observations, OutputState, name_of, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +24,53 @@ if TYPE_CHECKING:
     from runners.engine.runs.answers import Comparison, Names, Row
 
     Array = np.ndarray[Any, Any]
+
+
+def observe(path: Path, results: Sequence[Path], sets: Sequence[Path]) -> Observations:
+    """What the runs of the original on some data sets show: of its outputs, and of its inputs."""
+    return Observations(states(path, results), ranges(path, sets))
+
+
+def ranges(path: Path, sets: Sequence[Path]) -> proofs.InputRanges:
+    """The sizes of free dimensions and the magnitudes of all inputs in these folders."""
+    model = child_runs.load(path)
+    free = {
+        port.name: [
+            place
+            for place, dim in enumerate(port.type.tensor_type.shape.dim)
+            if not dim.HasField("dim_value")
+        ]
+        for port in model.graph.input
+    }
+    sides: set[int] = set()
+    magnitudes: set[float] = set()
+    integers: set[int] = set()
+    for folder in sets:
+        for dataset in datasets.read(folder, model):
+            for name, value in dataset.inputs.items():
+                for leaf in noise.leaves(value):
+                    shape = leaf.shape
+                    sides.update(shape[place] for place in free.get(name, ()) if place < leaf.ndim)
+                    magnitudes.update(_magnitudes(leaf))
+                    if leaf.dtype.kind in "iu" and leaf.size:
+                        integers |= {int(leaf.min()), int(leaf.max())}
+    return proofs.InputRanges(
+        *(min(sides, default=None), max(sides, default=None)),
+        *(max(magnitudes, default=None), min(magnitudes - {0.0}, default=None)),
+        *(min(integers, default=None), max(integers, default=None)),
+    )
+
+
+def _magnitudes(leaf: Array) -> set[float]:
+    """The greatest absolute value of a float tensor that is finite, and the least but 0."""
+    if leaf.dtype.kind in "OUSTbiu":
+        return set()
+    values = np.abs(agreement.wide(leaf)).reshape(-1)
+    values = values[np.isfinite(values)]
+    above = values[values > 0]
+    return (
+        {float(values.max()), float(above.min() if above.size else 0.0)} if values.size else set()
+    )
 
 
 def states(path: Path, results: Sequence[Path]) -> list[OutputState]:

@@ -10,6 +10,7 @@ Otherwise a tolerance applies, and the proof states it. `evidence` tells which o
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs as declarations
@@ -17,12 +18,12 @@ from hub.protocol import proofs
 from hub.protocol.vocabularies import ONNXRUNTIME
 from hub.protocol.vocabularies import REFERENCE as REFERENCE_RUNTIME
 from runners.engine.confine.children import EndingKind
-from runners.engine.runs import agreement, answers
-from runners.engine.runs.answers import Comparison, Inside, OutputState, Row, Trace
+from runners.engine.runs import agreement, answers, noise
+from runners.engine.runs.answers import Comparison, Inside, Observations, OutputState, Row, Trace
 from runners.engine.runs.child_runs import BUNDLED, ModelFile
-from runners.engine.runs.generate import GENERATED, SEARCHED, VARIED
+from runners.engine.runs.generate import GENERATED, SEARCHED, SWEPT, VARIED
 from runners.engine.runs.shared_runs import AGAIN, Attempt, ModelUnderTest, RunStatus
-from runners.engine.upgrades import candidates, coverage, evidence, noise, results
+from runners.engine.upgrades import candidates, coverage, evidence, results
 from runners.engine.upgrades.results import (
     DATA,
     ORIGINAL,
@@ -43,9 +44,11 @@ _WITNESSED_SETS = 1
 _WORST = ("max_abs", "max_rel", "p999_rel", "ulp_max")
 # Only these origins are run twice: few inputs suffice to detect randomness.
 _REPEATED = (BUNDLED, GENERATED)
-_GENERATED = (GENERATED, VARIED, SEARCHED)
+_GENERATED = (GENERATED, VARIED, SWEPT, SEARCHED)
 # Processor seconds that the first generated inputs may take if further inputs are to be tried.
 TIME_FOR_MORE = 2.5
+# The same for inputs of all sizes and magnitudes.
+TIME_FOR_SWEEPS = 0.5
 # The same for a run of the reference, which is about 100 times slower.
 _TIME_FOR_THE_REFERENCE = 0.5
 _TOLERANCES = {
@@ -70,6 +73,9 @@ class ParityCheck:
         self.crash_reason = ""
         self._trace: Trace | None = None
         self._states: list[OutputState] = []
+        self._ranges: proofs.InputRanges | None = None
+        # The greatest absolute value inside the model; None where it is not measured.
+        self.largest: float | None = None
         self._reference: Attempt | None = None
         self._declared = declarations.parse(declared)
 
@@ -113,12 +119,14 @@ class ParityCheck:
             folder = self.subject.sets[BUNDLED]
             self.expected.append(ExpectedOutputs(BUNDLED, folder, folder, DATA, len(bundled)))
         self._gather_from_reference()
-        self._states = self._read_states()
+        self._read_observations()
 
     def _gather_from_original(self, attempts: dict[str, Attempt]) -> None:
         generated = attempts[GENERATED]
         if generated.status == RunStatus.RAN and generated.seconds < TIME_FOR_MORE:
             attempts |= self._run_more(VARIED)
+        if generated.status == RunStatus.RAN and generated.seconds < TIME_FOR_SWEEPS:
+            attempts |= self._run_more(SWEPT)
         self._repeat(attempts)
         for origin, attempt in attempts.items():
             self._add_expected(origin, attempt, ORIGINAL)
@@ -142,7 +150,9 @@ class ParityCheck:
             own = self._own_runs(origin) if judge == ORIGINAL else ()
             sets = self.subject.sets[origin]
             self.expected.append(
-                ExpectedOutputs(origin, sets, attempt.results, judge, attempt.ran, own)
+                ExpectedOutputs(
+                    origin, sets, attempt.results, judge, attempt.ran, own, attempt.refused
+                )
             )
 
     def _repeat(self, attempts: dict[str, Attempt]) -> None:
@@ -187,17 +197,22 @@ class ParityCheck:
         self._observe()
 
     def _observe(self) -> None:
-        self._states = self._read_states()
+        self._read_observations()
         if self.subject.prepared.bodies:
             self._trace = self._traced(ONNXRUNTIME, self.subject.original)
 
-    def _read_states(self) -> list[OutputState]:
-        job, folders = self.subject.job, [expected.results for expected in self.expected]
-        ending = job.stage("evidence", lambda: evidence.states(job.model, folders), writes=False)
+    def _read_observations(self) -> None:
+        job = self.subject.job
+        results = [expected.results for expected in self.expected]
+        sets = [expected.sets for expected in self.expected]
+        ending = job.stage(
+            "evidence", lambda: evidence.observe(job.model, results, sets), writes=False
+        )
         if ending.kind == EndingKind.ANSWERED:
-            return answers.read(list[OutputState], ending.answer)
-        self.notes.append(f"looking at the outputs {job.cause(ending)}")
-        return []
+            observations = answers.read(Observations, ending.answer)
+            self._states, self._ranges = observations.states, observations.ranges
+        else:
+            self.notes.append(f"looking at the outputs {job.cause(ending)}")
 
     def _traced(self, runtime: str, model_file: ModelFile) -> Trace | None:
         job, folders = self.subject.job, [expected.sets for expected in self.expected]
@@ -234,6 +249,7 @@ class ParityCheck:
         `changed` are the operators whose meaning differs between the two opsets.
         """
         rows: list[Row] = []
+        answered: list[str] = []
         origins = [expected.origin for expected in self.expected]
         self.subject.attempts(runtime, origins, model_file=candidate, tag=tag)
         for expected in self.expected:
@@ -256,7 +272,12 @@ class ParityCheck:
             if len(result.sets) < expected.count:
                 why = next(iter(attempt.refused.values()), "a data set has no outputs")
                 return CandidateResult(TargetStatus.NOT_RUNNING, why, rows)
+            if expected.judge == ORIGINAL and runtime == ONNXRUNTIME:
+                left = expected.refused.items()
+                answered += [why for name, why in left if name not in attempt.refused]
         proof = self._proof(candidate, runtime, tag, changed, rows)
+        if answered:
+            proof = replace(proof, refused=proofs.RefusedInputs(len(answered), answered[0]))
         gaps = "; ".join(proof.gaps)
         if proof.proves_nothing:
             reason = gaps or "no output was compared"
@@ -329,6 +350,7 @@ class ParityCheck:
             judges.add(REFERENCE)
         trace = self._coverage(candidate, runtime)
         inside = self._inside(candidate) if has_noise else None
+        self.largest = inside.largest if inside else None
         worst = max(rows, key=lambda row: answers.number(row["max_abs"], -1.0), default={})
         counts = {expected.origin: expected.count for expected in self.expected}
         generated = sum(counts.get(origin, 0) for origin in _GENERATED)
@@ -358,6 +380,7 @@ class ParityCheck:
             branches=tuple(branch.proof(changed) for branch in trace.branches) if trace else (),
             inner=inside.compared if inside else None,
             hidden=inside.node if inside else None,
+            ranges=self._ranges,
         )
 
     def _has_declared_values(self) -> bool:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from hub.protocol import proofs
@@ -45,6 +46,7 @@ class ExpectedOutputs:
 
     `sets` and `results` are folders of inputs and outputs, of `count` data sets. `own` are the
     folders of repeated runs of the original on the same inputs, which show its numerical noise.
+    `refused` has the data sets on which the original does not run, and why.
     """
 
     origin: str
@@ -53,6 +55,7 @@ class ExpectedOutputs:
     judge: str
     count: int
     own: tuple[Path, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

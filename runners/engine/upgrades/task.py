@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol.proofs import BY_SCHEMA, Proof
 from hub.protocol.runtime_builds import PORTABLE
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
+from runners.engine.certificates.citations import Citations
 from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job, JobError, scan_of
 from runners.engine.onnx_files import datasets, staging
@@ -90,6 +91,7 @@ class _UpgradeAttempts:
         self._findings: list[Finding] = []
         self._parity: ParityCheck | None = None
         self._original_checks: dict[str, str] | None = None
+        self._citations = Citations(job)
         self._fallback: tuple[TargetAttempt, ModelFile] | None = None
 
     def run(self, goal_list: list[Goal]) -> Report:
@@ -132,7 +134,7 @@ class _UpgradeAttempts:
                 continue
             result = self._compare(attempt, candidate)
             if result.proof is not None:
-                self._keep(attempt, candidate, result, result.proof, first)
+                self._keep(attempt, candidate, result, self._cited(result.proof, target), first)
                 return True
             if attempt.untouched and self._fallback is None:
                 self._fallback = (attempt, candidate)
@@ -292,6 +294,16 @@ class _UpgradeAttempts:
             attempt.node = answers.read(Difference, ending.answer)
             attempt.reason += f" (first at node {attempt.node.name!r}, {attempt.node.op})"
 
+    def _cited(self, proof: Proof, target: int) -> Proof:
+        """The proof with the certificates of the nodes that the conversion changes."""
+        assert self._parity is not None  # noqa: S101 - a candidate was compared
+        self._job.tell(92, "certificates")
+        rows = self._citations.of(target, self._parity.largest)
+        if isinstance(rows, str):
+            self._parity.notes.append(rows)
+            return proof
+        return replace(proof, certificates=rows)
+
     def _keep(
         self,
         attempt: TargetAttempt,
@@ -327,7 +339,9 @@ class _UpgradeAttempts:
 
     def _facts(self) -> dict[str, Any]:
         steps = [attempt.to_json() for attempt in self._attempts]
-        return {"source": self._survey.source, "steps": steps}
+        facts = {"source": self._survey.source, "steps": steps}
+        certificates = [row.to_json() for row in self._citations.searched.values()]
+        return {**facts, **({"certificates": certificates} if certificates else {})}
 
     def _variant(self, upgraded: UpgradedModel) -> dict[str, Any]:
         """One new file, as reports have it; the measures of its target belong to it."""

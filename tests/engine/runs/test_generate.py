@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 from hub.protocol import inputs as declarations
 from runners.engine import runtimes
 from runners.engine.runs import generate
-from runners.engine.runs.generate import GENERATED, SEARCHED, VARIED, datasets, thresholds
+from runners.engine.runs.generate import GENERATED, SEARCHED, SWEPT, VARIED, datasets, thresholds
 from tests import samples
 
 INT64 = TensorProto.INT64
@@ -203,12 +203,37 @@ def test_other_kinds_of_values_are_made_beside_normal_ones():
     assert np.abs(made["generated-large"]).max() > 1000
 
 
-@pytest.mark.parametrize("origin", [GENERATED, VARIED, SEARCHED])
+@pytest.mark.parametrize("origin", [GENERATED, VARIED, SWEPT, SEARCHED])
 def test_values_stay_within_what_the_card_declares(origin):
     model = classifier((4, 3, 8, 8))
     for one in datasets(model, declared=declared(x={"range": [10, 20]}), origin=origin):
         assert one.inputs["x"].min() >= 10
         assert one.inputs["x"].max() <= 20
+
+
+def test_sweeps_have_exact_sides_and_all_magnitudes():
+    node = helper.make_node("Relu", ["x"], ["y"])
+    free = port("x", shape=("n", 3, "h", "w"))
+    model = samples.model([node], [free], [port("y", shape=("n", 3, "h", "w"))])
+    made = {one.name: one.inputs["x"] for one in datasets(model, origin=SWEPT)}
+    assert made["generated-side-5"].shape == (3, 3, 5, 5)
+    assert made["generated-side-97"].shape == (3, 3, 97, 97)
+    largest = np.abs(made["generated-magnitudes"]).max()
+    smallest = np.abs(made["generated-magnitudes"]).min()
+    assert smallest < 1e-30
+    assert 1e30 < largest < np.inf
+    assert 1e8 < np.abs(made["generated-magnitude-2"]).max() < 1e11
+    fixed = [one.name for one in datasets(classifier((4, 5)), origin=SWEPT)]
+    assert all("magnitude" in name for name in fixed)
+
+
+def test_sweeps_take_integers_from_their_whole_range():
+    node = helper.make_node("Neg", ["x"], ["y"])
+    ports = [port(name, TensorProto.INT64, (40,)) for name in "xy"]
+    model = samples.model([node], ports[:1], ports[1:])
+    (made,) = [one for one in datasets(model, origin=SWEPT) if one.name.endswith("magnitudes")]
+    assert made.inputs["x"].max() > 1e8
+    assert made.inputs["x"].min() < -1e8
 
 
 def test_a_declared_picture_has_the_bounds_of_each_channel():

@@ -56,11 +56,11 @@ def test_the_highest_target_that_the_runtime_runs(lift):
     assert results(report) == [(facts["target"], "equal")]
     assert facts["described"]["opset"] == facts["target"] == probing.highest()[0]
     assert facts["parity"]["judges"] == ["original", "reference"]
-    assert facts["parity"]["datasets"] == {"generated": 4, "varied": 6}
+    assert facts["parity"]["datasets"] == {"generated": 4, "varied": 6, "swept": 5}
     assert facts["parity"]["worst"]["max_abs"] == 0
     proof = Proof.from_json(facts["proof"])
-    assert (proof.strength, proof.generated, proof.nodes, proof.ran) == ("sampled", 10, 1, 1)
-    assert len({row["dataset"] for row in report.measures}) == 10
+    assert (proof.strength, proof.generated, proof.nodes, proof.ran) == ("certified", 15, 1, 1)
+    assert len({row["dataset"] for row in report.measures}) == 15
     assert all(row["agrees"] for row in report.measures)
     assert report.outputs == [OutputFile(f"model.opset{facts['target']}.onnx")]
     new = onnx.load(made / report.outputs[0].name)
@@ -94,8 +94,8 @@ def test_a_second_file_is_made_for_runtimes_that_load_less(lift):
     for row, output in zip(rows, report.outputs, strict=True):
         assert row["file"] == output.name == f"model.opset{row['target']}.onnx"
         assert row["described"]["opset"] == row["target"]
-        assert Proof.from_json(row["proof"]).strength == "sampled"
-        assert len({m["dataset"] for m in report.measures if m["target"] == row["target"]}) == 10
+        assert Proof.from_json(row["proof"]).strength == "certified"
+        assert len({m["dataset"] for m in report.measures if m["target"] == row["target"]}) == 15
         close(run(onnx.load(made / output.name), {"x": X}), run(model, {"x": X}))
     assert onnx.load(made / report.outputs[1].name).ir_version <= PORTABLE.ir_version
 

@@ -14,6 +14,7 @@ from hub.protocol.proofs import (
     NodeCertificate,
     Output,
     Proof,
+    RefusedInputs,
     SearchOutcome,
     UnseenElements,
 )
@@ -74,9 +75,14 @@ def test_a_proof_by_runs_says_what_it_rests_on():
         ({"certificates": (SEARCHED,), "branches": (MISSED,)}, "partial", "never entered"),
         ({"certificates": ()}, "schema", "no operator changed"),
         (
+            {"certificates": (SEARCHED,), "refused": RefusedInputs(2, "no such size")},
+            "partial",
+            "2 inputs are refused by the original alone: no such size",
+        ),
+        (
             {"certificates": (SEARCHED, SPECIAL, LOOP)},
             "sampled",
-            "2 of 6 changed nodes certified; Softmax certified with limits: NaN; Loop (3 nodes)",
+            "3 of 6 changed nodes certified; Loop (3 nodes)",
         ),
         (
             {"certificates": (NARROW,)},

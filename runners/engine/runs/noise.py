@@ -12,6 +12,7 @@ The model's own runs measure this directly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -93,6 +94,14 @@ def leaves(value: Value) -> list[Array]:
     if isinstance(value, list | tuple):
         return [leaf for element in value for leaf in leaves(element)]
     return [np.asarray(value)]
+
+
+def largest(value: Value) -> float:
+    """The greatest absolute value of a float tensor, or of those inside; infinity if one is NaN."""
+    parts = (leaf for leaf in leaves(value) if leaf.size and leaf.dtype.kind not in "OUSTbiu")
+    with np.errstate(invalid="ignore"):
+        tops = [float(np.abs(agreement.wide(leaf)).max()) for leaf in parts]
+    return max((math.inf if math.isnan(top) else top for top in tops), default=0.0)
 
 
 def _judge_array(runs: list[Array], actual: Array) -> tuple[int, int, int | None, float | None]:
