@@ -138,7 +138,9 @@ def _outside(runs: list[Array], actual: Array) -> tuple[Array, float | None]:
         allowed = FACTOR * near
         if not whole:
             size = np.where(np.isfinite(values[0]), np.abs(values[0]), 0.0)
-            scale = np.sqrt(_near(np.square(size), np.mean))
+            # Scaled before they are squared, so that squares stay finite.
+            top = float(size.max(initial=0.0)) or 1.0
+            scale = top * np.sqrt(_near(np.square(size / top), np.mean))
             allowed = allowed + ROUNDINGS * _epsilon(base.dtype) * np.maximum(size, scale)
         outside = ~same_as_any & ~(apart <= allowed)
         # The worst element is that whose difference is the largest multiple of what is allowed.

@@ -203,7 +203,7 @@ def compare(path: Path, runs: Sequence[Path], actual: Path) -> Comparison:
             values = [side[name] for side in sides if name in side]
             figures, spread = noise.judge(name_of(name), values, dataset.outputs.get(name))
             title = child_runs.title_of(dataset.name)
-            rows.append({"dataset": title, **figures.to_json(), "noise": spread})
+            rows.append({"dataset": title, **figures.to_json(), "noise": agreement.number(spread)})
             worst = worst or ("" if figures.agrees else dataset.name)
     # Rows that agree are sorted by difference, the largest first.
     rows.sort(key=lambda row: -number(row["max_abs"], 0.0) if row["agrees"] else 0.0)
