@@ -120,6 +120,7 @@ def test_pages_say_so_along_the_lineage(withdrawn, net, tuned, bob, api, client)
     assert "/models/bob/tuned/v/1" in page
 
 
+@pytest.mark.capability("community")
 @pytest.mark.usefixtures("lists")
 def test_watchers_are_told(withdrawn, tuned, ada, client):
     interest.watch(ada, model=tuned.model)
