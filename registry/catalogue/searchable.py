@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from hub.protocol import filters
 from registry.cards import licences, mentions, resolution
 from registry.catalogue import tags
-from registry.models import DocumentFact
+from registry.models import DocumentFact, Variant, Version
 
 if TYPE_CHECKING:
     from hub.protocol.cards import Card, CardDataset
     from hub.protocol.facts import Facts
     from registry.catalogue.query import Query
-    from registry.models import Variant, Version
 
 Fact = tuple[str, str]
 Reader = Callable[["Version"], Iterable[Fact]]

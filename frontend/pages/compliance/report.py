@@ -7,7 +7,7 @@ Documentation Form. The hub judges nothing here: a heading has facts with their 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -17,25 +17,21 @@ from django.conf import settings
 from frontend.parts import formatting, labels
 from frontend.presenters import figures, licences, measurements
 from hub.protocol.benchmark_metrics import ENERGY
-from hub.protocol.cards import UNKNOWN, Card
+from hub.protocol.cards import UNKNOWN, Card, CardDataset
 from metadata.exports import sheet
 from metadata.graphs import projection, relatives, selectors, withdrawals
 from metadata.rdf.iris import Places
 from registry.cards import licences as card_licences
 from registry.cards import mentions, resolution
-from registry.models import Version
+from registry.models import Dataset, Version
 from runners.benchmarks import selectors as benchmarks
 from runners.evaluations import selectors as evaluations
 from runners.models import Measurement
 from runners.proofs import selectors as proofs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hub.protocol.cards import CardDataset
     from metadata.exports.sheet import Sheet
     from registry.core.permissions import Actor
-    from registry.models import Dataset
 
 
 class Basis(StrEnum):

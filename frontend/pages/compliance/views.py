@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from django.http import JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -14,8 +14,6 @@ from frontend.pages.compliance import report
 from frontend.presenters.version_page import context, of_whole_version
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
     from registry.models import Version
 
 

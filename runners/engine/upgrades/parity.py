@@ -272,7 +272,7 @@ class ParityCheck:
             if len(result.sets) < expected.count:
                 why = next(iter(attempt.refused.values()), "a data set has no outputs")
                 return CandidateResult(TargetStatus.NOT_RUNNING, why, rows)
-            if expected.judge == ORIGINAL and runtime == ONNXRUNTIME:
+            if runtime == ONNXRUNTIME and expected.judge == ORIGINAL:
                 left = expected.refused.items()
                 answered += [why for name, why in left if name not in attempt.refused]
         proof = self._proof(candidate, runtime, tag, changed, rows)
