@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from hub.protocol.vocabularies import LICENCE_OF
+from registry.cards import source
 
 if TYPE_CHECKING:
     from metadata.exports.sheet import Sheet
@@ -67,6 +68,7 @@ def dump(front: dict[str, Any]) -> str:
     return yaml.dump(front, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=100)
 
 
+@source.with_exponents
 class _Plain(yaml.SafeDumper):
     """Writes what is there twice two times: no reader of cards knows aliases."""
 

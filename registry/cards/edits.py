@@ -20,6 +20,7 @@ _SHORT = 88
 _ODD_BREAK = re.compile("[\x85\u2028\u2029]")
 
 
+@source.with_exponents
 class _Dumper(yaml.SafeDumper):
     """Block style, short lists of words on one line, long texts as blocks."""
 

@@ -56,7 +56,7 @@ _UNITS = {"mg": 0.001, "g": 1, "kg": 1000, "t": 1_000_000}
 
 def _grams(notes: Notes, pointer: str, value: Any) -> None:
     if isinstance(value, str):
-        match = re.match(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(mg|kg|g|t)\b", value)
+        match = re.match(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(mg|kg|g|t)\b", value)
         cure = "Write grams, digits only; leave it out if it was not measured."
         if match:
             grams = float(match.group(1)) * _UNITS[match.group(2)]

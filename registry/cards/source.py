@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -30,6 +30,7 @@ _FENCE = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DO
 _OPEN = re.compile(r"\A\ufeff?---[ \t]*\r?\n")
 # Where a field begins: in the first column, and not a comment, a list item or the end of a bracket.
 _FIELD_START = re.compile(r"^(?![\s#\-\]}])", re.MULTILINE)
+_EXPONENT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+\Z")
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 _ALIAS = "aliases (*name) are not allowed in a card"
 
@@ -38,6 +39,20 @@ class TooMuchError(ValueError):
     """YAML that is nested deeper, or has more parts, than any card."""
 
 
+_Resolver = TypeVar("_Resolver", bound=type[yaml.resolver.Resolver])
+
+
+def with_exponents(resolver: _Resolver) -> _Resolver:
+    """Let a reader or writer of YAML take `1.2e3` for a number, as JSON and YAML 1.2 do.
+
+    PyYAML follows YAML 1.1, which asks for a point and a sign: `1.2e+3`.
+    Source: YAML 1.2.2, 10.3.2.
+    """
+    resolver.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+.0123456789"))
+    return resolver
+
+
+@with_exponents
 class Loader(yaml.SafeLoader):
     """Safe YAML without aliases, which is all that a card needs."""
 
@@ -233,7 +248,8 @@ def _refuse_tag(notes: Notes, pointer: str, node: yaml.Node) -> None:
 def _unfit(value: Any, node: yaml.Node) -> tuple[str, str] | None:
     """What keeps a scalar out of JSON and databases, and the cure; None where it is welcome."""
     if isinstance(value, float) and not math.isfinite(value):
-        return f"{node.value} is not a number to store.", "Leave out what is not known."
+        cure = "Leave out what is not known; put text in quotes."
+        return f"{node.value} is not a number to store.", cure
     if isinstance(value, str) and _UNFIT.search(value):
         return "It holds a character that no text has.", "Write it without that character."
     if isinstance(value, bytes):

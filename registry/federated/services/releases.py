@@ -9,11 +9,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import structlog
-import yaml
 from django.db import transaction
 
 from hub.protocol import federated, problems
-from registry.cards import cards
+from registry.cards import cards, edits
 from registry.cards.fields import INHERITED
 from registry.core import events
 from registry.federated import history, privacy
@@ -127,7 +126,7 @@ def card(training: Training, ended: Round) -> str:
         "base_model": f"{training.model.ref}@{training.base.number}",
         "base_model_relation": "finetune",
     }
-    head = yaml.safe_dump(front, allow_unicode=True, sort_keys=False)
+    head = "".join(edits.written(name, value) for name, value in front.items())
     rules = training.typed_rules
     words = (
         f"{training.title or 'A federated training'}: devices trained this model on their own "
