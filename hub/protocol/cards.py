@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from hub.protocol import inputs, stored
+from hub.protocol.vocabularies import task_name
 
 if TYPE_CHECKING:
     from hub.protocol.inputs import DeclaredInput
@@ -149,6 +150,7 @@ class Card:
     """What a card declares.
 
     Each of `licenses` is as written, perhaps an SPDX expression; `other` is replaced by its name.
+    `task` is the vocabulary's spelling of a task that it has.
     """
 
     licenses: tuple[str, ...] = ()
@@ -187,7 +189,7 @@ class Card:
         places = (*texts(carbon.get("geographical_location")), *texts(energy.get("location")))
         return cls(
             licenses=tuple(_licenses(card)),
-            task=" ".join(texts(card.get("pipeline_tag")))[:64],
+            task=task_name(" ".join(texts(card.get("pipeline_tag"))))[:64],
             keywords=tuple(
                 word[:_KEYWORD_CHARACTERS] for word in texts(card.get("tags"))[:_KEYWORDS]
             ),

@@ -193,6 +193,16 @@ RUNTIMES: Final = {
 }
 
 
+def task_name(written: str) -> str:
+    """The name of a task in cards, lists and addresses: a known one whatever its spelling.
+
+    Blanks, underscores and capitals may differ; a task that the vocabulary lacks stays as written.
+    """
+    text = written.strip()
+    name = _SEPARATOR.sub("-", text.lower())
+    return name if name in TASKS else text
+
+
 def metric_name(written: str) -> str:
     """The name of a metric in addresses: that of the vocabulary for each of its aliases."""
     name = written.strip().lower()

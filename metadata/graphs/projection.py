@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hub.protocol import arithmetic, stored
 from hub.protocol.facts import Facts
 from hub.protocol.variants import DERIVATIONS
-from hub.protocol.vocabularies import DENOTED_MODALITIES, TASKS
+from hub.protocol.vocabularies import DENOTED_MODALITIES, TASKS, task_name
 from metadata.graphs import (
     assertions,
     card_statements,
@@ -280,7 +280,7 @@ def _file(graph: Graph, version: str, of: FileFacts) -> None:
 def _modalities(graph: Graph, version: str, of: VersionFacts) -> None:
     """What goes in and out: as the main variant denotes it, else as the declared task implies."""
     main = of.variants[0].facts if of.variants else Facts()
-    task = TASKS.get(of.task.strip().lower())
+    task = TASKS.get(task_name(of.task))
     for predicate, ports, implied in (
         ("it6:hasInputModality", main.inputs, task.inputs if task else ()),
         ("it6:hasOutputModality", main.outputs, task.outputs if task else ()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hub.protocol.vocabularies import metric_name
+from hub.protocol.vocabularies import metric_name, task_name
 from metadata.rdf.quads import part
 from metadata.rdf.terms import LICENCE, PREFIXES, spdx_id
 
@@ -54,7 +54,8 @@ class Places:
         return f"{self.home}/agents/{place}{part(name)}"
 
     def task(self, name: str) -> str:
-        return f"{self.home}/tasks/{part(name.lower())}" if name.strip() else ""
+        """One IRI for all the spellings of a task; empty without a name."""
+        return f"{self.home}/tasks/{part(task_name(name).lower())}" if name.strip() else ""
 
     def licence(self, name: str) -> str:
         """SPDX's IRI of a licence that it knows, the hub's own of any other that is named."""

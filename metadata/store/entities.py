@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 
 from hub.protocol import problems
+from hub.protocol.vocabularies import task_name
 from metadata.graphs import references
 from metadata.models import GraphReference
 from metadata.rdf.graph import Graph
@@ -102,6 +103,8 @@ def _places() -> Places:
 
 
 def _iri(place: str, name: str) -> str:
+    if place == "tasks":
+        return _places().task(name)
     return f"{settings.HUB_PUBLIC_URL}/{place}/{part(name, '/')}"
 
 
@@ -168,7 +171,8 @@ def _environment(digest: str, iri: str) -> str:
 
 
 def _task(name: str) -> bool:
-    return SearchDocument.objects.filter(audience=EVERYBODY, task__iexact=name).exists()
+    rows = SearchDocument.objects.filter(audience=EVERYBODY)
+    return rows.filter(task__iexact=task_name(name)).exists()
 
 
 def _licence(name: str) -> bool:

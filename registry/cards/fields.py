@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import inputs
 from hub.protocol.derivations import RELATIONS
-from hub.protocol.vocabularies import TASKS
+from hub.protocol.vocabularies import TASKS, task_name
 from registry.cards import emissions, origins, results, values, vocabularies
 from registry.cards.findings import Notes, escaped
 from registry.cards.values import date, doi, licence, list_of, mapping, one_of, text, usual, word
@@ -49,7 +49,7 @@ FIELDS: dict[str, Check] = {
     "license_name": text,
     "license_link": text,
     "library_name": text,
-    "pipeline_tag": usual(TASKS, what="task"),
+    "pipeline_tag": usual(TASKS, what="task", spelling=task_name),
     "tags": list_of(word, expected="a list of words"),
     "language": list_of(values.language, expected="a language code or a list of them"),
     "datasets": list_of(text, expected="a list of data sets"),

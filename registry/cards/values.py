@@ -124,12 +124,17 @@ def one_of(words: Collection[str], *, what: str, guess: bool = True) -> Check:
     return one
 
 
-def usual(words: Collection[str], *, what: str) -> Check:
-    """A word that programs know; another one is allowed, with a warning."""
+def usual(
+    words: Collection[str], *, what: str, spelling: Callable[[str], str] = str.strip
+) -> Check:
+    """A word that programs know; another one is allowed, with a warning.
+
+    `spelling` is how lists and graphs write a word.
+    """
 
     def one(notes: Notes, pointer: str, value: Any) -> None:
         text(notes, pointer, value)
-        if not isinstance(value, str) or value.strip().lower() in words:
+        if not isinstance(value, str) or spelling(value).lower() in words:
             return
         meant = notes.guess(value, words)
         cure = (

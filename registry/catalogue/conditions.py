@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 from hub.protocol import filters
 from hub.protocol.filters import Sort
-from hub.protocol.vocabularies import TASKS_OF
+from hub.protocol.vocabularies import TASKS_OF, task_name
 from registry.cards import licences
 from registry.catalogue import accuracies, full_text, predictions, speeds, substrings, tags
 from registry.models import DocumentFact, DocumentKeyword, DocumentSpeed, SearchDocument
@@ -81,6 +81,10 @@ def _in_domain(query: Query) -> Q:
     return Q(task__in=[task for domain in domains for task in TASKS_OF.get(domain.lower(), ())])
 
 
+def _has_task(query: Query) -> Q:
+    return Q(task__in=[task_name(task) for task in query[filters.TASK]])
+
+
 def _has_keyword(query: Query) -> Q:
     keywords = [word.lower() for word in query[filters.KEYWORD]]
     words = DocumentKeyword.objects.filter(word__in=keywords)
@@ -149,5 +153,6 @@ _OTHERS: dict[str, Callable[[Query], Q]] = {
     filters.KEYWORD.name: _has_keyword,
     filters.LICENCE.name: lambda query: licensed(query[filters.LICENCE]),
     filters.MAX_LATENCY.name: _is_fast,
+    filters.TASK.name: _has_task,
     filters.CONTAINS.name: lambda query: substrings.contain(query[filters.CONTAINS]),
 }

@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import problems, refs
+from hub.protocol.vocabularies import task_name
 from registry.core import events, public_counts
 from registry.core.permissions import require
 from registry.models import Namespace, RegisteredModel, RetiredName, SearchDocument
@@ -138,4 +139,7 @@ def _described(fields: dict[str, Any]) -> dict[str, Any]:
     unknown = sorted(set(fields) - set(EDITABLE))
     if unknown:
         raise problems.InvalidRequest(f"These fields cannot be set: {', '.join(unknown)}.")
-    return {key: value for key, value in fields.items() if value is not None}
+    described = {key: value for key, value in fields.items() if value is not None}
+    if "task" in described:
+        described["task"] = task_name(described["task"])
+    return described
