@@ -213,10 +213,7 @@ def upgrade_histories(version: Version) -> list[UpgradeHistory]:
 
 def scores() -> list[Score]:
     """The runs of the operator suite with their totals, newest first for each runtime."""
-    counts = SuiteResult.objects.values_list("run", "outcome").annotate(n=Count("pk")).order_by()
-    totals: dict[int, dict[str, int]] = {}
-    for run, outcome, number in counts:
-        totals.setdefault(run, dict.fromkeys(SUITE_WORDS, 0))[outcome] = number
+    totals = dict(_tallies(SuiteResult.objects.all(), "run"))
     return [
         Score(run, totals.get(run.pk, dict.fromkeys(SUITE_WORDS, 0)))
         for run in SuiteRun.objects.order_by("runtime", "-started_at", "pk")
@@ -235,40 +232,29 @@ def score(runtime: str, runtime_version: str, onnx_version: str = "") -> Score:
 
 def by_operator(run: SuiteRun) -> list[tuple[str, dict[str, int]]]:
     """Outcomes of the cases of each operator: (operator, outcome to number of cases)."""
-    counts = (
-        SuiteResult.objects.filter(run=run)
-        .values_list("operator", "outcome")
-        .annotate(n=Count("pk"))
-        .order_by("operator")
-    )
-    table: dict[str, dict[str, int]] = {}
-    for operator, outcome, number in counts:
-        table.setdefault(operator, dict.fromkeys(SUITE_WORDS, 0))[outcome] = number
-    return list(table.items())
+    return _tallies(SuiteResult.objects.filter(run=run), "operator")
 
 
 def by_opset(run: SuiteRun) -> list[tuple[int | None, dict[str, int]]]:
     """Outcomes of the cases of each opset: (opset, outcome to number of cases)."""
-    counts = (
-        SuiteResult.objects.filter(run=run)
-        .values_list("opset", "outcome")
-        .annotate(n=Count("pk"))
-        .order_by("opset")
-    )
-    table: dict[int | None, dict[str, int]] = {}
-    for opset, outcome, number in counts:
-        table.setdefault(opset, dict.fromkeys(SUITE_WORDS, 0))[outcome] = number
+    return _tallies(SuiteResult.objects.filter(run=run), "opset")
+
+
+def _tallies(rows: QuerySet[SuiteResult], column: str) -> list[tuple[Any, dict[str, int]]]:
+    """Numbers of cases by outcome for each value of a column, in its order."""
+    counts = rows.values_list(column, "outcome").annotate(n=Count("pk")).order_by(column)
+    table: dict[Any, dict[str, int]] = {}
+    for value, outcome, number in counts:
+        table.setdefault(value, dict.fromkeys(SUITE_WORDS, 0))[outcome] = number
     return list(table.items())
 
 
 def suite_cases(run: SuiteRun, *, operator: str = "", outcome: str = "") -> QuerySet[SuiteResult]:
     """The cases of a run, filtered."""
-    rows = SuiteResult.objects.filter(run=run)
-    if operator:
-        rows = rows.filter(operator=operator)
-    if outcome:
-        rows = rows.filter(outcome=outcome)
-    return rows
+    conditions = {"run": run, "operator": operator, "outcome": outcome}
+    return SuiteResult.objects.filter(
+        **{name: value for name, value in conditions.items() if value}
+    )
 
 
 def suite_changes(before: SuiteRun, after: SuiteRun) -> list[tuple[str, str, str, str]]:

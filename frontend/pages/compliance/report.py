@@ -7,9 +7,10 @@ Documentation Form. The hub judges nothing here: a heading has facts with their 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -30,7 +31,7 @@ from runners.models import Measurement
 from runners.proofs import selectors as proofs
 
 if TYPE_CHECKING:
-    from metadata.exports.sheet import Sheet
+    from metadata.exports.sheet import Port, Sheet
     from registry.core.permissions import Actor
 
 
@@ -118,82 +119,98 @@ def read(actor: Actor, version: Version) -> Report:
     )
 
 
+def _facts(basis: Basis, values: Mapping[str, object]) -> Facts:
+    """Facts by their names: each item of a list is a fact, and what is empty or false is none."""
+    for name, value in values.items():
+        items = value if isinstance(value, list | tuple) else [value]
+        yield from (Fact(name, str(item), basis) for item in items if item)
+
+
 def _general(of: Subject) -> Facts:
     version, page = of.version, of.sheet
-    yield Fact("Model and version", version.ref, Basis.RECORDED)
-    yield Fact("Publisher", version.model.namespace.slug, Basis.RECORDED)
-    yield Fact("Uploaded by", version.created_by.username, Basis.RECORDED)
-    if version.published_at:
-        yield Fact("Published", formatting.exact(version.published_at), Basis.RECORDED)
-    yield Fact("State", str(version.state), Basis.RECORDED)
-    if version.state in (Version.State.YANKED, Version.State.WITHDRAWN):
-        yield Fact("Reason", version.reason, Basis.DECLARED)
-    for creator in page.creators:
-        yield Fact("Creator", creator.name, Basis.DECLARED)
-    if page.task:
-        yield Fact("Task", labels.task(page.task), Basis.DECLARED)
+    recorded = {
+        "Model and version": version.ref,
+        "Publisher": version.model.namespace.slug,
+        "Uploaded by": version.created_by.username,
+        "Published": version.published_at and formatting.exact(version.published_at),
+        "State": version.state,
+    }
+    has_reason = version.state in (Version.State.YANKED, Version.State.WITHDRAWN)
+    declared = {
+        "Reason": version.reason if has_reason else "",
+        "Creator": [creator.name for creator in page.creators],
+        "Task": page.task and labels.task(page.task),
+    }
+    return chain(_facts(Basis.RECORDED, recorded), _facts(Basis.DECLARED, declared))
 
 
 def _use(of: Subject) -> Facts:
-    for text in of.sheet.texts.get("intended_use", ()):
-        yield Fact("Intended use", text, Basis.DECLARED)
+    return _facts(Basis.DECLARED, {"Intended use": of.sheet.texts.get("intended_use")})
 
 
 def _limits(of: Subject) -> Facts:
-    for name, title in (("limitations", "Limitation"), ("bias", "Bias")):
-        for text in of.sheet.texts.get(name, ()):
-            yield Fact(title, text, Basis.DECLARED)
+    texts = of.sheet.texts
+    limits = {"Limitation": texts.get("limitations"), "Bias": texts.get("bias")}
+    return _facts(Basis.DECLARED, limits)
 
 
 def _properties(of: Subject) -> Facts:
     page = of.sheet
-    for text in page.texts.get("architecture", ()):
-        yield Fact("Architecture", text, Basis.DECLARED)
-    if page.parameters is not None:
-        yield Fact("Parameters", f"{page.parameters:,}", Basis.FILES)
-    for name, value in (
-        ("Operator set", page.opset),
-        ("IR version", page.ir_version),
-        ("Precision", ", ".join(page.precisions)),
-        ("Inputs", ", ".join(f"{port.name} ({port.element})" for port in page.inputs)),
-        ("Outputs", ", ".join(f"{port.name} ({port.element})" for port in page.outputs)),
-    ):
-        if value:
-            yield Fact(name, value, Basis.FILES)
+    counted = {
+        "Parameters": None if page.parameters is None else f"{page.parameters:,}",
+        "Operator set": page.opset,
+        "IR version": page.ir_version,
+        "Precision": ", ".join(page.precisions),
+        "Inputs": _ports(page.inputs),
+        "Outputs": _ports(page.outputs),
+    }
+    declared = _facts(Basis.DECLARED, {"Architecture": page.texts.get("architecture")})
+    return chain(declared, _facts(Basis.FILES, counted))
+
+
+def _ports(ports: Iterable[Port]) -> str:
+    return ", ".join(f"{port.name} ({port.element})" for port in ports)
 
 
 def _licences(of: Subject) -> Facts:
-    page = of.sheet
-    for name in page.licence_names:
-        yield Fact("Licence", name, Basis.DECLARED)
-    for iri in page.licences_in_file:
-        yield Fact("Licence in the file", sheet.spdx_id(iri) or iri, Basis.FILES)
-    if page.has_licence_conflict:
-        words = "the card and the file name no common licence"
-        yield Fact("Conflict", words, Basis.FILES)
-    own = {licences.family(name) for name in page.licence_names}
+    page, model = of.sheet, of.version.model
+    in_files = {
+        "Licence in the file": [sheet.spdx_id(iri) or iri for iri in page.licences_in_file],
+        "Conflict": page.has_licence_conflict and "the card and the file name no common licence",
+    }
+    access = "on request" if model.is_gated else model.visibility
+    return chain(
+        _facts(Basis.DECLARED, {"Licence": page.licence_names}),
+        _facts(Basis.FILES, in_files),
+        _facts(Basis.DECLARED, {"Conflict with an ancestor": list(_licence_conflicts(of))}),
+        _facts(Basis.RECORDED, {"Access to the files": of.version.is_served and access}),
+    )
+
+
+def _licence_conflicts(of: Subject) -> Iterator[str]:
+    """Ancestors whose licence forbids commercial use, if that of the version allows it."""
+    own = {licences.family(name) for name in of.sheet.licence_names}
     for ancestor in of.ancestors:
         for name in card_licences.named(*ancestor.typed_card.licenses):
             family = licences.family(name)
             if family == licences.NON_COMMERCIAL and own and family not in own:
-                words = f"{ancestor.ref} is under {name} ({family.lower()})"
-                yield Fact("Conflict with an ancestor", words, Basis.DECLARED)
-    if of.version.is_served:
-        access = "on request" if of.version.model.is_gated else str(of.version.model.visibility)
-        yield Fact("Access to the files", access, Basis.RECORDED)
+                yield f"{ancestor.ref} is under {name} ({family.lower()})"
 
 
 def _lineage(of: Subject) -> Facts:
-    for name in of.card.base_models:
-        yield Fact("Base model", name, Basis.DECLARED)
-    for ancestor in of.ancestors:
-        names = ", ".join(card_licences.named(*ancestor.typed_card.licenses))
-        state = f", {ancestor.state}" if ancestor.state != Version.State.PUBLISHED else ""
-        words = f"{ancestor.ref}{state}, {names or 'no licence declared'}"
-        yield Fact("Ancestor", words, Basis.DECLARED)
-    for source in withdrawals.sources_of(of.actor, of.version):
-        words = formatting.exact(source.at)
-        yield Fact("Withdrawn", f"{source.sentence} ({words})", Basis.RECORDED)
+    sources = withdrawals.sources_of(of.actor, of.version)
+    withdrawn = [f"{source.sentence} ({formatting.exact(source.at)})" for source in sources]
+    origins = {
+        "Base model": of.card.base_models,
+        "Ancestor": [_ancestor(version) for version in of.ancestors],
+    }
+    return chain(_facts(Basis.DECLARED, origins), _facts(Basis.RECORDED, {"Withdrawn": withdrawn}))
+
+
+def _ancestor(version: Version) -> str:
+    names = ", ".join(card_licences.named(*version.typed_card.licenses))
+    state = f", {version.state}" if version.state != Version.State.PUBLISHED else ""
+    return f"{version.ref}{state}, {names or 'no licence declared'}"
 
 
 def _data(of: Subject) -> Facts:
@@ -226,14 +243,13 @@ def _personal(entry: Dataset | None, card: Card, row: CardDataset) -> list[str]:
 
 
 def _of_entry(entry: Dataset) -> list[str]:
-    claims = [f"licence {labels.licence(entry.license) if entry.license else 'unknown'}"]
-    if entry.legal_basis:
-        claims.append(f"legal basis {entry.legal_basis}")
-    if entry.source:
-        claims.append(f"source {entry.source}")
-    if entry.withdrawn_at is not None:
-        claims.append(f"withdrawn: {entry.reason}")
-    return claims
+    claims = (
+        f"licence {labels.licence(entry.license) if entry.license else 'unknown'}",
+        entry.legal_basis and f"legal basis {entry.legal_basis}",
+        entry.source and f"source {entry.source}",
+        f"withdrawn: {entry.reason}" if entry.withdrawn_at else "",
+    )
+    return list(filter(None, claims))
 
 
 def _accuracy(of: Subject) -> Facts:
@@ -262,22 +278,22 @@ def _tests(of: Subject) -> Facts:
 
 def _risks(of: Subject) -> Facts:
     for risk in of.sheet.risks:
-        parts = [risk.description or risk.title]
-        if risk.severity:
-            parts.append(f"severity {risk.severity}")
-        if risk.probability:
-            parts.append(f"probability {risk.probability}")
-        parts.append(f"mitigation: {risk.mitigation or 'unknown'}")
-        yield Fact(risk.title, "; ".join(parts), Basis.DECLARED)
+        parts = (
+            risk.description or risk.title,
+            risk.severity and f"severity {risk.severity}",
+            risk.probability and f"probability {risk.probability}",
+            f"mitigation: {risk.mitigation or 'unknown'}",
+        )
+        yield Fact(risk.title, "; ".join(filter(None, parts)), Basis.DECLARED)
 
 
 def _energy(of: Subject) -> Facts:
-    page = of.sheet
-    if page.energy_kwh is not None:
-        yield Fact("Energy of training", f"{page.energy_kwh.normalize():f} kWh", Basis.DECLARED)
-    if page.carbon_kg is not None:
-        kilograms = f"{page.carbon_kg.normalize():f} kg CO2e"
-        yield Fact("Emissions of training", kilograms, Basis.DECLARED)
+    energy, carbon = of.sheet.energy_kwh, of.sheet.carbon_kg
+    declared = {
+        "Energy of training": None if energy is None else f"{energy.normalize():f} kWh",
+        "Emissions of training": None if carbon is None else f"{carbon.normalize():f} kg CO2e",
+    }
+    yield from _facts(Basis.DECLARED, declared)
     for row in benchmarks.of_version(of.version):
         figure = row.figure(ENERGY)
         if figure.is_known and row.is_trusted and row.status in Measurement.PUBLIC:
@@ -288,27 +304,33 @@ def _energy(of: Subject) -> Facts:
 
 
 def _resources(of: Subject) -> Facts:
-    for text in of.sheet.hardware:
-        yield Fact("Hardware of training", text, Basis.DECLARED)
-    if of.card.energy.hours is not None:
-        yield Fact("Hours of training", f"{of.card.energy.hours:g}", Basis.DECLARED)
+    hours = of.card.energy.hours
+    declared = {
+        "Hardware of training": of.sheet.hardware,
+        "Hours of training": None if hours is None else f"{hours:g}",
+    }
+    return _facts(Basis.DECLARED, declared)
 
 
 def _changes(of: Subject) -> Facts:
-    if of.version.message:
-        yield Fact("Message of this version", of.version.message, Basis.DECLARED)
     earlier = selectors.versions_of(of.version.model).filter(number__lt=of.version.number)
-    for version in earlier.order_by("-number")[:1]:
-        yield Fact("Version before", f"{of.version.model.ref}@{version.number}", Basis.RECORDED)
+    before = [f"{of.version.model.ref}@{row.number}" for row in earlier.order_by("-number")[:1]]
+    return chain(
+        _facts(Basis.DECLARED, {"Message of this version": of.version.message}),
+        _facts(Basis.RECORDED, {"Version before": before}),
+    )
 
 
 def _signatures(of: Subject) -> Facts:
-    if of.version.manifest_sha256:
-        yield Fact("SHA-256 of the manifest", of.version.manifest_sha256, Basis.FILES)
-    signed = (row for row in benchmarks.of_version(of.version) if row.signature and row.is_trusted)
-    for row in signed:
-        name = row.enrolled_worker.name if row.enrolled_worker else ""
-        yield Fact("Signed benchmark", f"result {row.pk}, by {name}", Basis.SIGNED)
+    signed = [
+        f"result {row.pk}, by {row.enrolled_worker.name if row.enrolled_worker else ''}"
+        for row in benchmarks.of_version(of.version)
+        if row.signature and row.is_trusted
+    ]
+    return chain(
+        _facts(Basis.FILES, {"SHA-256 of the manifest": of.version.manifest_sha256}),
+        _facts(Basis.SIGNED, {"Signed benchmark": signed}),
+    )
 
 
 def _nothing(_of: Subject) -> Facts:

@@ -6,8 +6,9 @@ statements there. What a card or a file states is declared, what a stored job di
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import Formatter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -22,7 +23,6 @@ from hub.protocol.cards import Card
 from hub.protocol.variants import DERIVATIONS
 from metadata.rdf import quads
 from metadata.rdf.iris import Places
-from metadata.rdf.terms import DC, DCAT, DCTERMS, IT6, MLS, PROV, RDFS
 from registry.cards import mentions
 
 if TYPE_CHECKING:
@@ -36,10 +36,6 @@ _ENTRIES = 12
 _LOOKED_AT = 10 * _ENTRIES
 _CLIPPED = 200
 TURTLE_LINES = 40
-_UNSIGNED = (
-    "Not signed. The digests show that the files are unchanged since publication, not who "
-    "published them."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +72,63 @@ class Story:
     nquads: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """The words of a sentence with fields for parts, and the predicates that it states.
+
+    ``absent`` stands in its place where the first part is empty; without it nothing does.
+    """
+
+    words: str
+    kind: str
+    predicates: str = ""
+    absent: str = ""
+
+
+_CREATED = _Clause(
+    "{uploader} created this version {at}.", "recorded", "it6:hasUploader dcterms:created"
+)
+_PUBLISHED = _Clause(
+    "Published under {namespace} {at}.", "recorded", "dcterms:publisher dcterms:issued"
+)
+_FOLLOWS = _Clause("Follows {previous} of the same model.", "recorded", "dcat:previousVersion")
+_CREATORS = _Clause("Created by {people}.", "declared", "dcterms:creator", "Authors not declared.")
+_DERIVED = _Clause("Derived from {base} {how}.", "declared", "prov:wasDerivedFrom dc:source")
+_NO_BASE = _Clause("No base model declared.", "none")
+_PRODUCER = _Clause(
+    "File written by {tool}, according to the file.",
+    "declared",
+    "prov:wasAssociatedWith",
+    "The file does not name the tool that wrote it.",
+)
+_MIRRORED = _Clause(
+    "Mirrored from {url}{commit}.", "declared", "prov:hadPrimarySource dcterms:source"
+)
+_DATA = _Clause(
+    "Trained on {data}{more}.", "declared", "it6:trainedOn", "Training data not declared."
+)
+_HYPERPARAMETERS = _Clause("Hyperparameters: {rows}.", "declared", "mls:hasInput")
+_HARDWARE = _Clause("Trained on hardware: {machines}.", "declared", "it6:hasHardware")
+_VARIANT = _Clause(
+    "The hub derived the variant {name} from {source} by {how}{job}{at}.",
+    "recorded",
+    "prov:used prov:startedAtTime prov:endedAtTime rdfs:seeAlso",
+)
+_COPY = _Clause(
+    "The hub wrote {path}: {source} with embedded card metadata.",
+    "recorded",
+    "prov:wasDerivedFrom",
+)
+_UNSIGNED = _Clause(
+    "Not signed. The digests show that the files are unchanged since publication, not who "
+    "published them.",
+    "none",
+)
+_MANIFEST = _Clause(
+    "The manifest, sha256 {sha256}, lists all uploaded files.", "recorded", "hub:manifestSha256"
+)
+
+
 class _Narrative:
     """Sentences of one version, and which statements of its graph each of them tells."""
 
@@ -92,18 +145,22 @@ class _Narrative:
         self._lines = _lines(nquads)
         self._statements: set[tuple[str, str]] = set()
 
-    def sentence(
-        self, kind: str, parts: Iterable[str | Part], subject: str = "", *predicates: str
-    ) -> Sentence:
-        """A sentence; without statements in the graph it has no question."""
+    def sentences(
+        self, clause: _Clause, subject: str = "", **fields: str | Part | Sequence[Part]
+    ) -> Iterator[Sentence]:
+        """The sentence of a clause, if any; without statements in the graph it has no question."""
+        if fields and not next(iter(fields.values())):
+            if clause.absent:
+                yield Sentence((Part(clause.absent),), "none")
+            return
         subject = subject or self.version
+        predicates = map(self.places.expand, clause.predicates.split())
         stored = [predicate for predicate in predicates if (subject, predicate) in self._lines]
         self._statements.update((subject, predicate) for predicate in stored)
         question = ""
         if stored and self._asks:
             question = next((query.address(subject, stored) for query in statement_queries), "")
-        pieces = (Part(part) if isinstance(part, str) else part for part in parts)
-        return Sentence(tuple(piece for piece in pieces if piece.words or piece.at), kind, question)
+        yield Sentence(tuple(_parts(clause.words, fields)), clause.kind, question)
 
     def statements(self) -> str:
         """What the sentences tell, as lines of the graph."""
@@ -130,109 +187,61 @@ def tell(of: VersionFacts, bases: Sequence[LineageNode], nquads: str, *, private
 # --- sentences -----------------------------------------------------------------------------------
 
 
+def _parts(words: str, fields: Mapping[str, str | Part | Sequence[Part]]) -> Iterator[Part]:
+    """The words of a clause with its fields as parts, without empty ones."""
+    for literal, name, _, _ in Formatter().parse(words):
+        value = fields[name] if name else ""
+        values = [Part(value)] if isinstance(value, str) else value
+        pieces = (Part(literal), *([values] if isinstance(values, Part) else values))
+        yield from (piece for piece in pieces if piece.words or piece.at)
+
+
 def _beginning(narrative: _Narrative) -> Iterator[Sentence]:
     of = narrative.of
-    uploader = _agent(narrative, of.uploader)
-    yield narrative.sentence(
-        "recorded",
-        [uploader, " created this version ", Part(at=of.created_at), "."],
-        "",
-        f"{IT6}hasUploader",
-        f"{DCTERMS}created",
-    )
+    created, published = Part(at=of.created_at), Part(at=of.published_at)
+    yield from narrative.sentences(_CREATED, uploader=_agent(narrative, of.uploader), at=created)
     if of.published_at is not None:
-        yield narrative.sentence(
-            "recorded",
-            [
-                "Published under ",
-                _agent(narrative, of.namespace),
-                " ",
-                Part(at=of.published_at),
-                ".",
-            ],
-            "",
-            f"{DCTERMS}publisher",
-            f"{DCTERMS}issued",
-        )
+        namespace = _agent(narrative, of.namespace)
+        yield from narrative.sentences(_PUBLISHED, namespace=namespace, at=published)
     if of.previous is not None:
         url = reverse("version", args=[of.namespace, of.name, of.previous])
-        yield narrative.sentence(
-            "recorded",
-            ["Follows ", Part(f"version {of.previous}", url), " of the same model."],
-            "",
-            f"{DCAT}previousVersion",
-        )
-    if people := narrative.card.creators:
-        yield narrative.sentence(
-            "declared", ["Created by ", _row(people), "."], "", f"{DCTERMS}creator"
-        )
-    else:
-        yield narrative.sentence("none", ["Authors not declared."])
+        previous = Part(f"version {of.previous}", url)
+        yield from narrative.sentences(_FOLLOWS, previous=previous)
+    yield from narrative.sentences(_CREATORS, people=_row(narrative.card.creators))
 
 
 def _making(narrative: _Narrative) -> Iterator[Sentence]:
     of = narrative.of
     step = derivations.declared(narrative.card)
+    how = f"by {step.noun}" if step else "by an undeclared method"
     for base in narrative.bases[:_ENTRIES]:
-        predicates = [f"{PROV}wasDerivedFrom", f"{DC}source"]
-        how = f"by {step.noun}" if step else "by an undeclared method"
-        yield narrative.sentence(
-            "declared", ["Derived from ", part_of(base), f" {how}."], "", *predicates
-        )
+        yield from narrative.sentences(_DERIVED, base=part_of(base), how=how)
     if not narrative.bases:
-        yield narrative.sentence("none", ["No base model declared."])
-    tool = producer(of)
-    if tool:
-        yield narrative.sentence(
-            "declared",
-            ["File written by ", tool, ", according to the file."],
-            narrative.generation,
-            f"{PROV}wasAssociatedWith",
-        )
-    else:
-        yield narrative.sentence("none", ["The file does not name the tool that wrote it."])
+        yield from narrative.sentences(_NO_BASE)
+    yield from narrative.sentences(_PRODUCER, narrative.generation, tool=producer(of))
     origin = stored.mapping(of.card.get("mirrored_from"))
     if url := str(origin.get("url") or ""):
         place = quads.foreign(url)
         commit = str(origin.get("commit") or "")[:40]
-        yield narrative.sentence(
-            "declared",
-            [
-                "Mirrored from ",
-                Part(_clip(url), place, outside=bool(place)),
-                f" at the commit {commit}." if commit else ".",
-            ],
-            "",
-            f"{PROV}hadPrimarySource",
-            f"{DCTERMS}source",
+        yield from narrative.sentences(
+            _MIRRORED,
+            url=Part(drawing.cut(url, _CLIPPED), place, outside=bool(place)),
+            commit=commit and f" at the commit {commit}",
         )
 
 
 def _learning(narrative: _Narrative) -> Iterator[Sentence]:
     of, step = narrative.of, narrative.generation
     data = trained_on(narrative)
-    if data:
-        parts: list[str | Part] = ["Trained on "]
-        for index, item in enumerate(data[:_ENTRIES]):
-            parts += [", " if index else "", item]
-        more = len(data) - _ENTRIES
-        yield narrative.sentence(
-            "declared", [*parts, f" and {more} more." if more > 0 else "."], "", f"{IT6}trainedOn"
-        )
-    else:
-        yield narrative.sentence("none", ["Training data not declared."])
+    parts = [part for item in data[:_ENTRIES] for part in (Part(", "), item)][1:]
+    more = len(data) - _ENTRIES
+    yield from narrative.sentences(_DATA, data=parts, more=f" and {more} more" if more > 0 else "")
     rows = [
-        f"{key} {'…' if isinstance(value, dict | list) else _clip(str(value), 60)}"
+        f"{key} {'…' if isinstance(value, dict | list) else drawing.cut(str(value), 60)}"
         for key, value in stored.mapping(of.card.get("hyperparameters")).items()
     ]
-    if rows:
-        yield narrative.sentence(
-            "declared", ["Hyperparameters: ", _row(rows), "."], step, f"{MLS}hasInput"
-        )
-    if machines := narrative.card.hardware:
-        yield narrative.sentence(
-            "declared", ["Trained on hardware: ", _row(machines), "."], step, f"{IT6}hasHardware"
-        )
+    yield from narrative.sentences(_HYPERPARAMETERS, step, rows=_row(rows))
+    yield from narrative.sentences(_HARDWARE, step, machines=_row(narrative.card.hardware))
 
 
 def _derived(narrative: _Narrative) -> Iterator[Sentence]:
@@ -240,43 +249,26 @@ def _derived(narrative: _Narrative) -> Iterator[Sentence]:
     for variant in of.variants:
         if not variant.source:
             continue
-        step = f"{narrative.version}#generation-{quads.part(variant.name)}"
         job = variant.job
-        parts: list[str | Part] = [
-            f"The hub derived the variant {variant.name} from {variant.source} by {_how(variant)}",
-        ]
-        if job is not None:
-            parts += [", in ", Part("a job", reverse("job", args=[job.uuid]))]
-            if job.finished_at is not None:
-                parts += [" finished ", Part(at=job.finished_at)]
-        yield narrative.sentence(
-            "recorded",
-            [*parts, "."],
-            step,
-            f"{PROV}used",
-            f"{PROV}startedAtTime",
-            f"{PROV}endedAtTime",
-            f"{RDFS}seeAlso",
+        finished = job.finished_at if job else None
+        yield from narrative.sentences(
+            _VARIANT,
+            f"{narrative.version}#generation-{quads.part(variant.name)}",
+            name=variant.name,
+            source=variant.source,
+            how=_how(variant),
+            job=[Part(", in "), Part("a job", reverse("job", args=[job.uuid]))] if job else "",
+            at=[Part(" finished "), Part(at=finished)] if finished else "",
         )
     for file in of.files:
         if file.source:
             iri = f"{narrative.version}/files/{quads.part(file.path, '/')}"
-            wrote = f"The hub wrote {file.path}: {file.source} with embedded card metadata."
-            yield narrative.sentence("recorded", [wrote], iri, f"{PROV}wasDerivedFrom")
+            yield from narrative.sentences(_COPY, iri, path=file.path, source=file.source)
 
 
 def _signing(narrative: _Narrative) -> Iterator[Sentence]:
-    yield narrative.sentence(
-        "none",
-        [_UNSIGNED],
-    )
-    if narrative.of.manifest_sha256:
-        yield narrative.sentence(
-            "recorded",
-            [f"The manifest, sha256 {narrative.of.manifest_sha256}, lists all uploaded files."],
-            "",
-            narrative.places.term("manifestSha256"),
-        )
+    yield from narrative.sentences(_UNSIGNED)
+    yield from narrative.sentences(_MANIFEST, sha256=narrative.of.manifest_sha256)
 
 
 # --- pieces --------------------------------------------------------------------------------------
@@ -288,13 +280,13 @@ def part_of(base: LineageNode) -> Part:
         model = base.version.model
         url = reverse("version", args=[model.namespace.slug, model.name, base.version.number])
         return Part(base.version.ref, url)
-    return Part(_clip(base.named), base.address, outside=bool(base.address))
+    return Part(drawing.cut(base.named, _CLIPPED), base.address, outside=bool(base.address))
 
 
 def producer(of: VersionFacts) -> str:
     """The tool that wrote the main file, and its version, as the file says."""
     tool = of.variants[0].facts.producer if of.variants else None
-    return _clip(str(tool)) if tool and tool.name else ""
+    return drawing.cut(str(tool), _CLIPPED) if tool and tool.name else ""
 
 
 def trained_on(narrative: _Narrative) -> list[Part]:
@@ -313,9 +305,11 @@ def _data(entries: Iterable[EntryFacts], name: str, iri: str) -> Part:
     keys = {mentions.key(text) for text in (name, iri) if text}
     entry = next((candidate for candidate in entries if keys & set(candidate.keys)), None)
     if entry is not None:
-        return Part(_clip(name or entry.slug), reverse("dataset", args=[entry.slug]))
+        return Part(
+            drawing.cut(name or entry.slug, _CLIPPED), reverse("dataset", args=[entry.slug])
+        )
     outside = quads.foreign(mentions.name(iri or name))
-    return Part(_clip(name or iri), outside, outside=bool(outside))
+    return Part(drawing.cut(name or iri, _CLIPPED), outside, outside=bool(outside))
 
 
 def _agent(narrative: _Narrative, name: str) -> Part:
@@ -327,13 +321,9 @@ def _how(variant: VariantFacts) -> str:
 
 
 def _row(items: Sequence[str]) -> str:
-    listing = ", ".join(_clip(item, 80) for item in items[:_ENTRIES])
+    listing = ", ".join(drawing.cut(item, 80) for item in items[:_ENTRIES])
     more = len(items) - _ENTRIES
     return f"{listing} and {more} more" if more > 0 else listing
-
-
-def _clip(text: str, most: int = _CLIPPED) -> str:
-    return drawing.cut(text, most)
 
 
 # --- the graph -----------------------------------------------------------------------------------
