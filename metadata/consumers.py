@@ -81,7 +81,10 @@ def _on_base(subject: outbox.Subject) -> None:
     for model in rows.select_related("namespace"):
         names = [model.ref, *(former.name for former in moves.former_names(model))]
         confirmed = model.confirmed_as_base.values_list("name", flat=True)
-        keys = {*confirmed, *(mentions.key(name) for name in names)}
+        addresses = [f"{settings.HUB_PUBLIC_URL}/models/{name}" for name in names]
+        numbers = model.versions.values_list("number", flat=True)
+        numbered = [f"{address}/v/{number}" for address in addresses for number in numbers]
+        keys = {*confirmed, *map(mentions.key, [*names, *addresses, *numbered])}
         maintenance.refresh_versions(
             _versions(Mention.objects.filter(kind=Mention.Kind.MODEL, name__in=keys))
         )

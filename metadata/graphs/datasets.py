@@ -79,7 +79,7 @@ class Names:
     def describe(self, graph: Graph, *names: str) -> None:
         """State which data set a part of the version is, as far as its names tell."""
         aliases = self._aliases(*names)
-        addresses = [foreign(mentions.name(name)) for name in aliases]
+        addresses = [self.places.elsewhere(mentions.name(name)) for name in aliases]
         addresses += [resolution.elsewhere(name, dataset=True) for name in aliases]
         same = self.entry(*names) or next(filter(None, addresses), "")
         title = words(aliases[0] if aliases else "")

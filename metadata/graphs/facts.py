@@ -115,12 +115,16 @@ class EvaluationFacts:
 
 @dataclass(frozen=True, slots=True)
 class BaseFacts:
-    """A model that a card is based on, as ``named`` there, and the version that is meant."""
+    """A model that a card is based on, as ``named`` there, and the version that is meant.
+
+    ``has_number`` says whether the card names the version itself.
+    """
 
     named: str
     namespace: str
     name: str
     number: int
+    has_number: bool = False
 
 
 @dataclass(frozen=True, slots=True)

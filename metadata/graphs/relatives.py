@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet, Subquery
 from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
 from hub.protocol.cards import Card
-from metadata.rdf import quads
+from metadata.rdf.iris import Places
 from registry.cards import mentions, resolution
 from registry.models import Mention, NameConfirmation, RegisteredModel, RetiredName, Version
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 UP, DOWN = 6, 4
 # Nodes on either side, bases of one card, and versions of one descendant that are followed.
 MOST, BASES, TOGETHER = 60, 12, 20
+# Bases in a graph; no real merge has more.
+MOST_BASES = 50
 _MENTIONS, _VERSIONS, _MODELS = 300, 4000, 200
 _COLUMNS = (
     "number", "card", "created_at", "state", "reason", "ended_at",
@@ -75,6 +78,19 @@ class Descent:
 
     relatives: list[LineageNode] = field(default_factory=list)
     cut: bool = False
+
+
+def public_bases(version: Version) -> list[tuple[str, Version, bool]]:
+    """The bases of a version's card that are public versions here: name, version, has a number."""
+    names = [(version, text.strip()) for text in version.typed_card.base_models[:MOST_BASES]]
+    targets = [_target(text) for _, text in names]
+    return [
+        (text, base, target.number is not None)
+        for (_, text), target, base in zip(
+            names, targets, _bases(AnonymousUser(), names), strict=True
+        )
+        if target is not None and base is not None
+    ]
 
 
 def ancestors(actor: Actor, version: Version, *, depth: int = UP) -> Descent:
@@ -245,10 +261,10 @@ def _target(text: str) -> Target | None:
 
 def _elsewhere(text: str, young: Version, undecided: set[tuple[int, str]]) -> str:
     """The web address of something elsewhere; none for what is, or says it is, of this hub."""
-    address = quads.foreign(text)
+    address = Places(settings.HUB_PUBLIC_URL).elsewhere(text)
     if not address and (young.pk, mentions.key(text)) not in undecided:
         address = resolution.elsewhere(text)
-    return "" if address.startswith(f"{settings.HUB_PUBLIC_URL}/") else address
+    return address
 
 
 def _undecided(names: Iterable[tuple[Version, str]]) -> set[tuple[int, str]]:

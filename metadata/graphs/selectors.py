@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hub.protocol.accuracy import stated
-from metadata.graphs import benchmarks, facts
+from metadata.graphs import benchmarks, facts, relatives
 from metadata.graphs.version_parts import Describe, VersionPart, version_parts
 from metadata.rdf.iris import variant_of
 from registry.cards import cards, licences, mentions, resolution
@@ -21,7 +21,6 @@ from registry.models import (
     Variant,
     Version,
 )
-from registry.models.registered_models import listed_for_everybody
 from registry.versions import moves
 from runners.benchmarks import selectors, speed_index
 from runners.engine.reports import FileCheck
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from metadata.rdf.graph import Graph
 
 _Facts = TypeVar("_Facts", bound="DataclassInstance")
-# Names without a number that are resolved; no real merge has more.
-_MOST_BASES = 10
 # Versions of a data set that its graph names.
 _MOST_DATASET_VERSIONS = 200
 
@@ -287,28 +284,21 @@ def entries(version: Version) -> tuple[facts.EntryFacts, ...]:
 
 
 def _bases(version: Version) -> tuple[tuple[facts.BaseFacts, ...], tuple[str, ...]]:
-    """For each model that a card names without a number, the version of it that is meant here.
+    """The public versions that a card's base models mean, and the names that are undecided.
 
-    It is the newest public one that is older than this version:
-    so no two versions come from each other. A name without a namespace may mean any model, and one
+    A name without a number means the newest version that is older than this one: so no two versions
+    come from each other. One without a namespace may mean any model, and one
     that a model of this hub had then, though the card need not mean that, is undecided.
     """
-    named = [
-        name for name in sorted(mentions.models_in(version.typed_card)) if name.count("/") == 1
-    ]
-    named = named[:_MOST_BASES]
-    if not named:
-        return (), ()
-    public = RegisteredModel.objects.filter(listed_for_everybody())
-    models = resolution.models_of(version.model, named, public)
-    # What a version came from stays so when that is withdrawn.
-    rows = Version.objects.filter(state__in=Version.VISIBLE, created_at__lt=version.created_at)
-    columns = ("model__namespace__slug", "model__name", "number")
-    newest = rows.order_by("-number").values_list(*columns)
-    bases = {name: newest.filter(model=pk).first() for name, pk in models.items()}
-    decided = {name: facts.BaseFacts(name, *row) for name, row in bases.items() if row}
-    undecided = resolution.undecided(version, named) - decided.keys()
-    return tuple(decided.values()), tuple(sorted(undecided))
+    bases = tuple(
+        facts.BaseFacts(
+            mentions.key(name), base.model.namespace.slug, base.model.name, base.number, has_number
+        )
+        for name, base, has_number in relatives.public_bases(version)
+    )
+    keys = {*map(mentions.key, version.typed_card.base_models)} - {base.named for base in bases}
+    bare = sorted(name for name in keys if resolution.elsewhere(name))[: relatives.MOST_BASES]
+    return bases, tuple(sorted(resolution.undecided(version, bare))) if bare else ()
 
 
 def _previous(version: Version) -> int | None:

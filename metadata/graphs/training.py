@@ -7,16 +7,15 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol import derivations, problems, refs, stored
+from hub.protocol import derivations, stored
 from hub.protocol.cards import Card
 from metadata.graphs.card_statements import LONGEST_LIST
-from metadata.rdf.quads import decimal, foreign, link, number, part, string, truth, whole, words
+from metadata.rdf.quads import decimal, link, number, part, string, truth, whole, words
 from registry.cards import emissions, mentions, resolution
 
 if TYPE_CHECKING:
     from metadata.graphs.facts import VersionFacts
     from metadata.rdf.graph import Graph
-    from metadata.rdf.iris import Places
 
 
 def describe(graph: Graph, version: str, of: VersionFacts) -> None:
@@ -45,33 +44,26 @@ def describe(graph: Graph, version: str, of: VersionFacts) -> None:
 def _lineage(graph: Graph, version: str, step: str, of: VersionFacts, card: Card) -> None:
     """What the card names as base; a name without a number keeps standing beside what it means.
 
-    It is a version of this hub where the hub knows which is meant, else a model of Hugging Face.
+    It is a public version of this hub where the card means one, else an address of elsewhere or a
+    model of Hugging Face. Of any other only the name is stated: at this hub nothing would answer.
     """
     bases = {base.named: base for base in of.bases}
     for name in card.base_models:
-        iri = foreign(name) or _version_named(graph.places, name)
-        if not iri:
+        key = mentions.key(name)
+        base = bases.get(key)
+        iri = graph.places.elsewhere(name)
+        if not iri and (base is None or not base.has_number):
             graph.add(version, "dc:source", string(name))
-            key = mentions.key(name)
-            base = bases.get(key)
-            if base is not None:
-                iri = graph.places.version(base.namespace, base.name, base.number)
-            elif key not in of.undecided:
-                iri = resolution.elsewhere(name)
+        if base is not None:
+            iri = graph.places.version(base.namespace, base.name, base.number)
+        elif key not in of.undecided:
+            iri = iri or resolution.elsewhere(name)
         if not iri or iri == version:
             continue
         graph.add(version, "prov:wasDerivedFrom", link(iri))
         graph.add(step, "prov:used", link(iri))
         if derivations.declared(card) == derivations.FINE_TUNING:
             graph.add(version, "it6:fineTunedFrom fair4ml:fineTunedFrom", link(iri))
-
-
-def _version_named(places: Places, text: str) -> str:
-    try:
-        ref = refs.parse(text.strip())
-    except problems.Problem:
-        return ""
-    return places.version(ref.namespace, ref.model, ref.number) if ref.number else ""
 
 
 def _settings(graph: Graph, version: str, step: str, hyperparameters: Any) -> None:

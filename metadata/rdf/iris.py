@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import urlsplit
 
 from hub.protocol.vocabularies import metric_name, task_name
-from metadata.rdf.quads import part
+from metadata.rdf.quads import foreign, part
 from metadata.rdf.terms import LICENCE, PREFIXES, spdx_id
 
 WORKER = "worker"
@@ -37,6 +38,12 @@ class Places:
     def term(self, name: str) -> str:
         """One of the hub's own terms."""
         return f"{self.home}/ns#{name}"
+
+    def elsewhere(self, text: str) -> str:
+        """A web address from a card as an IRI; empty for one of this hub, which may not answer."""
+        iri = foreign(text)
+        is_ours = urlsplit(iri).netloc.lower() == urlsplit(self.home).netloc.lower()
+        return "" if is_ours else iri
 
     def expand(self, name: str) -> str:
         """The IRI of a CURIE, or an IRI itself; raises KeyError for an unknown prefix."""

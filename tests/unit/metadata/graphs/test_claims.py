@@ -271,6 +271,25 @@ def test_a_base_without_a_number_is_the_version_that_was_meant():
     assert written == {Literal("Zoo/Base"), Literal("zoo/other")}
 
 
+def test_no_base_of_this_hub_is_an_address_that_does_not_answer():
+    here = f"{HOME}/models/zoo"
+    names = ["zoo/base@9", f"{here}/gone/v/1", f"{here}/base/v/2", f"{HOME.upper()}/x", "zoo/a@2"]
+    based = (
+        facts.BaseFacts(f"{here}/base/v/2", "zoo", "base", 2, has_number=True),
+        facts.BaseFacts("zoo/a@2", "zoo", "a", 2, has_number=True),
+    )
+    graph = told(card={"base_model": names, "datasets": [f"{HOME}/datasets/gone"]}, bases=based)
+    meant = {URIRef(f"{here}/base/v/2"), URIRef(f"{here}/a/v/2")}
+    assert set(graph.objects(VERSION, PROV.wasDerivedFrom)) == meant
+    written = set(graph.objects(VERSION, URIRef(terms.DC + "source")))
+    assert written == {Literal(names[0]), Literal(names[1]), Literal(names[3])}
+    assert not [
+        one
+        for one in graph.objects()
+        if str(one).endswith("/datasets/gone") and isinstance(one, URIRef)
+    ]
+
+
 def test_a_base_of_elsewhere_is_a_node():
     card = {"base_model": ["meta-llama/Llama-3.1-8B", "resnet 50"]}
     graph = told(card={**card, "base_model_relation": "finetune"})

@@ -102,6 +102,31 @@ def test_a_base_without_a_number_is_the_version_that_was_there(ada):
     call_command("rebuild_graphs", "--check")
 
 
+def test_a_base_with_a_number_is_an_address_while_it_answers(ada, client):
+    address = f"{HOME}/models/ada/base/v/2"
+    card = f"---\nbase_model: [ada/base@1, ada/base@7, {address}, {HOME}/models/x/y]\n---\n# A\n"
+    factories.published(ada, card=card)
+    base = f"<{HOME}/models/ada/base/v/"
+    assert base not in net()
+    assert f"<{HOME}/models/x/y" not in net()
+    assert '/source> "ada/base@1" ' in net()
+    model = factories.published(ada, factories.model(ada, "base")).model
+    outbox.deliver()
+    assert f"{base}1>" in net()
+    assert '/source> "ada/base@1" ' not in net()
+    factories.published(ada, model)
+    outbox.deliver()
+    assert f"{base}2>" in net()
+    call_command("rebuild_graphs", "--check")
+    for number, status in ((1, 200), (2, 200), (7, 404)):
+        assert (f"{base}{number}>" in net()) is (status == 200)
+        assert client.get(f"/models/ada/base/v/{number}").status_code == status
+    registered_models.edit(ada, model=model, visibility="private")
+    outbox.deliver()
+    assert base not in net()
+    assert '/source> "ada/base@1" ' in net()
+
+
 def test_a_base_that_is_hidden_is_a_name_again(ada):
     base = factories.published(ada, factories.model(ada, "base")).model
     factories.published(ada, card=BASED)

@@ -238,7 +238,8 @@ def test_verdicts_are_assertions_of_the_hub_and_untested_is_said():
 
 
 def test_what_a_card_declares_is_its_publishers_word():
-    graph = told(card=CARD)
+    based = facts.BaseFacts("zoo/base@2", "zoo", "base", 2, has_number=True)
+    graph = told(card=CARD, bases=(based,))
     english = URIRef("http://publications.europa.eu/resource/authority/language/ENG")
     assert set(graph.objects(VERSION, DCTERMS.language)) == {english}
     assert str(graph.value(VERSION, HUB.trainingCO2eKg)) == "0.42"

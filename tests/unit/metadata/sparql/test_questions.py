@@ -92,6 +92,7 @@ VERSIONS = (
             "base_model": "lab/base@1",
             "base_model_relation": "finetune",
         },
+        bases=(facts.BaseFacts("lab/base@1", "lab", "base", 1, has_number=True),),
     ),
     version("reader", task="summarization", sizes=(200,), licenses=("apache-2.0",)),
     version(
