@@ -15,8 +15,9 @@ from runners.engine.reports import Verdict
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from metadata.graphs.facts import CheckFacts, ResultFacts
+    from metadata.graphs.facts import CheckFacts
     from metadata.rdf.graph import Graph
+    from runners.models import ConformanceResult
 
 _EARL = frozenset({"passed", "failed", "cantTell", "inapplicable", "untested"})
 # Outcome of a check, and verdict of one of its stages -> outcome of EARL.
@@ -58,21 +59,31 @@ def describe_check(graph: Graph, version: str, of: CheckFacts) -> None:
             _describe(graph, here, file_of(version, file.path), test, outcome, of.at)
 
 
-def describe_result(graph: Graph, version: str, subject: str, of: ResultFacts) -> str:
+def describe_result(graph: Graph, version: str, subject: str, of: ConformanceResult) -> str:
     """Describe a conformance result of ``subject``; return the IRI of its assertion.
 
     The subject is the version for its main variant, else the variant.
     """
-    node = f"{version}#conf-{of.key}"
-    test = graph.places.test(of.runtime, of.check)
+    node = f"{version}#conf-{of.pk}"
+    test = graph.places.test(of.runtime, of.check_kind)
     result = _describe(graph, node, subject, test, of.outcome, of.at)
-    graph.add(node, "hub:variant", link(variant_of(version, of.variant)))
-    graph.add(node, "hub:runtime", string(of.runtime))
-    graph.add(node, "hub:runtimeVersion", string(of.runtime_version))
-    graph.add(result, "hub:blames", string(of.blames))
-    graph.add(result, "hub:graphPass", string(of.graph_pass))
-    graph.add(result, "hub:runs", "" if of.runs is None else truth(of.runs))
-    graph.add(result, "earl:info", string(of.reason, "en"))
+    graph.state(
+        node,
+        {
+            "hub:variant": link(variant_of(version, of.variant.name)),
+            "hub:runtime": string(of.runtime),
+            "hub:runtimeVersion": string(of.runtime_version),
+        },
+    )
+    graph.state(
+        result,
+        {
+            "hub:blames": string(of.blames),
+            "hub:graphPass": string(of.graph_pass),
+            "hub:runs": "" if of.runs is None else truth(of.runs),
+            "earl:info": string(of.reason, "en"),
+        },
+    )
     return node
 
 

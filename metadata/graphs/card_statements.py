@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import stored
 from metadata.rdf import languages
 from metadata.rdf.quads import foreign, link, string, words
+from registry.cards.values import is_orcid
 
 if TYPE_CHECKING:
     from metadata.rdf.graph import Graph
@@ -104,21 +105,12 @@ def _is_ror(text: str) -> bool:
 
 def _identity(text: str) -> str:
     orcid = _ORCID.search(text)
-    if orcid and _is_orcid(orcid[1]):
+    if orcid and is_orcid(orcid[1]):
         return f"https://orcid.org/{orcid[1]}"
     ror = _ROR.search(text)
     if ror:
         return f"https://ror.org/{ror[1].lower()}"
     return next((iri for word in text.split() if (iri := foreign(word.strip("()<>,;")))), "")
-
-
-def _is_orcid(text: str) -> bool:
-    """Whether the last character is the checksum of the others (ISO 7064 11,2)."""
-    total = 0
-    digits = text.replace("-", "")
-    for digit in digits[:-1]:
-        total = (total + int(digit)) * 2
-    return "0123456789X"[(12 - total % 11) % 11] == digits[-1]
 
 
 def _kind(identity: str) -> str:

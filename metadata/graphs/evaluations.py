@@ -5,12 +5,14 @@ A claim and a measurement of the same metric on the same data set meet in these 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hub.protocol import stored
+from hub.protocol.accuracy import stated
 from hub.protocol.cards import Card, Result, results
 from hub.protocol.figures import Kind
 from hub.protocol.vocabularies import SHARES, metric_name
@@ -22,8 +24,8 @@ from registry.cards import metrics as reported_metrics
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from metadata.graphs.facts import EvaluationFacts
     from metadata.rdf.graph import Graph
+    from runners.models import Evaluation
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -80,21 +82,24 @@ def reported(card: Card) -> Iterator[Reported]:
             yield Reported(metric, result.names[0], result.dataset.split, share)
 
 
-def describe_measured(graph: Graph, version: str, subject: str, of: EvaluationFacts) -> None:
-    """Describe a value that a worker measured of ``subject``, a version or one of its variants."""
-    node = f"{version}#eval-measured-{part(of.key)}"
-    dataset = graph.places.dataset(of.dataset)
-    if of.figure.value is None:
-        return
-    _evaluation(graph, subject, node, of.metric, of.figure.value)
+def describe_measured(graph: Graph, version: str, subject: str, of: Evaluation) -> None:
+    """Describe a value that a worker measured of ``subject``, with the digits that lists compare.
+
+    The subject is a version or one of its variants.
+    """
+    node = f"{version}#eval-measured-{part(str(of.pk))}"
+    dataset = graph.places.dataset(of.dataset_version.dataset.slug)
+    value, interval = stated(of.value), of.figure.interval
+    _evaluation(graph, subject, node, of.metric, value)
     figures.describe(
         graph,
         node,
         subject,
         of.metric,
-        of.figure.value,
+        value,
         author=graph.places.worker,
-        interval=of.figure.interval,
+        interval=interval
+        and dataclasses.replace(interval, low=stated(interval.low), high=stated(interval.high)),
     )
     graph.add(node, "fair4ml:evaluationDataset", link(dataset))
     graph.add(subject, "fair4ml:evaluatedOn", link(dataset))
@@ -102,7 +107,7 @@ def describe_measured(graph: Graph, version: str, subject: str, of: EvaluationFa
         node,
         {
             "hub:split": string(of.split),
-            "dcat:version": string(str(of.dataset_version)),
+            "dcat:version": string(str(of.dataset_version.number)),
             "hub:evaluatedRows": count(of.rows),
             "hub:predictionsDigest": string(of.predictions_sha256),
             "rdfs:comment": string(of.arithmetic, "en"),

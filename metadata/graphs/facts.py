@@ -1,4 +1,4 @@
-"""The facts of which graphs are made: plain values, so that a projection needs no database.
+"""The facts of which graphs are made, all read before, so that a projection needs no database.
 
 What came from a card or from a process that read an upload is kept as it came, in dicts: the
 projection takes of it what has the expected shape.
@@ -14,9 +14,9 @@ from hub.protocol.facts import Facts
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from hub.protocol.figures import Figure
     from metadata.graphs.version_parts import Describe
     from runners.engine.reports import FileCheck
+    from runners.models import ConformanceResult, Evaluation, Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,6 @@ class FileFacts:
     size_bytes: int
     derived: bool = False
     source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class JobFacts:
-    """The job that made a variant: what it ran, and when."""
-
-    uuid: str
-    kind: str
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +46,7 @@ class VariantFacts:
     derivation: dict[str, Any] = field(default_factory=dict)
     proof_strength: str = ""
     proof_sentence: str = ""
-    job: JobFacts | None = None
+    job: Job | None = None
     # Paths of the files besides the entry that it needs.
     external: tuple[str, ...] = ()
     macs: int | None = None
@@ -69,48 +59,6 @@ class CheckFacts:
     outcome: str
     files: tuple[FileCheck, ...]
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ResultFacts:
-    """A conformance result; ``outcome`` is a word of EARL, ``figures`` those of each output.
-
-    ``runs`` is whether some input ran to its end; None where that was not tried or not recorded.
-    ``graph_pass`` names passes of the graph optimiser that are at fault.
-    """
-
-    key: int
-    variant: str
-    runtime: str
-    runtime_version: str
-    check: str
-    outcome: str
-    blames: str
-    reason: str
-    at: datetime
-    figures: list[Any] = field(default_factory=list)
-    runs: bool | None = None
-    graph_pass: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationFacts:
-    """A value that a worker measured on a split of a data set of this hub, with its interval.
-
-    ``dataset`` is the entry's slug; ``arithmetic`` says how a half-precision variant was computed.
-    """
-
-    key: str
-    variant: str
-    metric: str
-    figure: Figure
-    dataset: str
-    dataset_version: int
-    split: str
-    rows: int
-    predictions_sha256: str
-    at: datetime
-    arithmetic: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +168,8 @@ class VersionFacts:
     files: tuple[FileFacts, ...] = ()
     variants: tuple[VariantFacts, ...] = ()
     checks: tuple[CheckFacts, ...] = ()
-    results: tuple[ResultFacts, ...] = ()
-    measured: tuple[EvaluationFacts, ...] = ()
+    results: tuple[ConformanceResult, ...] = ()
+    measured: tuple[Evaluation, ...] = ()
     parts: tuple[Describe, ...] = ()
     is_gated: bool = False
     bases: tuple[BaseFacts, ...] = ()

@@ -85,11 +85,15 @@ def version_graph(of: VersionFacts, home: str) -> str:
     for check in of.checks:
         assertions.describe_check(graph, version, check)
     for result in of.results:
-        subject = version if result.variant == main else variant_of(version, result.variant)
+        subject = (
+            version if result.variant.name == main else variant_of(version, result.variant.name)
+        )
         assertion = assertions.describe_result(graph, version, subject, result)
         evaluations.describe_figures(graph, subject, assertion, result.figures, assertion)
     for measured in of.measured:
-        subject = version if measured.variant == main else variant_of(version, measured.variant)
+        subject = (
+            version if measured.variant.name == main else variant_of(version, measured.variant.name)
+        )
         evaluations.describe_measured(graph, version, subject, measured)
     for describe in of.parts:
         describe(graph, version)
@@ -352,7 +356,7 @@ def _generation(graph: Graph, version: str, variant: str, of: VariantFacts) -> N
     if of.job is not None:
         graph.add(step, "prov:startedAtTime", moment(of.job.started_at))
         graph.add(step, "prov:endedAtTime", moment(of.job.finished_at))
-        graph.add(step, "rdfs:seeAlso", link(graph.places.job(of.job.uuid)))
+        graph.add(step, "rdfs:seeAlso", link(graph.places.job(str(of.job.pk))))
     parity = stored.mapping(of.derivation.get("parity"))
     worst = stored.mapping(parity.get("worst")) or parity
     here = f"{version}#parity-{part(of.name)}"

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hub.protocol.accuracy import stated
 from metadata.graphs import benchmarks, facts, relatives
 from metadata.graphs.version_parts import Describe, VersionPart, version_parts
 from metadata.rdf.iris import variant_of
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from django.db.models import QuerySet
 
-    from hub.protocol.figures import Figure
     from metadata.rdf.graph import Graph
 
 _Facts = TypeVar("_Facts", bound="DataclassInstance")
@@ -102,17 +100,8 @@ def version_facts(version: Version) -> facts.VersionFacts:
             )
             for row in Check.objects.filter(version=version)
         ),
-        results=tuple(
-            _fill(
-                facts.ResultFacts,
-                row,
-                key=row.pk,
-                variant=row.variant.name,
-                check=row.check_kind,
-            )
-            for row in proof_selectors.results_of(version)
-        ),
-        measured=tuple(_measured(version)),
+        results=tuple(proof_selectors.results_of(version)),
+        measured=tuple(evaluations.rows_of(version)),
         parts=tuple(part.read(version) for part in version_parts),
         withdrawal=(
             _withdrawal(version, version.ended_at, version.reason)
@@ -162,30 +151,6 @@ def _benchmark_part(version: Version) -> Describe:
 
 
 version_parts.register("metadata", VersionPart(_benchmark_part))
-
-
-def _measured(version: Version) -> Iterator[facts.EvaluationFacts]:
-    """What workers measured on splits of data sets."""
-    for row in evaluations.rows_of(version):
-        yield _fill(
-            facts.EvaluationFacts,
-            row,
-            key=str(row.pk),
-            variant=row.variant.name,
-            figure=_stated(row.figure),
-            dataset=row.dataset_version.dataset.slug,
-            dataset_version=row.dataset_version.number,
-        )
-
-
-def _stated(figure: Figure) -> Figure:
-    """A measured accuracy with the digits that lists compare."""
-    of = figure.interval
-    return dataclasses.replace(
-        figure,
-        value=None if figure.value is None else stated(figure.value),
-        interval=of and dataclasses.replace(of, low=stated(of.low), high=stated(of.high)),
-    )
 
 
 def model_facts(model: RegisteredModel) -> facts.ModelFacts:
@@ -307,7 +272,7 @@ def _previous(version: Version) -> int | None:
     return rows.order_by("-number").values_list("number", flat=True).first()
 
 
-def _jobs(variants: list[Variant]) -> dict[str, facts.JobFacts]:
+def _jobs(variants: list[Variant]) -> dict[str, Job]:
     uuids = [row.job_uuid for row in variants if row.derived_from_id and row.job_uuid]
     rows = Job.objects.filter(pk__in=uuids).defer("report")
-    return {str(job.pk): _fill(facts.JobFacts, job, uuid=str(job.pk)) for job in rows}
+    return {str(job.pk): job for job in rows}

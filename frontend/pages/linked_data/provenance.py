@@ -257,7 +257,7 @@ def _derived(narrative: _Narrative) -> Iterator[Sentence]:
             name=variant.name,
             source=variant.source,
             how=_how(variant),
-            job=[Part(", in "), Part("a job", reverse("job", args=[job.uuid]))] if job else "",
+            job=[Part(", in "), Part("a job", reverse("job", args=[job.pk]))] if job else "",
             at=[Part(" finished "), Part(at=finished)] if finished else "",
         )
     for file in of.files:

@@ -17,7 +17,9 @@ from hub.protocol.vocabularies import TASKS_OF
 from metadata.graphs import facts, projection, references
 from metadata.rdf import iris, quads, terms
 from metadata.store import negotiation
+from registry.models import Variant
 from runners.engine.reports import FileCheck, Verdict
+from runners.models import ConformanceResult, Job
 
 HOME = "https://hub.example"
 VERSION = URIRef(f"{HOME}/models/lab/net/v/3")
@@ -62,7 +64,7 @@ SMALL = facts.VariantFacts(
     12,
     source="default",
     derivation={"task": "convert", "recipe": "int8"},
-    job=facts.JobFacts("5f1c", "convert", AT, AT),
+    job=Job(pk="5f1c", kind="convert", started_at=AT, finished_at=AT),
 )
 KNOWN = facts.VersionFacts(
     namespace="lab",
@@ -92,10 +94,26 @@ KNOWN = facts.VersionFacts(
         ),
     ),
     results=(
-        facts.ResultFacts(
-            7, "default", "onnxruntime", "1.31", "bundled", "failed", "runtime", "Off.", AT
+        ConformanceResult(
+            pk=7,
+            variant=Variant(name="default"),
+            runtime="onnxruntime",
+            runtime_version="1.31",
+            check_kind="bundled",
+            outcome="failed",
+            blames="runtime",
+            reason="Off.",
+            at=AT,
         ),
-        facts.ResultFacts(8, "int8", "openvino", "2026", "reference", "cantTell", "", "", AT),
+        ConformanceResult(
+            pk=8,
+            variant=Variant(name="int8"),
+            runtime="openvino",
+            runtime_version="2026",
+            check_kind="reference",
+            outcome="cantTell",
+            at=AT,
+        ),
     ),
 )
 CARD = {

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import replace
 from decimal import Decimal
 
 import pyoxigraph
 import pytest
 
 from hub.protocol.facts import Facts
-from hub.protocol.figures import Figure
-from hub.protocol.intervals import Interval, IntervalMethod
-from hub.protocol.vocabularies import TASKS_OF, unit_of
+from hub.protocol.intervals import IntervalMethod
+from hub.protocol.vocabularies import TASKS_OF
 from metadata.graphs import facts, projection, references
 from metadata.rdf import iris
 from metadata.sparql import example_queries
+from registry.models import Dataset, DatasetVersion, Variant
+from runners.models import ConformanceResult, Evaluation
 
 HOME = "https://hub.example"
 PLACES = iris.Places(HOME)
@@ -66,19 +66,44 @@ def reported(value, dataset=BENCHMARK, metric="accuracy"):
 def measured(value, metric="accuracy", variant="default"):
     """A measurement on the entry that BENCHMARK is, on 400 rows."""
     low, high = (round(float(value) + part, 9) for part in (-0.01, 0.01))
-    figure = Figure(
-        float(value), unit_of(metric), interval=Interval(low, high, IntervalMethod.CLOPPER_PEARSON)
+    row = Evaluation(
+        pk=1,
+        variant=Variant(name=variant),
+        metric=metric,
+        value=float(value),
+        low=low,
+        high=high,
+        interval_method=IntervalMethod.CLOPPER_PEARSON,
+        dataset_version=DatasetVersion(dataset=Dataset(slug=MEASURED), number=1),
+        split="test",
+        rows=400,
+        predictions_sha256=DIGEST,
+        at=AT,
     )
-    data = (MEASURED, 1, "test", 400, DIGEST)
-    return (facts.EvaluationFacts("1", variant, metric, figure, *data, AT),)
+    return (row,)
 
 
 SMALL = facts.VariantFacts("int8", "f0.onnx", "converted", source="default", precision="int8")
 ENTRY = facts.EntryFacts(PEOPLE, (PEOPLE, "https://data.example/people"))
 ENTRIES = (facts.EntryFacts(MEASURED, (BENCHMARK,)),)
-WRONG = facts.ResultFacts(
-    4, "default", "onnxruntime", "1.31", "bundled", "failed", "runtime", "Off by one.", AT
-)
+
+
+def bundled_result(pk, outcome="failed", variant="default", blames="runtime"):
+    """A result of the check of bundled data."""
+    return ConformanceResult(
+        pk=pk,
+        variant=Variant(name=variant),
+        runtime="onnxruntime",
+        runtime_version="1.31",
+        check_kind="bundled",
+        outcome=outcome,
+        blames=blames,
+        reason="Off by one.",
+        at=AT,
+    )
+
+
+WRONG = bundled_result(4)
 VERSIONS = (
     version(
         "writer",
@@ -142,7 +167,7 @@ VERSIONS = (
         measured=measured("0.95"),
         entries=ENTRIES,
         variants=(SMALL,),
-        results=(replace(WRONG, key=5, variant="int8"), replace(WRONG, key=6, outcome="passed")),
+        results=(bundled_result(5, variant="int8"), bundled_result(6, "passed")),
     ),
     version("boaster", task="image-classification", card=reported(1)),
 )
@@ -388,11 +413,11 @@ def test_variant_that_fits_and_passes():
         facts.VariantFacts("split", "f0.onnx", external=("f2.onnx",)),
         facts.VariantFacts("wrong", "f0.onnx"),
     )
-    passed = replace(WRONG, outcome="passed", blames="", reason="")
-    results = tuple(
-        replace(WRONG if name == "wrong" else passed, key=key, variant=name)
-        for key, name in enumerate(("default", "large", "split", "wrong"))
+    passed = (
+        bundled_result(key, "passed", name, blames="")
+        for key, name in enumerate(("default", "large", "split"))
     )
+    results = (*passed, bundled_result(3, variant="wrong"))
     fits = version("fits", sizes=(400, 2_000_000, 500), variants=others, results=results)
     model = facts.ModelFacts(facts.AgentFacts("lab"), "fits", AT, AT, newest=1)
     made = pyoxigraph.Store()
