@@ -12,6 +12,8 @@ from hub.protocol.facts import read_ports
 from hub.protocol.vocabularies import METRICS
 from metadata.graphs import facts, projection, references
 from metadata.rdf import iris, languages, terms
+from registry.models import Variant
+from runners.models import ConformanceResult
 from tests.unit.metadata.graphs.test_projection import (
     AT,
     CARD,
@@ -62,6 +64,20 @@ MIRRORED = {
     "date": "2026-10-01T12:00:00+02:00",
     "message": "Upload net",
 }
+
+
+def compared_outputs(figures):
+    """A failed result with the figures of its outputs."""
+    return ConformanceResult(
+        pk=7,
+        variant=Variant(name="default"),
+        runtime="onnxruntime",
+        check_kind="bundled",
+        outcome="failed",
+        blames="runtime",
+        at=AT,
+        figures=figures,
+    )
 
 
 def test_a_copy_tells_its_source_and_the_state_of_it():
@@ -328,7 +344,7 @@ def test_training_and_evaluation_data_of_one_name_are_one_iri_of_the_version():
 
 def test_figures_of_runs_are_measurements_of_the_worker_with_known_metrics():
     rows = [{"max_abs": 1e-7, "top1": 1.0}, {"max_abs": 3e-7, "top1": 0.5, "ulp_max": "inf"}]
-    result = replace(KNOWN.results[0], figures=rows)
+    result = compared_outputs(rows)
     small = replace(SMALL, derivation={"parity": {"cosine": 0.99, "made": {"cosine": 0.1}}})
     graph = told(results=(result,), variants=(MAIN, small))
     worker = URIRef(f"{HOME}/agents/worker")
@@ -396,14 +412,14 @@ def test_a_data_sets_graph_tells_of_people_licence_and_owner():
 
 
 def test_every_own_term_that_graphs_hold_is_listed():
-    figures = [{"max_abs": 1.0}]
+    compared = compared_outputs([{"max_abs": 1.0}])
     rich = replace(
         KNOWN,
         licenses=("mit",),
         license_expression="MIT OR Apache-2.0",
         card={**CARD, **RICH, "training_data": [{"name": "a", "split": "b"}]},
         variants=with_props(model_license="Apache-2.0", model_author="Ann", **MAIN.facts.metadata),
-        results=tuple(replace(one, figures=figures) for one in KNOWN.results),
+        results=(*KNOWN.results, compared),
     )
     latency = references.Entity("metrics", "latency-p50")
     texts = [
