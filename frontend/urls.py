@@ -116,7 +116,6 @@ urlpatterns = [
     path("jobs", queue_views.queue, name="jobs"),
     path("jobs/live", queue_views.live_mark, name="jobs-live"),
     path("workers", worker_views.workers, name="workers"),
-    path("jobs/<uuid:uuid>", page(queue_views.job), name="job"),
     path("jobs/<uuid:uuid>/events", queue_views.events, name="job-events"),
     path("jobs/<uuid:uuid>/cancel", queue_views.cancel, name="job-cancel"),
     path("jobs/<uuid:uuid>/lift", queue_views.lift, name="job-lift"),

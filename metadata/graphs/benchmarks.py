@@ -10,12 +10,35 @@ from typing import TYPE_CHECKING
 
 from hub.protocol import benchmark_metrics
 from metadata.graphs import figures
-from metadata.rdf.iris import file_of, variant_of
+from metadata.rdf.graph import Graph
+from metadata.rdf.iris import Places, file_of, variant_of
 from metadata.rdf.quads import count, decimal, link, moment, string
 
 if TYPE_CHECKING:
-    from metadata.rdf.graph import Graph
+    from collections.abc import Iterable
+
+    from runners.benchmarks.selectors import Device
     from runners.models import Measurement
+
+
+def device_graph(of: Device, rows: Iterable[Measurement], home: str) -> str:
+    """A device class as N-Quads: its title, its kind, and the trusted ones of these results."""
+    places = Places(home)
+    device = places.device(of.name)
+    graph = Graph(places.catalogue, places)
+    facts = {
+        "dcterms:identifier": string(of.name),
+        "dcterms:title": string(of.title),
+        "dcterms:type": string(of.kind),
+    }
+    graph.describe(device, "hub:Device", facts)
+    for row in rows:
+        if row.is_trusted and row.device == of.name:
+            model = row.variant.version.model
+            number = row.variant.version.number
+            node = f"{places.version(model.namespace.slug, model.name, number)}#bench-{row.pk}"
+            graph.add(node, "hub:device", link(device))
+    return graph.text()
 
 
 def describe(

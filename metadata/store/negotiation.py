@@ -13,13 +13,18 @@ import pyoxigraph
 from django.conf import settings
 
 from hub.protocol import problems
-from metadata.graphs import projection, selectors
+from metadata.graphs import benchmarks, jobs, projection, selectors
 from metadata.rdf.iris import Places
 from metadata.rdf.terms import PREFIXES
 from metadata.store import maintenance, texts
+from registry.models import Version
+from runners.benchmarks import selectors as benchmark_selectors
+from runners.benchmarks import timelines
 
 if TYPE_CHECKING:
-    from registry.models import Dataset, RegisteredModel, Version
+    from registry.core.permissions import Actor
+    from registry.models import Dataset, RegisteredModel
+    from runners.models import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +152,26 @@ def of_dataset(dataset: Dataset) -> str:
     return texts.of(maintenance.dataset_iri(dataset)) or projection.dataset_graph(
         selectors.dataset_facts(dataset), settings.HUB_PUBLIC_URL
     )
+
+
+def of_device(actor: Actor, name: str) -> str:
+    """The graph of a device class with the newest results on it that the reader may see.
+
+    Raises NotFound, also for a class that only unverified results claim: graphs have none of these.
+    """
+    device = benchmark_selectors.device(actor, name)
+    if not device.measurements:
+        raise problems.NotFound(f"No trusted results found for a device {name}.")
+    listing = timelines.of_newest(actor, device=name)
+    return benchmarks.device_graph(device, listing.rows, settings.HUB_PUBLIC_URL)
+
+
+def of_job(job: Job) -> str:
+    """The graph of a job that the reader may see, with the steps that its version's graph has."""
+    version = job.version
+    is_withdrawn = version is not None and version.state == Version.State.WITHDRAWN
+    nquads = "" if version is None or is_withdrawn else of_version(version)
+    return jobs.job_graph(job, nquads, settings.HUB_PUBLIC_URL)
 
 
 def write(nquads: str, ending: str) -> bytes:

@@ -13,6 +13,5 @@ urlpatterns = [
     path(f"{VERSION}/benchmarks/again", views.again, name="benchmarks-again"),
     path(f"{VERSION}/benchmarks/<number:pk>", page(views.result), name="benchmark"),
     path("benchmarks", page(views.across), name="benchmarks"),
-    path("devices/<slug:name>", page(views.device), name="device"),
     path("runtimes/<slug:name>", page(views.runtime), name="runtime"),
 ]

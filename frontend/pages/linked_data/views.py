@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pyoxigraph
@@ -12,7 +13,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from frontend.pages.benchmarks import views as benchmark_views
 from frontend.pages.linked_data import graph_views, statements
+from frontend.pages.queue import views as queue_views
 from hub.protocol import problems
 from metadata.exports import annotation
 from metadata.rdf import vocabulary
@@ -20,6 +23,10 @@ from metadata.store import catalogue, dump, entities, negotiation
 from registry.api import downloads
 from registry.api.parameters import accepts
 from registry.models import Blob
+from runners.queue import selectors
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 RETRY_SECONDS = 60
 
@@ -42,6 +49,42 @@ def thing_graph(request: HttpRequest, place: str, name: str, ending: str) -> Htt
     if entities.is_known(place, f"{name}.{ending}"):
         return thing(request, place, f"{name}.{ending}")
     return graph_views.answer(entities.find(place, name).nquads, ending, _without(request, ending))
+
+
+@require_safe
+def device(request: HttpRequest, name: str) -> HttpResponseBase:
+    """A class of machines: the page of what was measured on it, or its graph."""
+    return graph_views.negotiated(
+        request,
+        page=lambda: benchmark_views.device(request, name),
+        nquads=lambda: negotiation.of_device(request.user, name),
+        address=request.path,
+    )
+
+
+@require_safe
+def device_graph(request: HttpRequest, name: str, ending: str) -> HttpResponse:
+    """The graph of a class of machines."""
+    nquads = negotiation.of_device(request.user, name)
+    return graph_views.answer(nquads, ending, _without(request, ending))
+
+
+@require_safe
+def job(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
+    """A job: its page, or its graph."""
+    return graph_views.negotiated(
+        request,
+        page=lambda: queue_views.job(request, uuid),
+        nquads=lambda: negotiation.of_job(selectors.job(request.user, uuid)),
+        address=request.path,
+    )
+
+
+@require_safe
+def job_graph(request: HttpRequest, uuid: UUID, ending: str) -> HttpResponse:
+    """The graph of a job that the reader may see."""
+    nquads = negotiation.of_job(selectors.job(request.user, uuid))
+    return graph_views.answer(nquads, ending, _without(request, ending))
 
 
 @require_safe

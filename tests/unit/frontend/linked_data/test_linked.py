@@ -19,7 +19,7 @@ from registry.versions.services import derivatives, versions
 from runners.engine.reports import OutputFile
 from runners.models import Job
 from runners.queue import services as runners
-from tests import factories, samples, shared
+from tests import factories, samples, shared, timed
 
 pytestmark = pytest.mark.usefixtures("graphs")
 PAGE = "/models/ada/net/v/1"
@@ -266,6 +266,70 @@ def test_every_iri_of_the_hub_in_a_graph_leads_somewhere(published, client):
         answer = client.get(iri.removeprefix(HOME), headers={"Accept": "*/*"})
         assert answer.status_code == 200, iri
         answer.close()
+
+
+@pytest.fixture
+def timed_result(published):
+    """A result of the version, with its device and its job."""
+    return timed.benchmark(published, 1.5)
+
+
+@pytest.mark.usefixtures("timed_result")
+def test_every_iri_of_the_hub_in_a_graph_has_statements(published, client):
+    content = client.get(f"{PAGE}.nt").content.decode()
+    mentioned = {iri.partition("#")[0] for iri in re.findall(rf"<({HOME}/[^>]+)>", content)}
+    things = {iri for iri in mentioned if not iri.startswith(f"{HOME}{PAGE}/files/")}
+    assert {iri.removeprefix(f"{HOME}/").partition("/")[0] for iri in things} >= {
+        "agents", "devices", "environments", "formats", "jobs", "models", "tasks",
+    }  # fmt: skip
+    for iri in sorted(things):
+        answer = ask(client, iri.removeprefix(HOME), "application/n-triples")
+        assert answer["Content-Type"] == "application/n-triples", iri
+        assert f"<{iri}> ".encode() in answer.content, iri
+
+
+def test_a_device_and_a_job_have_their_facts_in_every_format(timed_result, client):
+    row = timed_result
+    for path in (f"/devices/{row.device}", f"/jobs/{row.job_id}"):
+        page = ask(client, path, BROWSER)
+        assert page["Content-Type"].startswith("text/html")
+        assert "Accept" in page["Vary"]
+        for ending, form in negotiation.FORMATS.items():
+            answer = ask(client, path, form.media_type.partition(";")[0])
+            assert answer["Content-Type"] == form.media_type
+            assert answer["Content-Location"] == f"{path}.{ending}"
+            assert client.get(f"{path}.{ending}").content == answer.content
+        assert ask(client, path, "image/png").status_code == 406
+    device = client.get(f"/devices/{row.device}.nt").content.decode()
+    assert f'/title> "{row.device_title}" ' in device
+    result = f"<{HOME}{PAGE}#bench-{row.pk}"
+    assert f"{result}> <{HOME}/ns#device> <{HOME}/devices/{row.device}> " in device
+    job = client.get(f"/jobs/{row.job_id}.nt").content.decode()
+    assert f"<{HOME}/jobs/{row.job_id}> <http://www.w3.org/ns/prov#used> <{HOME}{PAGE}> " in job
+    assert f"{result}-run> <http://www.w3.org/ns/prov#startedAtTime> " in job
+    for hidden in (row.job.worker, row.job.host):
+        assert not hidden or hidden not in job
+
+
+def test_devices_and_jobs_of_private_models_are_missing_to_others(ada, bob, client):
+    private = factories.published(ada, factories.model(ada, visibility="private"))
+    row = timed.benchmark(private, 1.5)
+    other, owner = Client(), Client()
+    other.force_login(bob)
+    owner.force_login(ada)
+    for path in (f"/devices/{row.device}", f"/jobs/{row.job_id}"):
+        for reader, status in ((client, 404), (other, 404), (owner, 200)):
+            assert ask(reader, path, "text/turtle").status_code == status
+            assert reader.get(f"{path}.ttl").status_code == status
+
+
+def test_a_job_of_a_withdrawn_version_has_no_steps(timed_result, published, ada, client):
+    versions.withdraw(ada, version=published, reason="Wrong data.")
+    outbox.deliver()
+    answer = client.get(f"/jobs/{timed_result.job_id}.nt")
+    page = ask(client, f"/jobs/{timed_result.job_id}", BROWSER)
+    assert answer.status_code == page.status_code
+    assert b"#bench-" not in answer.content
 
 
 def test_terms_are_found_by_their_fragment(published, client):
