@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hub import counting
+from hub.protocol import stored
 
 NARROW = "\u202f"
 MINUS = "\u2212"
@@ -81,7 +82,7 @@ def figure(value: Any) -> str:
     """A measured number of any size: 0, 0.012, 99.6, 2.4e-7, infinite; empty for none."""
     if isinstance(value, str):
         return _UNENDING.get(value, "")
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not stored.is_number(value):
         return ""
     if not math.isfinite(value):
         return _UNENDING[str(value)]

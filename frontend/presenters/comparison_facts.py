@@ -20,7 +20,7 @@ from frontend.presenters import (
     parity_figures,
     version_head,
 )
-from hub.protocol import stored
+from hub.protocol import phrases, stored
 from hub.protocol.benchmark_metrics import CARBON, ENERGY, P50, BenchmarkMetric
 from hub.protocol.cards import PERSONAL_DATA
 from hub.protocol.figures import Figure, Unit, absent, count
@@ -188,10 +188,7 @@ def origin(column: Column) -> list[tuple[str, Fact, str]]:
 
 def _name_list(names: Iterable[str]) -> str:
     """Each name once, and how many more there are of a long list."""
-    unique = list(dict.fromkeys(name for name in names if name))
-    more = len(unique) - NAMES_SHOWN
-    first = ", ".join(unique[:NAMES_SHOWN])
-    return f"{first} and {more} more" if more > 0 else first
+    return phrases.enumeration(list(dict.fromkeys(filter(None, names))), NAMES_SHOWN)
 
 
 def _latency(column: Column) -> Fact:

@@ -177,7 +177,7 @@ def _weights(weights: Mapping[str, Any]) -> str:
     if equal == compared:
         return f"{words}."
     norm = weights.get("norm")
-    if isinstance(norm, int | float) and not isinstance(norm, bool) and norm > 0:
+    if stored.is_number(norm) and norm > 0:
         return f"{words}; overall change: {formatting.figure(norm)} of their norm."
     return f"{words}."
 

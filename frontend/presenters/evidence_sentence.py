@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from frontend.parts import formatting, labels
 from frontend.presenters import figures, measurements, parity_figures, version_head
+from hub.protocol import phrases
 from hub.protocol.vocabularies import REFERENCE
 from registry.versions import evidence
 from runners.models import ConformanceResult, ConformanceVerdict, Measurement
@@ -169,7 +170,7 @@ def _runtimes(
         if verdict == ConformanceVerdict.PASSED and name != REFERENCE
     ]
     if passing:
-        yield _part("runs", page, runtime=_conjunction(passing))
+        yield _part("runs", page, runtime=phrases.conjunction(passing))
     for name, verdict in judged.items():
         rows = by_runtime[name]
         title = f"{labels.runtime(name)} {rows[0].runtime_version}".strip()
@@ -275,7 +276,7 @@ def _under_way(version: Version, of: Evidence, own: Sequence[ConformanceResult])
     if subjects:
         url = version_head.place(version, "version-benchmarks" if own else "version-conformance")
         verb = "is" if len(subjects) == 1 else "are"
-        yield _part("under way", url, "", subjects=f"{_conjunction(subjects)} {verb}")
+        yield _part("under way", url, "", subjects=f"{phrases.conjunction(subjects)} {verb}")
 
 
 def _about(version: Version, variant: Variant | None) -> Iterator[Part]:
@@ -288,8 +289,3 @@ def _about(version: Version, variant: Variant | None) -> Iterator[Part]:
 
 def _choice(version: Version, own: Sequence[ConformanceResult]) -> str:
     return version_head.kept_choice(version, own[0].variant.name) if own else ""
-
-
-def _conjunction(words: Sequence[str]) -> str:
-    """A, B and C."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from frontend.parts import formatting, labels
 from frontend.presenters import figures, version_head
+from hub.protocol import phrases
 from hub.protocol.figures import Unit
 from runners.engine.benchmark import summary
 
@@ -76,8 +77,7 @@ def shapes(inputs: Iterable[Any]) -> str:
         for port in inputs
         if isinstance(port, list) and len(port) == 2 and isinstance(port[1], list)
     ]
-    more = len(words) - SHAPES
-    return ", ".join(words[:SHAPES]) + (f" and {more} more" if more > 0 else "")
+    return phrases.enumeration(words, SHAPES)
 
 
 def why(row: Measurement) -> str:

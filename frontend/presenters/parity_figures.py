@@ -113,7 +113,7 @@ def _least(rows: list[dict[str, Any]], key: str) -> float | None:
 
 def _number(value: Any) -> float | None:
     """A stored figure as a number, written as a word where JSON has none."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if not stored.is_scalar(value):
         return None
     try:
         return float(value)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hub.client.progress import Bar
-from hub.protocol import digests, problems, refs
+from hub.protocol import digests, phrases, problems, refs
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -173,10 +173,7 @@ class _Walk:
         """
         entries = list(self._below("", self._root, (self._root,)))
         if self._outside:
-            more = len(self._outside) - MOST_NAMES
-            names = ", ".join(self._outside[:MOST_NAMES]) + (
-                f" and {more} more" if more > 0 else ""
-            )
+            names = phrases.enumeration(self._outside, MOST_NAMES)
             raise problems.InvalidRequest(
                 f"Symbolic links point outside {self._folder}: {names}. Nothing was uploaded. "
                 "Copy the files into the folder, or follow the links with --follow-links "

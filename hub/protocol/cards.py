@@ -276,7 +276,7 @@ def _metric(row: dict[str, Any]) -> str:
 
 def _result(pointer: str, result: dict[str, Any], row: dict[str, Any], metric: str) -> Result:
     value, datasets = row.get("value"), _datasets(result.get("dataset"))
-    is_value = isinstance(value, int | float | str) and not isinstance(value, bool)
+    is_value = stored.is_scalar(value)
     return Result(
         pointer=pointer,
         dataset=datasets[0] if datasets else CardDataset(),
@@ -312,7 +312,7 @@ def _status(value: Any) -> str:
 
 def _amount(value: Any) -> float | None:
     """A finite number of at least 0, also written as text; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if not stored.is_scalar(value):
         return None
     try:
         amount = float(value)
@@ -323,6 +323,4 @@ def _amount(value: Any) -> float | None:
 
 def _text(value: object) -> str:
     """A text or a number as text, without the blanks around it; empty for anything else."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return str(value).strip()
+    return str(value).strip() if stored.is_scalar(value) else ""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from hub.protocol import digests, manifests, problems, refs
+from hub.protocol import digests, manifests, problems, refs, stored
 
 MOST_FILES = 5_000
 MOST_STATEMENTS = 200
@@ -261,7 +261,7 @@ def _text(fields: dict[str, Any], name: str, longest: int) -> str:
 
 def _line(value: Any) -> str:
     """One line of printable text from what a stranger sends."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if not stored.is_scalar(value):
         return ""
     text = str(value)[: 4 * LONGEST_STATEMENT]
     printable = "".join(letter if letter.isprintable() else " " for letter in text)

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Literal, TypeVar
 
 from hub import counting
-from hub.protocol import strict
+from hub.protocol import phrases, strict
 
 METHOD = 3
 _MOST_ROWS = 200
@@ -377,7 +377,7 @@ class Proof:
         ranges = "" if self.ranges is None else self.ranges.sentence
         parts = [self.brief, ranges, self._coverage(), self._difference()]
         parts.append(
-            f"judged by {_conjunction([_JUDGES.get(judge, judge) for judge in self.judges])}"
+            f"judged by {phrases.conjunction([_JUDGES.get(judge, judge) for judge in self.judges])}"
         )
         return "; ".join(
             [", ".join(filter(None, parts)), *_shortened(self.gaps), *self._certification()]
@@ -406,7 +406,7 @@ class Proof:
             "declared": self.declared,
             "generated": self.generated,
         }
-        words = _conjunction([f"{count} {word}" for word, count in counts.items() if count])
+        words = phrases.conjunction([f"{count} {word}" for word, count in counts.items() if count])
         total = sum(counts.values())
         return f"{words or 'no'} {counting.noun(total, 'input')}"
 
@@ -511,7 +511,3 @@ _READER = strict.Reader(
 
 def _figure(value: float) -> str:
     return f"{value:.2g}"
-
-
-def _conjunction(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

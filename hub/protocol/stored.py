@@ -9,12 +9,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _Section = TypeVar("_Section", bound="DataclassInstance")
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a number; true and false are none, though Python counts with them."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_scalar(value: object) -> TypeGuard[str | float]:
+    """Whether a value is a text or a number."""
+    return isinstance(value, str) or is_number(value)
 
 
 def mapping(value: object) -> dict[str, Any]:
@@ -39,7 +49,7 @@ def whole(value: object) -> int | None:
 
 def finite(value: object) -> float | None:
     """A number that is finite as a float; None for anything else, also for infinity and NaN."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         return None
     return float(value) if abs(value) <= sys.float_info.max else None
 
@@ -56,9 +66,7 @@ def count(value: object) -> int:
 
 def amount(value: object) -> float | None:
     """A number from nought up; None for anything else, also for true and false."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
-        return None
-    return value
+    return value if is_number(value) and 0 <= value < 1e15 else None
 
 
 def amounts(value: object) -> dict[str, float]:

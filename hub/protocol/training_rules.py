@@ -10,7 +10,7 @@ import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
-from hub.protocol import federated, privacy, problems
+from hub.protocol import federated, privacy, problems, stored
 
 FEDAVG, MOMENTUM, ADAM = "fedavg", "fedavgm", "fedadam"
 YOGI, ADAGRAD = "fedyogi", "fedadagrad"
@@ -143,12 +143,7 @@ def _wrong(name: str, words: str) -> problems.InvalidRequest:
 
 
 def _is_between(value: Any, least: float, most: float) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-        and least <= value <= most
-    )
+    return stored.is_number(value) and math.isfinite(value) and least <= value <= most
 
 
 def _encodings(value: Any) -> tuple[str, ...]:

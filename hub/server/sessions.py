@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 
+from hub.protocol import phrases
 from hub.server.reads import is_reading
 
 # A cookie holds about 2 kB; a message that does not fit would be dropped without a word.
@@ -30,6 +31,4 @@ class MessageStorage(CookieStorage):
     """Messages for the next page: Django's default would keep long ones in the session's row."""
 
     def add(self, level: int, message: Any, extra_tags: str | None = "") -> None:
-        text = str(message)
-        text = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
-        super().add(level, text, extra_tags)
+        super().add(level, phrases.ellipsis(str(message), LONGEST_MESSAGE), extra_tags)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol import stored
+from hub.protocol import phrases, stored
 from metadata.rdf import languages
 from metadata.rdf.quads import foreign, link, string, words
 from registry.cards.values import is_orcid
@@ -56,11 +56,9 @@ def describe(graph: Graph, version: str, card: dict[str, Any]) -> None:
 def texts(value: Any) -> list[str]:
     """One text or a list of them, as texts."""
     items = value if isinstance(value, list) else [value]
-    return [
-        str(item)
-        for item in items
-        if isinstance(item, str | int | float) and not isinstance(item, bool) and str(item).strip()
-    ][:LONGEST_LIST]
+    return [str(item) for item in items if stored.is_scalar(item) and str(item).strip()][
+        :LONGEST_LIST
+    ]
 
 
 def _language(code: str) -> str:
@@ -159,13 +157,9 @@ def _risks(graph: Graph, version: str, card: dict[str, Any]) -> None:
         node = f"{version}#risk-{index}"
         graph.add(version, "it6:hasRisk", link(node))
         graph.type(node, "it6:HarmRisk")
-        graph.add(node, "dcterms:title", words(_short(labels[0])))
+        graph.add(node, "dcterms:title", words(phrases.ellipsis(labels[0], 100)))
         graph.add(node, "dcterms:description", words(labels[-1]))
         for field in _PARTS_OF_RISK:
             value = row.get(field)
             if isinstance(value, str | int | float):
                 graph.add(node, f"it6:{field}", words(value))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 100 else f"{text[:99].rstrip()}…"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from hub.protocol import arithmetic, stored
+from hub.protocol import arithmetic, phrases, stored
 from hub.protocol.facts import Facts
 from hub.protocol.variants import DERIVATIONS
 from hub.protocol.vocabularies import DENOTED_MODALITIES, TASKS, task_name
@@ -236,9 +236,7 @@ def _description(graph: Graph, version: str, of: VersionFacts) -> None:
         version,
         {
             "dcterms:title schema:name": words(of.name),
-            "dcterms:description": words(
-                text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-            ),
+            "dcterms:description": words(phrases.ellipsis(text, LONGEST)),
             "it6:shortDescription": words(of.summary),
             "hub:licenceExpression": string(of.license_expression),
         },

@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from hub.protocol import stored
 from metadata.rdf.terms import UNDETERMINED, XSD
 
 # What XML 1.0 cannot hold: a graph must go into every format, so such characters are replaced.
@@ -72,19 +73,18 @@ def typed(value: str, datatype: str) -> str:
 
 def count(value: Any) -> str:
     """A whole number, 0 or more; empty for anything else."""
-    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return typed(str(value), "nonNegativeInteger") if is_count else ""
+    number = stored.whole(value)
+    return typed(str(number), "nonNegativeInteger") if number is not None and number >= 0 else ""
 
 
 def whole(value: Any) -> str:
     """An integer; empty for anything else."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return typed(str(value), "integer") if is_whole else ""
+    return "" if stored.whole(value) is None else typed(str(value), "integer")
 
 
 def number(value: Any) -> Decimal | None:
     """A number of a card or a report; None for what a decimal cannot hold."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if not stored.is_scalar(value):
         return None
     try:
         exact = Decimal(str(value).strip())

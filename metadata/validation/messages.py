@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from hub.protocol import phrases
 from metadata.rdf import quads
 from metadata.rdf.terms import PREFIXES
 
@@ -41,7 +42,7 @@ FIELDS = {
 
 def sentence(finding: Finding) -> str:
     """What is wrong, as the shape says it, and with which value; made up where it says nothing."""
-    value = finding.value if len(finding.value) <= _LONGEST else f"{finding.value[: _LONGEST - 1]}…"
+    value = phrases.ellipsis(finding.value, _LONGEST)
     if finding.message:
         has_value = bool(value) and not value.startswith(finding.focus)
         return f"{finding.message} It is {value} now." if has_value else finding.message

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol import inputs, problems
+from hub.protocol import inputs, phrases, problems
 from hub.protocol.cards import Card
 from registry.cards import fields, source
 from registry.cards.findings import Finding, Notes, nearest
@@ -134,7 +134,7 @@ def summary(declared: str, body: str) -> str:
     text = " ".join(declared.split())
     sentence = re.match(r".{20,}?[.!?](?= |$)", text)
     text = sentence.group() if sentence else text
-    return text if len(text) <= 300 else text[:299].rstrip() + "…"
+    return phrases.ellipsis(text, 300)
 
 
 def body(readme: str) -> str:

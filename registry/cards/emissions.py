@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import stored
 from registry.cards.values import mapping, number, one_of, text
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def energy(notes: Notes, pointer: str, value: Any) -> None:
 def suspect(notes: Notes, pointer: str, grams: float, energy: Any) -> None:
     """Warn of a number that is probably in another unit than grams."""
     kwh = energy.get("kwh") if isinstance(energy, dict) else energy
-    if isinstance(kwh, int | float) and not isinstance(kwh, bool) and kwh > 0:
+    if stored.is_number(kwh) and kwh > 0:
         rate = grams / kwh
         if rate < LEAST_G_PER_KWH:
             _kilograms(notes, pointer, grams, f"{rate:.3g} g for each kWh is less than any grid")

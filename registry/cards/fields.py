@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol import inputs
+from hub.protocol import inputs, stored
 from hub.protocol.derivations import RELATIONS
 from hub.protocol.vocabularies import TASKS, task_name
 from registry.cards import emissions, origins, results, values, vocabularies
@@ -154,7 +154,7 @@ def _together(notes: Notes, front: dict[str, Any]) -> None:
         notes.warn("/base_model_relation", "base_model is missing.", "Name the model it came from.")
     carbon = front.get("co2_eq_emissions")
     grams = carbon.get("emissions") if isinstance(carbon, dict) else carbon
-    if isinstance(grams, bool) or not isinstance(grams, int | float) or grams <= 0:
+    if not stored.is_number(grams) or grams <= 0:
         return
     pointer = "/co2_eq_emissions" + ("/emissions" if isinstance(carbon, dict) else "")
     emissions.suspect(notes, pointer, grams, front.get("energy"))

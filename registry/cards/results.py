@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import stored
 from hub.protocol.cards import Card
 from registry.cards import metrics, values
 from registry.cards.values import anything, date, iri, list_of, mapping, one_of, text, word
@@ -25,7 +26,7 @@ def metric_value(notes: Notes, pointer: str, value: Any, name: str, unit: str = 
             values.bare_number(value),
         )
         return
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not stored.is_number(value):
         notes.error(
             pointer,
             f"This must be a number, not {values.kind(value)}.",

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from hub.protocol import stored
 from hub.protocol.vocabularies import LICENCE_OF
 from registry.cards import vocabularies
 from registry.cards.findings import Notes, escaped
@@ -46,7 +47,7 @@ def text(notes: Notes, pointer: str, value: Any) -> None:
 
 def word(notes: Notes, pointer: str, value: Any) -> None:
     """Words, or a number that stands for itself, as in a list of tags."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if not stored.is_scalar(value):
         notes.error(
             pointer, f"This must be a single word, not {kind(value)}.", "Write one word or name."
         )
@@ -150,7 +151,7 @@ def number(*, least: float = 0, unit: str = "", whole: bool = False) -> Check:
     what = f"a {'whole ' if whole else ''}number{f' in {unit}' if unit else ''}"
 
     def one(notes: Notes, pointer: str, value: Any) -> None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not stored.is_number(value):
             notes.error(pointer, f"This must be {what} and is {kind(value)}.", bare_number(value))
         elif whole and value != int(value):
             notes.error(pointer, f"This must be {what}.", "Write it without a fraction.")

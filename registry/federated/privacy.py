@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING, Any
 
 from hub import counting
-from hub.protocol import privacy
+from hub.protocol import phrases, privacy
 from hub.protocol.privacy import Term
 from registry.federated.models import Round, Training
 from registry.federated.models.trainings import BaseData
@@ -173,7 +173,9 @@ def words(of: Statement) -> str:
             f"{of.terms[-1].noise_multiplier:g}; what they cost is stated at δ = {of.delta:.3g}."
         )
     many = len(of.trainings) > 1
-    names = f"trainings {_conjunction(of.trainings)}" if many else f"training {of.trainings[0]}"
+    names = (
+        f"trainings {phrases.conjunction(of.trainings)}" if many else f"training {of.trainings[0]}"
+    )
     noise = ", ".join(
         f"{term.rounds} with noise multiplier {term.noise_multiplier:g}"
         for term in of.terms
@@ -200,7 +202,3 @@ _ROOTS = {
 def upwards(bound: float | None) -> str:
     """A bound to four digits, rounded up: rounded down, it would promise too much."""
     return f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal(bound or 0.0):f}"
-
-
-def _conjunction(numbers: tuple[int, ...]) -> str:
-    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

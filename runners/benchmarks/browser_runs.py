@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from hub.protocol import problems
+from hub.protocol import problems, stored
 from registry.models import File, Variant
 from runners.benchmarks import contributions
 from runners.engine.benchmark import record as form
@@ -184,7 +184,7 @@ def _milliseconds(run: Mapping[str, Any], name: str) -> float:
 
 def _is_span(value: Any) -> TypeGuard[float]:
     # The comparison also refuses NaN.
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_number = stored.is_number(value)
     return is_number and 0 <= value <= _MOST_MS
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from frontend.pages.cards.fields import GROUPS, Input, Table
+from hub.protocol import stored
 from hub.protocol.cards import MAIN_PARTS
 from registry.cards import edits
 from registry.cards.findings import Finding, escaped
@@ -205,7 +206,7 @@ def as_text(field: Input, value: Any) -> Any:
     if field.kind == "words" and isinstance(value, list):
         plain = all(isinstance(item, str | int | float) and "," not in str(item) for item in value)
         return ", ".join(map(str, value)) if plain else LOCKED
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if not stored.is_scalar(value):
         return LOCKED
     return str(value).strip("\n") if field.kind == "area" else str(value)
 

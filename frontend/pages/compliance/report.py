@@ -156,7 +156,7 @@ def _limits(of: Subject) -> Facts:
 
 def _properties(of: Subject) -> Facts:
     page = of.sheet
-    counted = {
+    counts = {
         "Parameters": None if page.parameters is None else f"{page.parameters:,}",
         "Operator set": page.opset,
         "IR version": page.ir_version,
@@ -165,7 +165,7 @@ def _properties(of: Subject) -> Facts:
         "Outputs": _ports(page.outputs),
     }
     declared = _facts(Basis.DECLARED, {"Architecture": page.texts.get("architecture")})
-    return chain(declared, _facts(Basis.FILES, counted))
+    return chain(declared, _facts(Basis.FILES, counts))
 
 
 def _ports(ports: Iterable[Port]) -> str:

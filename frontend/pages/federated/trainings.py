@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from frontend.pages.federated.forms import RULE_WORDS
 from frontend.parts import formatting
 from frontend.parts.svg import charts
+from hub.protocol import phrases, stored
 from registry.federated import attacks, history, privacy
 from registry.federated.services import rounds
 from registry.models import Variant, Version
@@ -212,9 +212,7 @@ def spread(of: Sequence[ContributionRow]) -> SafeString:
         else ""
     )
     if grey:
-        more = formatting.grouped(len(grey) - _NAMED)
-        rest = f" and {more} more" if len(grey) > _NAMED else ""
-        words += f" Not used (grey): {', '.join(grey[:_NAMED])}{rest}."
+        words += f" Not used (grey): {phrases.enumeration(grey, _NAMED)}."
     return charts.plot(
         points, across="contribution, by norm", down="norm", words=words, joined=False
     )
@@ -223,7 +221,8 @@ def spread(of: Sequence[ContributionRow]) -> SafeString:
 def contributions(of: Iterable[Contribution]) -> list[ContributionRow]:
     """Contributions with their figures."""
     return [
-        ContributionRow(row, *(_number(row.figures.get(name)) for name in _FIGURES)) for row in of
+        ContributionRow(row, *(stored.finite(row.figures.get(name)) for name in _FIGURES))
+        for row in of
     ]
 
 
@@ -288,7 +287,7 @@ def _norm(aggregate: Aggregate | None, *, may_manage: bool) -> float | None:
         return None
     figures = aggregate.figures if may_manage else history.open_figures(aggregate)
     norm = figures.get("median_norm")
-    return _number(norm.get("trainable") if isinstance(norm, dict) else norm)
+    return stored.finite(norm.get("trainable") if isinstance(norm, dict) else norm)
 
 
 def _row(training_round: Round, counts: dict[str, int], *, may_manage: bool) -> RoundRow:
@@ -302,8 +301,3 @@ def _row(training_round: Round, counts: dict[str, int], *, may_manage: bool) -> 
         left_out=sum(counts.values()) - used - waiting,
         norm=_norm(getattr(training_round, "aggregate", None), may_manage=may_manage),
     )
-
-
-def _number(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else None

@@ -18,7 +18,7 @@ from django.urls import reverse
 from frontend.parts import labels
 from frontend.parts.svg import diagrams as drawing
 from frontend.presenters.statement_queries import statement_queries
-from hub.protocol import derivations, stored
+from hub.protocol import derivations, phrases, stored
 from hub.protocol.cards import Card
 from hub.protocol.variants import DERIVATIONS
 from metadata.rdf import quads
@@ -321,9 +321,7 @@ def _how(variant: VariantFacts) -> str:
 
 
 def _row(items: Sequence[str]) -> str:
-    listing = ", ".join(drawing.cut(item, 80) for item in items[:_ENTRIES])
-    more = len(items) - _ENTRIES
-    return f"{listing} and {more} more" if more > 0 else listing
+    return phrases.enumeration([drawing.cut(item, 80) for item in items], _ENTRIES)
 
 
 # --- the graph -----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from django.conf import settings
 from django.urls import Resolver404, resolve
 
-from hub.protocol import problems
+from hub.protocol import phrases, problems
 from metadata.rdf.terms import PREFIXES, XSD
 
 # What the page asks for: a table for SELECT, a boolean for ASK, triples for the other two forms.
@@ -182,8 +182,7 @@ def term(written: str) -> Term:
 def _literal(text: str, language: str, kind: str) -> Term:
     if kind in _NUMERIC and _BARE.fullmatch(text):
         return Term(text, "number")
-    clipped = text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
-    return Term(clipped, "text", language=language)
+    return Term(phrases.ellipsis(text, SHOWN_CHARACTERS), "text", language=language)
 
 
 def iri(name: str) -> Term:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hub.protocol import inputs
+from hub.protocol import inputs, stored
 from hub.protocol.inputs import DeclaredInput, Image, Resize, Scale
 from registry.catalogue import searchable
 
@@ -113,7 +113,7 @@ def _rescaled(config: dict[str, Any]) -> Scale | None:
     factor = config.get("rescale_factor")
     if config.get("do_rescale") is False:
         return Scale("0-255", 1.0)
-    if isinstance(factor, int | float) and not isinstance(factor, bool) and factor > 0:
+    if stored.is_number(factor) and factor > 0:
         near = abs(factor * 255 - 1) < 1e-6
         return Scale("0-1", 1 / 255) if near else Scale(f"{factor:g}", float(factor))
     # Processors that write no factor divide by 255.
@@ -154,8 +154,8 @@ def _of_file(facts: Facts) -> Image | None:
 
 
 def _edge(value: Any) -> int | None:
-    is_edge = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_edge and 0 < value <= inputs.MOST_EDGE else None
+    edge = stored.whole(value)
+    return edge if edge and 0 < edge <= inputs.MOST_EDGE else None
 
 
 def _finite(values: Any) -> tuple[float, ...]:

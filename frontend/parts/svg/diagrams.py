@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from hub.protocol import phrases
+
 WIDTH, HEIGHT = 188, 44
 _ACROSS, _DOWN = 236, 58
 _WORDS, _NOTE = 23, 29
@@ -114,5 +116,4 @@ def _box(box: Box, x: int, y: int) -> SafeString:
 
 def cut(words: str, most: int) -> str:
     """The words, or as many as fit and a mark for the rest."""
-    line = " ".join(words.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return phrases.ellipsis(" ".join(words.split()), most)

@@ -8,6 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
+from hub.protocol.stored import is_number
+
 _Word = TypeVar("_Word", bound=str)
 
 
@@ -126,12 +128,8 @@ def escaped(name: object) -> str:
     return str(name).replace("~", "~0").replace("/", "~1")
 
 
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def is_whole(value: Any, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    return isinstance(value, int) and is_number(value) and least <= value <= most
 
 
 def _unquoted(value: Any) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hub.protocol import stored
 from registry.cards.imports.files import Proposal, refused, rows, words, yaml_of
 
 KIND = "eval_results.yaml"
@@ -38,7 +39,7 @@ def _result(entry: Any, at: int, notes: list[str]) -> dict[str, Any]:
     value = entry.get("value")
     if not name:
         raise refused(KIND, f"entry {at + 1} has no dataset with an id.")
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not stored.is_number(value):
         raise refused(KIND, f"entry {at + 1}: value must be a number.")
     of: dict[str, Any] = {"type": name, "name": name}
     if revision := words(dataset.get("revision"), 100):

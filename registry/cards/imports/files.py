@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from hub.protocol import problems
+from hub.protocol import phrases, problems, stored
 from registry.cards import source
 from registry.cards.findings import Notes
 
@@ -68,10 +68,10 @@ def yaml_of(text: str, kind: str) -> Any:
 
 def words(value: Any, limit: int = LIMIT_TEXT) -> str:
     """Text of a file, on one line and of a length that a card can hold; empty for anything else."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if not stored.is_scalar(value):
         return ""
     text = " ".join(_UNFIT.sub(" ", str(value)).split())
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    return phrases.ellipsis(text, limit)
 
 
 def rows(value: Any) -> list[Any]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import stored
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine.benchmark import bounds, provider_options, summary
 from runners.engine.benchmark import record as form
@@ -242,7 +243,7 @@ class Options:
 
 
 def _limit(value: Any, provisional: float) -> float:
-    fits = not isinstance(value, bool) and isinstance(value, int | float) and value >= 0
+    fits = stored.is_number(value) and value >= 0
     return min(float(value), provisional) if fits else provisional
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import stored
 from runners.engine.benchmark import batches, bounds
 from runners.engine.benchmark.record import (
     CALL_STYLES,
@@ -136,7 +137,7 @@ def _positive(data: Any, where: str) -> None:
 
 def _number(data: Any, where: str) -> None:
     # The comparison also refuses NaN.
-    if isinstance(data, bool) or not isinstance(data, int | float) or not 0 <= data < _MOST_NS:
+    if not stored.is_number(data) or not 0 <= data < _MOST_NS:
         raise InvalidRecordError(f"{where}: it must be a number of at least 0")
 
 
@@ -246,12 +247,12 @@ _PORT = _keyed({"name": _text, "dtype": _text, "shape": _each(_whole, 32)})
 
 
 def _element(data: Any, where: str) -> None:
-    if isinstance(data, bool) or not isinstance(data, int | float | str):
+    if not stored.is_scalar(data):
         raise InvalidRecordError(f"{where}: it must be a number or text")
 
 
 def _signed(data: Any, where: str) -> None:
-    if isinstance(data, bool) or not isinstance(data, int | float):
+    if not stored.is_number(data):
         raise InvalidRecordError(f"{where}: it must be a number")
 
 

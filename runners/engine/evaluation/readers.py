@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hub.protocol import inputs, splits
+from hub.protocol import inputs, splits, stored
 from runners.engine.evaluation import archives, classes
 from runners.engine.evaluation.answers import Column, Rows
 from runners.engine.evaluation.archives import UnreadableDataError
@@ -236,7 +236,7 @@ def _parquet(path: Path, name: str, schema: dict[str, bool], most: int) -> Table
 def _text(cell: Any, column: str, row: int) -> str:
     if cell is None:
         return ""
-    if isinstance(cell, str | int | float) and not isinstance(cell, bool):
+    if stored.is_scalar(cell):
         return str(cell).strip()
     if isinstance(cell, bool):
         return str(int(cell))

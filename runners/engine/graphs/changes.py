@@ -46,7 +46,7 @@ class Change:
             after=stored.text(row.get("after")),
             kinds=tuple(map(str, kinds)) if isinstance(kinds, list) and len(kinds) == 2 else (),
             has_norm="norm" in row,
-            norm=norm if isinstance(norm, int | float) and not isinstance(norm, bool) else None,
+            norm=norm if stored.is_number(norm) else None,
         )
 
     def to_json(self) -> dict[str, Any]:

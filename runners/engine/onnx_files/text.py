@@ -9,6 +9,8 @@ import math
 import re
 from typing import Any
 
+from hub.protocol import phrases
+
 MESSAGE_LIMIT = 2000
 NAME_LIMIT = 200
 DOCUMENT_LIMIT = 4000
@@ -23,8 +25,7 @@ _LOCAL_PATH = re.compile(
 
 def clip(words: str, limit: int) -> str:
     """Cut to ``limit`` characters, marking the cut, without NUL or lone surrogates."""
-    cut = words if len(words) <= limit else words[: limit - 1] + "…"
-    return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", cut)
+    return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", phrases.ellipsis(words, limit))
 
 
 def decode(raw: bytes, limit: int) -> str:
