@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
+
+from hub.server import start
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
+    start.read_settings()
     from django.core.management import execute_from_command_line  # noqa: PLC0415 - after settings
 
     execute_from_command_line(sys.argv)

@@ -9,7 +9,7 @@ role="${1:-web}"
 case "$role" in
     setup)
         # Once per release, before the others: the database, and the first administrator.
-        python -m django migrate --noinput
+        python -m hub manage migrate --noinput
         python - <<'PY'
 import secrets
 
@@ -28,11 +28,12 @@ PY
         ;;
     wait-for-setup)
         # Until the database is that of this release; the old release continues to serve.
-        until python -m django migrate --check > /dev/null 2>&1; do sleep 2; done
+        python -m hub manage check > /dev/null
+        until python -m hub manage migrate --check > /dev/null 2>&1; do sleep 2; done
         ;;
     web)
         # Static files belong to this image's release, so each container collects its own.
-        python -m django collectstatic --noinput --verbosity 0
+        python -m hub manage collectstatic --noinput --verbosity 0
         exec python -m gunicorn --config python:hub.server.web --bind "0.0.0.0:${PORT:-8000}" \
             --workers "${WEB_WORKERS:-2}" --threads "${WEB_THREADS:-16}" "$@"
         ;;

@@ -20,12 +20,14 @@ SETTINGS = [
     for name in ("environment", "__init__", "limits", "celery", "sparql", "storage", "logging")
 ]
 FORMS = {
-    "str": "text",
-    "int": "whole number",
-    "float": "number",
-    "bool": "true or false",
-    "list": "list, comma separated",
-    "db_url": "address",
+    "text": "text",
+    "choice": "choice",
+    "integer": "whole number",
+    "number": "number",
+    "rate": "number per s, min, hour or day",
+    "flag": "true or false",
+    "texts": "list, comma separated",
+    "database": "address",
 }
 
 
@@ -237,12 +239,17 @@ def _variable(node: ast.AST) -> tuple[str, str, str] | None:
         and isinstance(node.func, ast.Attribute)
         and isinstance(node.func.value, ast.Name)
         and node.func.value.id == "env"
+        and node.func.attr in FORMS
         and node.args
         and isinstance(node.args[0], ast.Constant)
     ):
         return None
     default = next((key.value for key in node.keywords if key.arg == "default"), None)
-    return str(node.args[0].value), FORMS[node.func.attr], _default(default)
+    choices = next((key.value for key in node.keywords if key.arg == "choices"), None)
+    form = FORMS[node.func.attr]
+    if isinstance(choices, ast.Tuple):
+        form = ", ".join(f"`{ast.literal_eval(choice)}`" for choice in choices.elts)
+    return str(node.args[0].value), form, _default(default)
 
 
 def _default(default: ast.expr | None) -> str:

@@ -77,6 +77,8 @@ def _run_server(command: str, arguments: list[str]) -> int:
             from hub.server.worker import main as run  # noqa: PLC0415
         elif command == "graphs":
             from hub.server.graphs import main as run  # noqa: PLC0415
+        elif command == "doctor":
+            from hub.server.doctor import main as run  # noqa: PLC0415
         elif command == "manage":
             from hub.server.manage import main as run  # noqa: PLC0415
         else:

@@ -1,8 +1,7 @@
 """Where the hub is, who is asking, where the cache lies and whether the network may be used.
 
-Read from HUB_URL, HUB_TOKEN, HUB_CACHE, HUB_OFFLINE, HUB_RETRY_SECONDS, HUB_VERIFY, HUB_CA_BUNDLE,
-HUB_CLIENT_CERTIFICATE and HUB_CLIENT_KEY, and from what `hub login` stored in the user's
-configuration folder. A token belongs to one hub and is never given to another, and so does a
+Read from the variables of `hub.protocol.client_variables`, and from what `hub login` stored in the
+user's configuration folder. A token belongs to one hub and is never given to another, and so does a
 certificate.
 """
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import os
+from typing import Any
 
-from celery import Celery
+from billiard import current_process  # type: ignore[import-untyped]
+from celery import Celery, signals
 
 import hub.server  # noqa: F401 - puts the rooms on the path
+from hub.server import start
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
+start.read_settings()
 
-from hub.server.schedule import SCHEDULE
+from hub.server.schedule import SCHEDULE  # noqa: E402 - reads the settings
 
 app = Celery("hub")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.beat_schedule = SCHEDULE
 app.autodiscover_tasks()
 app.steps["consumer"].add("runners.queue.heartbeats:SignsOfLife")
+
+
+@signals.import_modules.connect  # type: ignore[untyped-decorator]
+def _check(**_: Any) -> None:
+    """Refuse to start a worker or beat; a process of a pool that is spawned comes here, too."""
+    if current_process().name == "MainProcess":
+        start.set_up()
+        start.check()
+        start.warn()

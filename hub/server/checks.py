@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
 from django.db import connection
 
+from hub.server import start
+from hub.server.environment import env
 from registry.storage import files
 from runners.engine.benchmark import power
 
@@ -119,6 +121,51 @@ def check_production(**_: Any) -> list[CheckMessage]:
     return [
         kind(text, hint=hint, id=name) for is_wrong, kind, text, hint, name in faults if is_wrong
     ]
+
+
+@register(start.CHECKS)
+def check_environment(**_: Any) -> list[CheckMessage]:
+    """Variables that cannot be used, and names that nothing reads."""
+    return [Error(fault.text, hint=fault.cure, id="hub.E009") for fault in env.faults] + [
+        Warning(fault.text, hint=fault.cure, id="hub.W009") for fault in env.unknown()
+    ]
+
+
+@register(start.CHECKS)
+def check_proxies(**_: Any) -> list[CheckMessage]:
+    """Whether what the settings say of proxies agrees."""
+    public = urlsplit(settings.HUB_PUBLIC_URL)
+    faults = [
+        (
+            public.scheme == "https" and settings.HUB_PROXIES == 0,
+            (
+                f"HUB_PUBLIC_URL {settings.HUB_PUBLIC_URL} needs a TLS proxy, but HUB_PROXIES is "
+                "0: X-Forwarded-For is ignored, so all clients count as one address in limits."
+            ),
+            "Set HUB_PROXIES to the number of proxies in front of the hub, such as 1.",
+            "hub.W006",
+        ),
+        (
+            public.scheme == "http" and public.hostname in LOCAL and settings.HUB_PROXIES > 0,
+            (
+                f"HUB_PROXIES is {settings.HUB_PROXIES}, but HUB_PUBLIC_URL "
+                f"{settings.HUB_PUBLIC_URL} has no proxy in front: clients choose the address "
+                "that counts by X-Forwarded-For."
+            ),
+            "Unset HUB_PROXIES, or set HUB_PUBLIC_URL to the address of the proxy.",
+            "hub.W007",
+        ),
+        (
+            bool(settings.HUB_CERTIFICATE_PROXIES) and public.scheme != "https",
+            (
+                "HUB_CERTIFICATE_PROXIES names proxies that end TLS, but HUB_PUBLIC_URL "
+                f"{settings.HUB_PUBLIC_URL} does not use https."
+            ),
+            "Set HUB_PUBLIC_URL to the https URL of the proxy, or unset HUB_CERTIFICATE_PROXIES.",
+            "hub.W008",
+        ),
+    ]
+    return [Warning(text, hint=hint, id=name) for is_wrong, text, hint, name in faults if is_wrong]
 
 
 @register(files.CHECKS)

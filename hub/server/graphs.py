@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
+from hub.server import start
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -29,10 +31,8 @@ def main(argv: Sequence[str]) -> int:
     args = _arguments(argv)
     if args.home:
         os.environ["HUB_HOME"] = args.home
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
-    import django  # noqa: PLC0415 - after the environment is set
-
-    django.setup()
+    start.set_up()
+    start.check()
     import hub.server.celery  # noqa: F401, PLC0415 - hints go to the broker of this application
 
     return Maintenance().run(rebuild=args.rebuild)

@@ -16,10 +16,9 @@ from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from hub.protocol import problems
+from hub.server import backends
 from hub.server.front import draining
 from registry.api.authentication import TokenAuthentication
 from registry.core import waiting
@@ -98,8 +97,7 @@ def _failed(part: str, error: Exception) -> dict[str, Any]:
 
 def _database() -> dict[str, Any]:
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        backends.ask_database()
     except DatabaseError as error:
         return _failed("database", error)
     return {"ok": True, "engine": connection.vendor}
@@ -138,15 +136,8 @@ def _cache() -> dict[str, Any]:
 
 
 def _broker() -> dict[str, Any]:
-    client = redis.Redis.from_url(
-        settings.CELERY_BROKER_URL,
-        socket_connect_timeout=_PROBE_SECONDS,
-        socket_timeout=_PROBE_SECONDS,
-        retry=Retry(NoBackoff(), 0),
-    )
     try:
-        with client:
-            return {"ok": bool(client.ping())}
+        return {"ok": backends.ask_redis()}
     except (redis.RedisError, OSError) as error:
         return _failed("broker", error)
 

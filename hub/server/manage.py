@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+
+from hub.server import start
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one management command; without one, list them. Exits with 1 where it fails."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
+    start.read_settings()
     from django.core.management import execute_from_command_line  # noqa: PLC0415 - after settings
 
     execute_from_command_line(["hub manage", *argv])

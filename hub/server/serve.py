@@ -33,6 +33,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connections
 
 from hub.protocol.devices import usable_cores
+from hub.server import start
 from hub.server.console import print_line
 from runners.queue.parent_death import die_with_parent
 
@@ -164,19 +165,15 @@ def _set_up(*, samples: bool) -> None:
     The password of a new administrator is printed at once: if this start fails, it cannot be read
     anywhere later.
     """
-    import django  # noqa: PLC0415 - after the environment is set
-
-    django.setup()
-    from django.core.checks import run_checks  # noqa: PLC0415
+    start.set_up()
     from django.core.management import CommandError, call_command  # noqa: PLC0415
 
     import hub.server.celery  # noqa: F401, PLC0415 - hints go to the broker of this application
-    from hub.server import first_run, static_files  # noqa: PLC0415
+    from hub.server import backends, first_run, static_files  # noqa: PLC0415
     from registry.models import User  # noqa: PLC0415
-    from registry.storage import files  # noqa: PLC0415
 
-    if errors := [str(each) for each in run_checks(tags=[files.CHECKS]) if each.is_serious()]:
-        raise ImproperlyConfigured("\n".join(errors))
+    needs = {backends.Backend.DATABASE} | ({backends.Backend.STORAGE} if samples else set())
+    start.check(needs)
     print_line("Preparing the database.")
     static_files.collect()
     with _first_start():

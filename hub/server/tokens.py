@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from hub.protocol import problems
+from hub.server import start
 
 
 def main(argv: Sequence[str]) -> int:
@@ -31,10 +32,7 @@ def main(argv: Sequence[str]) -> int:
     args = parser.parse_args(argv)
     if args.home:
         os.environ["HUB_HOME"] = args.home
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
-    import django  # noqa: PLC0415 - after the environment is set
-
-    django.setup()
+    start.set_up()
     return _create(args)
 
 

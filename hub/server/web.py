@@ -9,10 +9,14 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
+
+from hub.server import start
 
 wsgi_app = "hub.server.wsgi:application"
 worker_class = "hub.server.front.worker.FrontWorker"
@@ -22,7 +26,7 @@ worker_connections = 20_000
 backlog = 4096
 timeout = 120
 # After the drain, requests that began are finished.
-graceful_timeout = 30 + int(float(os.environ.get("HUB_DRAIN_SECONDS") or 0))
+graceful_timeout = 30 + int(start.read_settings().HUB_DRAIN_SECONDS)
 keepalive = 15
 # A query in an address may be long.
 limit_request_line = 8190
@@ -55,6 +59,17 @@ def _counts() -> TextIO:
 
 if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
     _lock = _counts()
+
+
+def on_starting(server: Any) -> None:
+    """Called by gunicorn before its workers: a process of its own checks, and loads the rooms.
+
+    Where `hub serve` hands over its socket, it has checked already.
+    """
+    if not all(address.startswith("fd://") for address in server.cfg.bind):
+        done = subprocess.run([sys.executable, "-m", "hub.server.start"], check=False)
+        if done.returncode:
+            sys.exit(done.returncode)
 
 
 def child_exit(_server: Any, worker: Any) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
+
+from hub.server import start
 
 
 def main() -> None:
     """Take jobs from the rows until stopped."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
+    start.read_settings()
     from django.core.management import execute_from_command_line  # noqa: PLC0415
 
     import hub.server.celery  # noqa: F401, PLC0415 - hints go to the broker of this application

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from hub.server import start
 from hub.server.console import print_line
 from hub.server.serve import make_locale
 
@@ -24,11 +25,9 @@ def main(argv: Sequence[str]) -> int:
     home.mkdir(parents=True, exist_ok=True)
     os.environ["HUB_HOME"] = str(home)
     os.environ["HUB_WORKER_RUNTIME"] = args.runtime
-    os.environ["DJANGO_SETTINGS_MODULE"] = "hub.server.settings"
     make_locale(home)
-    import django  # noqa: PLC0415 - after the environment is set
-
-    django.setup()
+    start.set_up()
+    start.check()
     from django.conf import settings  # noqa: PLC0415
 
     import hub.server.celery  # noqa: F401, PLC0415 - hints go to the broker of this application
@@ -46,8 +45,9 @@ def main(argv: Sequence[str]) -> int:
     if args.prepare:
         return 0
     names = args.pools or (["cpu"] if args.runtime in pools.BUILDS else ["cpu", "light"])
-    if settings.REDIS_URL:
+    if settings.REDIS_URL:  # where its Celery worker warns
         _listen(pools.queues_of(names, args.runtime), args)
+    start.warn()
     return _poll(names, args.runtime)
 
 

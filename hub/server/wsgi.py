@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import threading
 
 from django.core.wsgi import get_wsgi_application
 
 import hub.server.celery  # noqa: F401 - hints go to the broker of this application
+from hub.server import start
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.server.settings")
 _django = get_wsgi_application()
+if start.is_first():
+    # A backend that does not answer must not hold up the others.
+    threading.Thread(target=start.warn, name="start-warnings", daemon=True).start()
 
 from django.db import connection  # noqa: E402
 

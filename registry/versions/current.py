@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from hub.protocol.proofs import SUFFICIENT
+from hub.protocol.proofs import SUFFICIENT, Strength
 from hub.protocol.version import __version__
 from registry.core.prepared_queries import Prepared
 from registry.models import RegisteredModel, Variant, Version
@@ -40,8 +40,9 @@ def resolution_tag(actor: Actor, namespace: str, name: str) -> str | None:
     rows = _NEWEST.rows(namespace, name)
     if not rows and actor.is_authenticated:
         rows = _OWN_NEWEST.rows(actor.pk, namespace, name)
+    variants = _CANDIDATES[Strength(settings.HUB_PROOF_STRENGTH)]
     for version_id, *version in rows:
-        for origin, *variant in _CANDIDATES[settings.HUB_PROOF_STRENGTH].rows(version_id):
+        for origin, *variant in variants.rows(version_id):
             if origin == Variant.Origin.UPLOADED:
                 return _tag(namespace, name, version_id, version, variant)
     return None

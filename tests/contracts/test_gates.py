@@ -5,6 +5,7 @@ Room boundaries, migrations and the OpenAPI document are compared there alone.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -74,6 +75,21 @@ def test_every_script_is_valid_shell():
     for script in [*scripts, ROOT / "scripts/environment"]:
         shell = "bash" if b"bash" in script.read_bytes()[:40] else "sh"
         subprocess.run([shell, "-n", str(script)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("url", "extras"),
+    [("", "server"), ("file:///srv/storage", "server"), ("s3://models/production", "server,s3")],
+)
+def test_serve_installs_the_extras_of_its_environment(url, extras, tmp_path):
+    script = tmp_path / "serve"
+    script.write_bytes((ROOT / "scripts/serve").read_bytes())
+    (tmp_path / "environment").write_text('echo "$extras"; exit\n', encoding="utf-8")
+    done = subprocess.run(
+        ["sh", script], env={"PATH": os.defpath, "HUB_STORAGE_URL": url},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == extras
 
 
 def test_workflows_run_scripts_that_exist():

@@ -6,16 +6,17 @@ documentation.
 
 import os
 import secrets
+from contextlib import suppress
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
-from django.core.exceptions import ImproperlyConfigured
 
 from hub.protocol.proofs import SUFFICIENT
 from hub.protocol.version import __version__
+from hub.server.environment import env
 from hub.server.settings.celery import *  # noqa: F403
 from hub.server.settings.environment import *  # noqa: F403
 from hub.server.settings.environment import (
@@ -23,7 +24,6 @@ from hub.server.settings.environment import (
     HUB_HOME,
     HUB_PUBLIC_URL,
     TABLE_APPS,
-    env,
 )
 from hub.server.settings.limits import *  # noqa: F403
 from hub.server.settings.limits import HUB_LIMITS_ANON_RATE, HUB_LIMITS_USER_RATE
@@ -32,54 +32,65 @@ from hub.server.settings.sparql import *  # noqa: F403
 from hub.server.settings.storage import *  # noqa: F403
 
 # Show tracebacks to the browser. Never use this on a machine that others can reach.
-DEBUG = env.bool("HUB_DEBUG", default=False)
+DEBUG = env.flag("HUB_DEBUG", default=False)
 # Further host names that the hub answers to, besides that of HUB_PUBLIC_URL.
-_more_hosts = env.list("HUB_ALLOWED_HOSTS", default=[])
+_more_hosts = env.texts("HUB_ALLOWED_HOSTS", default=[])
 # Number of proxies in front of the hub whose X-Forwarded-For is trusted when addresses are counted.
-HUB_PROXIES = env.int("HUB_PROXIES", default=0)
+HUB_PROXIES = env.integer("HUB_PROXIES", default=0)
 
 
 def _networks(texts: list[str]) -> list[IPv4Network | IPv6Network]:
     try:
         return [ip_network(text.strip()) for text in texts]
     except ValueError as error:
-        raise ImproperlyConfigured(f"HUB_CERTIFICATE_PROXIES: {error}.") from error
+        env.refuse(
+            "HUB_CERTIFICATE_PROXIES",
+            f"cannot be used: {error}.",
+            "Write networks such as 10.0.0.7/32, between commas.",
+        )
+        return []
 
 
 # Networks of proxies that verify TLS client certificates and pass them in Client-Cert (RFC 9440),
 # such as 10.0.0.7/32. They must set or remove that header in every request.
-HUB_CERTIFICATE_PROXIES = _networks(env.list("HUB_CERTIFICATE_PROXIES", default=[]))
+HUB_CERTIFICATE_PROXIES = _networks(env.texts("HUB_CERTIFICATE_PROXIES", default=[]))
 
 # The least proof with which an upgraded variant stands in for its original where an opset is asked
 # for: certified (each changed node certified, or no operator changed) or sampled (equal runs are
 # enough). A request may name another (`strength=`). After a change run manage.py rebuild_lists.
-HUB_PROOF_STRENGTH = env.str("HUB_PROOF_STRENGTH", default="certified")
-if HUB_PROOF_STRENGTH not in SUFFICIENT:
-    raise ImproperlyConfigured(f"HUB_PROOF_STRENGTH must be {' or '.join(SUFFICIENT)}.")
+HUB_PROOF_STRENGTH = env.choice(
+    "HUB_PROOF_STRENGTH", default="certified", choices=tuple(SUFFICIENT)
+)
 
 # Origins that owners of namespaces may mirror, such as https://hub.example.org; administrators of
 # the hub may mirror any.
-HUB_MIRROR_SOURCES = env.list("HUB_MIRROR_SOURCES", default=[])
+HUB_MIRROR_SOURCES = env.texts("HUB_MIRROR_SOURCES", default=[])
 # How long a request for the description of a model waits while a pull-through namespace fetches and
 # checks it, in seconds; then it is answered with 503. Requests for files wait 8 s.
-HUB_MIRROR_WAIT_SECONDS = env.float("HUB_MIRROR_WAIT_SECONDS", default=60.0)
+HUB_MIRROR_WAIT_SECONDS = env.number("HUB_MIRROR_WAIT_SECONDS", default=60.0)
 
 
 def _secret_key(home: Path) -> str:
     """The secret of this home folder, made once and readable by its owner alone."""
     path = home / "secret-key"
-    if not path.exists():
-        home.mkdir(parents=True, exist_ok=True)
-        try:
-            path.touch(mode=0o600, exist_ok=False)
-            path.write_text(secrets.token_urlsafe(64))
-        except FileExistsError:
-            pass  # another process of the same start was quicker
-    return path.read_text()
+    try:
+        if not path.exists():
+            home.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # another process of the same start was quicker
+                path.touch(mode=0o600, exist_ok=False)
+                path.write_text(secrets.token_urlsafe(64))
+        return path.read_text()
+    except OSError as error:
+        env.refuse(
+            "HUB_HOME",
+            f"cannot be used: {error}.",
+            "Set it to a folder that belongs to the hub, or set HUB_SECRET_KEY.",
+        )
+        return ""
 
 
 # Signs sessions and cookies; by default created once and stored in HUB_HOME.
-SECRET_KEY = env.str("HUB_SECRET_KEY", default="") or _secret_key(HUB_HOME)
+SECRET_KEY = env.text("HUB_SECRET_KEY", default="") or _secret_key(HUB_HOME)
 
 _public = urlsplit(HUB_PUBLIC_URL)
 ALLOWED_HOSTS = [_public.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]", *_more_hosts]
@@ -275,3 +286,5 @@ SPECTACULAR_SETTINGS = {
         "ContributionState": "registry.federated.models.contributions.ContributionState",
     },
 }
+
+env.check()

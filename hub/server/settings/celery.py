@@ -1,33 +1,30 @@
 """Workers, their sandbox and benchmarks, and Celery where there is Redis."""
 
-from django.core.exceptions import ImproperlyConfigured
-
-from hub.server.settings.environment import REDIS_URL, env
+from hub.server.environment import env
+from hub.server.settings.environment import REDIS_URL
 from hub.server.settings.limits import HUB_LIMITS_JOB_SECONDS
 
 # Isolation that uploads need: none, limits (memory, time, files), partial, or full (namespaces,
 # mounts, landlock and seccomp as well). Use `full` if untrusted users may publish.
-HUB_SANDBOX_REQUIRED = env.str("HUB_SANDBOX_REQUIRED", default="limits")
-if HUB_SANDBOX_REQUIRED not in ("none", "limits", "partial", "full"):
-    raise ImproperlyConfigured("HUB_SANDBOX_REQUIRED must be none, limits, partial or full.")
+HUB_SANDBOX_REQUIRED = env.choice(
+    "HUB_SANDBOX_REQUIRED", default="limits", choices=("none", "limits", "partial", "full")
+)
 # The machine that a worker runs on, if containers have their own host names: jobs that need a host
 # for themselves exclude all workers with the same value.
-HUB_WORKER_HOST = env.str("HUB_WORKER_HOST", default="")
+HUB_WORKER_HOST = env.text("HUB_WORKER_HOST", default="")
 # The runtime of a Celery worker, if it has its own environment; see `hub worker`.
-HUB_WORKER_RUNTIME = env.str("HUB_WORKER_RUNTIME", default="")
+HUB_WORKER_RUNTIME = env.text("HUB_WORKER_RUNTIME", default="")
 # Benchmarks of published versions: off, light (a few short processes, lowest priority) or full (the
 # complete procedure). Benchmarks requested by a maintainer always run.
-HUB_BENCH = env.str("HUB_BENCH", default="light")
-if HUB_BENCH not in ("off", "light", "full"):
-    raise ImproperlyConfigured("HUB_BENCH must be off, light or full.")
+HUB_BENCH = env.choice("HUB_BENCH", default="light", choices=("off", "light", "full"))
 # Total time of the measured processes of one full benchmark, in seconds.
-HUB_BENCH_SECONDS = env.float("HUB_BENCH_SECONDS", default=300.0)
+HUB_BENCH_SECONDS = env.number("HUB_BENCH_SECONDS", default=300.0)
 # Power of one busy core of this machine in watts, if known. Energy is estimated from it if no meter
 # can be read; 0 means no estimate.
-HUB_BENCH_WATTS = env.float("HUB_BENCH_WATTS", default=0.0)
+HUB_BENCH_WATTS = env.number("HUB_BENCH_WATTS", default=0.0)
 # The electricity grid of the workers, as a three-letter ISO 3166 code (FRA) or `world`; without it
 # there are no carbon figures.
-HUB_GRID_REGION = env.str("HUB_GRID_REGION", default="")
+HUB_GRID_REGION = env.text("HUB_GRID_REGION", default="")
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
@@ -38,7 +35,9 @@ CELERY_WORKER_DISABLE_PREFETCH = True
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # How a Celery pool starts its processes: fork, or spawn for GPUs; see `hub worker`.
-CELERY_WORKER_POOL_START_METHOD = env.str("HUB_WORKER_START", default="fork")
+CELERY_WORKER_POOL_START_METHOD = env.choice(
+    "HUB_WORKER_START", default="fork", choices=("fork", "spawn")
+)
 # A second fence: a worker ends its jobs by itself well before.
 CELERY_TASK_TIME_LIMIT = max(3600, 4 * HUB_LIMITS_JOB_SECONDS) + 60
 CELERY_BROKER_TRANSPORT_OPTIONS = {

@@ -4,17 +4,17 @@ from typing import Any
 
 import structlog
 
-from hub.server.settings.environment import env
+from hub.server.environment import env
 
 # Log format: `json` for JSON lines, `console` for readable lines.
-HUB_LOG_FORMAT = env.str("HUB_LOG_FORMAT", default="console")
+HUB_LOG_FORMAT = env.choice("HUB_LOG_FORMAT", default="console", choices=("console", "json"))
 # Requests that take at least this long are logged, in seconds; 0 logs every request, -1 none.
-HUB_LOG_REQUEST_SECONDS = env.float("HUB_LOG_REQUEST_SECONDS", default=2.0)
+HUB_LOG_REQUEST_SECONDS = env.number("HUB_LOG_REQUEST_SECONDS", default=2.0, least=-1)
 # SQL statements that take at least this long are logged without their values, in seconds; -1 logs
 # none.
-HUB_LOG_QUERY_SECONDS = env.float("HUB_LOG_QUERY_SECONDS", default=1.0)
+HUB_LOG_QUERY_SECONDS = env.number("HUB_LOG_QUERY_SECONDS", default=1.0, least=-1)
 # Bearer token with which a monitoring system reads /metrics; without it, administrators alone do.
-HUB_METRICS_TOKEN = env.str("HUB_METRICS_TOKEN", default="")
+HUB_METRICS_TOKEN = env.text("HUB_METRICS_TOKEN", default="")
 _processors: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,

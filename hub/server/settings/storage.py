@@ -5,7 +5,8 @@ from typing import Any
 
 from hub.protocol.version import __version__
 from hub.server import redis_connections
-from hub.server.settings.environment import HUB_HOME, REDIS_URL, env
+from hub.server.environment import env
+from hub.server.settings.environment import HUB_HOME, REDIS_URL
 
 
 def _sqlite(path: Path) -> dict[str, Any]:
@@ -28,9 +29,7 @@ def _sqlite(path: Path) -> dict[str, Any]:
 
 # PostgreSQL 15 or newer; by default SQLite in HUB_HOME.
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": env.db_url("DATABASE_URL")
-    if env.str("DATABASE_URL", default="")
-    else _sqlite(HUB_HOME / "hub.sqlite3")
+    "default": env.database("DATABASE_URL") or _sqlite(HUB_HOME / "hub.sqlite3")
 }
 if DATABASES["default"]["ENGINE"].endswith("postgresql"):
     # A process that froze in a transaction loses it, so that its locks hold up no one for longer.
@@ -69,20 +68,25 @@ CACHES = {
 CACHES["counters"] = CACHES["default"] | {"KEY_PREFIX": "hub"} if REDIS_URL else CACHES["process"]
 
 # Where uploaded files are stored: a local folder (file:///…) or an S3 bucket (s3://bucket/prefix).
-HUB_STORAGE_URL = env.str("HUB_STORAGE_URL", default=(HUB_HOME / "storage").as_uri())
+HUB_STORAGE_URL = env.text("HUB_STORAGE_URL", default=(HUB_HOME / "storage").as_uri())
 # With S3: a local folder for what can be made again, such as files that workers have fetched.
-HUB_STORAGE_CACHE = Path(env.str("HUB_STORAGE_CACHE", default=str(HUB_HOME / "storage-cache")))
+HUB_STORAGE_CACHE = Path(env.text("HUB_STORAGE_CACHE", default=str(HUB_HOME / "storage-cache")))
 # With S3: most bytes of fetched files that a machine keeps, unless jobs use more at once.
-HUB_STORAGE_CACHE_BYTES = env.int("HUB_STORAGE_CACHE_BYTES", default=2**35)
+HUB_STORAGE_CACHE_BYTES = env.integer("HUB_STORAGE_CACHE_BYTES", default=2**35)
 # With S3: redirect downloads to signed addresses of the bucket, valid for five minutes.
-HUB_STORAGE_REDIRECT = env.bool("HUB_STORAGE_REDIRECT", default=False)
+HUB_STORAGE_REDIRECT = env.flag("HUB_STORAGE_REDIRECT", default=False)
 # Bodies that Django itself may hold in memory; model bytes go through resumable uploads instead.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20 * 5
 # Folder for buffered request and response bodies of slow clients.
-FILE_UPLOAD_TEMP_DIR = Path(env.str("HUB_TEMP", default=str(HUB_HOME / "tmp")))
-FILE_UPLOAD_TEMP_DIR.mkdir(parents=True, exist_ok=True)
+FILE_UPLOAD_TEMP_DIR = Path(env.text("HUB_TEMP", default=str(HUB_HOME / "tmp")))
+try:
+    FILE_UPLOAD_TEMP_DIR.mkdir(parents=True, exist_ok=True)
+except OSError as _error:
+    env.refuse(
+        "HUB_TEMP", f"cannot be written: {_error}.", "Set it or HUB_HOME to a folder of the hub."
+    )
 
 # Days within which every stored file is verified against its digest; 0 turns this off.
-HUB_VERIFY_DAYS = env.int("HUB_VERIFY_DAYS", default=30)
+HUB_VERIFY_DAYS = env.integer("HUB_VERIFY_DAYS", default=30)
 # Most bytes that the hub verifies per hour, at least one file.
-HUB_VERIFY_BYTES = env.int("HUB_VERIFY_BYTES", default=2**34)
+HUB_VERIFY_BYTES = env.integer("HUB_VERIFY_BYTES", default=2**34)

@@ -14,4 +14,5 @@ class S3Config(AppConfig):
         files.backends.register(
             self.name, files.Backend("s3", "s3://bucket/prefix", opening.store_of)
         )
+        checks.register(opening.check, files.CHECKS)
         checks.register(part_sizes.check, files.CHECKS)

@@ -165,7 +165,7 @@ class Bucket:
             with self._request(self.name):
                 self._client.head_bucket(Bucket=self.name)
         except FileNotFoundError as error:
-            log.exception("bucket_missing", bucket=self.name)
+            log.error("bucket_missing", bucket=self.name)  # noqa: TRY400 - its place says nothing
             raise unavailable() from error
 
     def head(self, key: str) -> Stat:
@@ -362,7 +362,9 @@ def _translated(key: str) -> Iterator[None]:
                 "The hub's object storage is full. Nothing was lost. Continue when the operator "
                 "has freed space."
             ) from error
-        log.exception("object_storage_refused", key=key, code=code)
+        log.error(  # noqa: TRY400 - the gateway says why
+            "object_storage_refused", key=key, code=code, error=str(error)
+        )
         raise unavailable() from error
     except (BotoCoreError, OSError) as error:
         log.warning("object_storage_failed", key=key, error=str(error))

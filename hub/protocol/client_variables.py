@@ -1,0 +1,19 @@
+"""The environment variables of the client, which a machine with a hub may have as well."""
+
+from __future__ import annotations
+
+from typing import Final
+
+VARIABLES: Final = frozenset(
+    {
+        "HUB_URL",
+        "HUB_TOKEN",
+        "HUB_CACHE",
+        "HUB_OFFLINE",
+        "HUB_RETRY_SECONDS",
+        "HUB_VERIFY",
+        "HUB_CA_BUNDLE",
+        "HUB_CLIENT_CERTIFICATE",
+        "HUB_CLIENT_KEY",
+    }
+)
