@@ -84,22 +84,25 @@ def _with_accuracy(row: FactRow, columns: Sequence[Column]) -> FactRow:
     """The row with pictures of its intervals; those of one metric and split are compared."""
     figures = [column.accuracy for column in columns]
     same = Counter(_measured_as(figure) for figure in figures if figure is not None)
-    shared, many = same.most_common(1)[0] if same else (None, 0)
+    shared, many = (same.most_common(1) or [(("", 0, ""), 0)])[0]
+    if many < 2:
+        return row
     alike = [figure for figure in figures if figure is not None and _measured_as(figure) == shared]
     ends = [end for figure in alike for end in (figure.low, figure.high, figure.value)]
+    axis = (min(ends), max(ends))
+    values = {figure.value for figure in alike}
+    # Equal figures have no best one.
+    best = (min if alike[0].metric in ERRORS else max)(values) if len(values) > 1 else None
+    first = figures[0] if figures[0] in alike else None
     cells = list(row.cells)
     for at, figure in enumerate(figures):
-        if figure is not None and many > 1 and figure in alike:
-            picture = bars.interval(figure.value, figure.low, figure.high, (min(ends), max(ends)))
-            cells[at] = replace(cells[at], picture=picture)
-    if many < 2 or len({figure.value for figure in alike}) == 1:
-        return replace(row, cells=tuple(cells))
-    best = (min if alike[0].metric in ERRORS else max)(figure.value for figure in alike)
-    first = figures[0]
-    for at, figure in enumerate(figures):
         if figure is not None and figure in alike:
-            difference = _points(figure, first) if first in alike and at else ""
-            cells[at] = replace(cells[at], best=figure.value == best, difference=difference)
+            cells[at] = replace(
+                cells[at],
+                picture=bars.interval(figure.value, figure.low, figure.high, axis),
+                best=figure.value == best,
+                difference=_points(figure, first) if at else "",
+            )
     return replace(row, cells=tuple(cells))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from string import Formatter
 from typing import Any
 
 from hub import counting
@@ -9,28 +11,59 @@ from hub.protocol.figures import Kind, Status
 from hub.protocol.intervals import Level
 
 _READINGS = ("psi_cpu_some", "foreign_cpu", "steal")
+# What a machine may not report.
+_MACHINE = dict.fromkeys(("cpu_model", "os", "runtime_version", "usable_cpus"))
+# Labels of lines and their words, with fields of the record; a time has the format `ms`, an amount
+# of memory `size`.
+_SETUP = {
+    "model": "{name}  {model[entry]}",
+    "host": "{environment[cpu_model]}, {environment[usable_cpus]} usable CPU cores, "
+    "{environment[os]}",
+    "with": "{provider[runtime]} {environment[runtime_version]}, {nodes}, "
+    "threads {config[intra_op_threads]}, batch {config[batch]}, {config[scenario]}{overlap}, "
+    "{config[call_style]}",
+    "inputs": "{ports}",
+}
+_RATES = {
+    "spread": "{between_process_cv:.1%} between processes",
+    "throughput": "{throughput_per_s:,.6g} samples per second, over all processes",
+}
+_COSTS = {
+    "processor": "{cpu_ms_per_inference:ms} of CPU time per inference",
+    "loading": "{session_load_ms:ms}, first {first_inference_ms:ms}",
+    "memory": "peak {peak_rss_bytes:size}, {above_floor_rss_bytes:size} above the runtime alone",
+}
+_GPU_MEMORY = {"GPU memory": "{peak_device_bytes:size}, its context included"}
+
+
+class _Words(Formatter):
+    """Writes times in milliseconds and amounts of memory, which may not be measured."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        match format_spec:
+            case "ms":
+                return _ms(value)
+            case "size":
+                return _size(value)
+        return str(super().format_field(value, format_spec))
+
+
+def _lines(templates: Mapping[str, str], fields: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(label, _Words().vformat(words, (), fields)) for label, words in templates.items()]
 
 
 def of_record(record: dict[str, Any], name: str) -> list[str]:
     """Sum up one record in lines of a label and its words."""
     config = record["config"]
-    around = record["environment"]
-    provider = record["provider"]
-    cores = f"{around.get('usable_cpus')} usable CPU cores"
-    how = [
-        f"{provider['runtime']} {around.get('runtime_version')}",
-        _provider(provider),
-        f"threads {config['intra_op_threads']}",
-        f"batch {config['batch']}",
-        f"{config['scenario']}{_overlap(config)}",
-        config["call_style"],
-    ]
-    inputs = [f"{port['name']} {port['shape']}" for port in config["inputs"]]
+    fields = record | {
+        "name": name,
+        "environment": _MACHINE | record["environment"],
+        "nodes": _provider(record["provider"]),
+        "overlap": _overlap(config),
+        "ports": ", ".join(f"{port['name']} {port['shape']}" for port in config["inputs"]),
+    }
     lines = [
-        ("model", f"{name}  {record['model']['entry']}"),
-        ("host", f"{around.get('cpu_model')}, {cores}, {around.get('os')}"),
-        ("with", ", ".join(how)),
-        ("inputs", ", ".join(inputs)),
+        *_lines(_SETUP, fields),
         *(_figures(record) if record["stats"] else ()),
         ("energy", _energy(record["energy"])),
         ("carbon", _carbon(record["carbon"])),
@@ -67,18 +100,14 @@ def _figures(record: dict[str, Any]) -> list[tuple[str, str]]:
         needed = stats["early_stopping"][name]["samples_needed"]
         few = f"not reported: needs {needed:,} samples, has {stats['n_samples']:,}"
         lines.append((name, few if latency[name] is None else _ms(latency[name])))
-    rest = f"{_size(stats['above_floor_rss_bytes'])} above the runtime alone"
-    lines += [
-        ("spread", f"{stats['between_process_cv']:.1%} between processes"),
-        ("throughput", f"{stats['throughput_per_s']:,.6g} samples per second, over all processes"),
+    has_device = isinstance(stats["peak_device_bytes"], int)
+    return [
+        *lines,
+        *_lines(_RATES, stats),
         *_load(record),
-        ("processor", f"{_ms(stats['cpu_ms_per_inference'])} of CPU time per inference"),
-        ("loading", f"{_ms(stats['session_load_ms'])}, first {_ms(stats['first_inference_ms'])}"),
-        ("memory", f"peak {_size(stats['peak_rss_bytes'])}, {rest}"),
+        *_lines(_COSTS, stats),
+        *_lines(_GPU_MEMORY if has_device else {}, stats),
     ]
-    if isinstance(stats["peak_device_bytes"], int):
-        lines.append(("GPU memory", f"{_size(stats['peak_device_bytes'])}, its context included"))
-    return lines
 
 
 def _load(record: dict[str, Any]) -> list[tuple[str, str]]:

@@ -61,21 +61,12 @@ def macs(call: Call) -> int:
 
 
 def _matmul(call: Call) -> int:
-    return math.prod(call.output) * (call.input(0)[-1] if call.input(0) else 1)
+    """Each element of the product sums over the last axis of the first matrix.
 
-
-def _fused_matmul(call: Call) -> int:
-    shape = call.input(0)
-    return math.prod(call.output) * shape[-2 if call.whole("transA", 0) else -1]
-
-
-def _quantised_matmul(call: Call) -> int:
-    return math.prod(call.output) * call.input(0)[-1]
-
-
-def _gemm(call: Call) -> int:
-    shape = call.input(0)
-    return math.prod(call.output) * shape[0 if call.whole("transA", 0) else -1]
+    Where that is transposed, it is the axis before.
+    """
+    shape = call.input(0) or (1,)
+    return math.prod(call.output) * (shape[-2:][0] if call.whole("transA", 0) else shape[-1])
 
 
 def _convolution(weight: int) -> Callable[[Call], int]:
@@ -124,42 +115,57 @@ def _packed_attention(call: Call) -> int:
     """com.microsoft.Attention: one matrix makes queries, keys and values of the input."""
     batch, steps, features = call.input(0)
     width = call.input(1)[-1]
-    past = call.input(4)[3] if call.has(4) and len(call.input(4)) == 5 else 0
     project = batch * steps * features * width
-    return project + 2 * batch * steps * (steps + past) * (width // 3)
+    return project + 2 * batch * steps * (steps + _packed_past(call)) * (width // 3)
+
+
+def _packed_past(call: Call) -> int:
+    """The positions before the input that com.microsoft.Attention attends to."""
+    return call.input(4)[3] if call.has(4) and len(call.input(4)) == 5 else 0
 
 
 def _multi_head_attention(call: Call) -> int:
     """com.microsoft.MultiHeadAttention with queries, keys and values of rank 3."""
     batch, steps, width = call.input(0)
-    keys = call.input(1) if call.has(1) else call.input(0)
-    length = keys[2] if len(keys) == 4 else keys[1]
-    past = call.input(6)[2] if call.has(6) else 0
     depth = call.input(2)[-1] if call.has(2) and len(call.input(2)) == 3 else width
-    return batch * steps * (length + past) * (width + depth)
+    return batch * steps * _attended(call) * (width + depth)
+
+
+def _attended(call: Call) -> int:
+    """The positions that com.microsoft.MultiHeadAttention attends to, those before included."""
+    keys = call.input(1) if call.has(1) else call.input(0)
+    past = call.input(6)[2] if call.has(6) else 0
+    return past + (keys[2] if len(keys) == 4 else keys[1])
 
 
 def _grouped_attention(call: Call) -> int:
     """com.microsoft.GroupQueryAttention: `present_key` has the number of attended positions."""
-    batch, steps, width = call.input(0)
-    heads, own = call.whole("num_heads", 1), call.whole("kv_num_heads", 1)
+    batch, steps, _ = call.input(0)
+    width, _, attended = _grouped(call)
+    return 2 * batch * steps * attended * width
+
+
+def _grouped(call: Call) -> tuple[int, int, int]:
+    """Width of the queries, number of heads of the keys, and attended positions."""
+    _, steps, width = call.input(0)
+    heads, own = max(call.whole("num_heads", 1), 1), max(call.whole("kv_num_heads", 1), 1)
     if not call.has(1):  # packed: queries, keys and values in one
         width = width * heads // (heads + 2 * own)
     past = call.input(3)[2] if call.has(3) else 0
-    return 2 * batch * steps * (past + steps) * width
+    return width, own, past + steps
 
 
 _MACS: dict[str, Callable[[Call], int]] = {
     "MatMul": _matmul,
     "MatMulInteger": _matmul,
-    "QLinearMatMul": _quantised_matmul,
-    "FusedMatMul": _fused_matmul,
-    "DynamicQuantizeMatMul": _quantised_matmul,
-    "MatMulIntegerToFloat": _quantised_matmul,
-    "MatMulNBits": _quantised_matmul,
-    "Gemm": _gemm,
-    "FusedGemm": _gemm,
-    "QGemm": _gemm,
+    "QLinearMatMul": _matmul,
+    "FusedMatMul": _matmul,
+    "DynamicQuantizeMatMul": _matmul,
+    "MatMulIntegerToFloat": _matmul,
+    "MatMulNBits": _matmul,
+    "Gemm": _matmul,
+    "FusedGemm": _matmul,
+    "QGemm": _matmul,
     "Conv": _convolution(1),
     "FusedConv": _convolution(1),
     "ConvInteger": _convolution(1),
@@ -218,8 +224,8 @@ def _attention_shape(call: Call) -> tuple[Shape | None, ...]:
     batch, steps, _ = call.input(0)
     width = call.input(1)[-1] // 3
     heads = max(call.whole("num_heads", 1), 1)
-    past = call.input(4)[3] if call.has(4) and len(call.input(4)) == 5 else 0
-    return ((batch, steps, width), (2, batch, heads, steps + past, width // heads))
+    attended = steps + _packed_past(call)
+    return ((batch, steps, width), (2, batch, heads, attended, width // heads))
 
 
 def _multi_head_shape(call: Call) -> tuple[Shape | None, ...]:
@@ -227,10 +233,7 @@ def _multi_head_shape(call: Call) -> tuple[Shape | None, ...]:
     values = call.input(2) if call.has(2) else call.input(0)
     depth = values[-1] if len(values) == 3 else width
     heads = max(call.whole("num_heads", 1), 1)
-    keys = call.input(1) if call.has(1) else call.input(0)
-    length = keys[2] if len(keys) == 4 else keys[1]
-    past = call.input(6)[2] if call.has(6) else 0
-    total = length + past
+    total = _attended(call)
     return (
         (batch, steps, depth),
         (batch, heads, total, width // heads),
@@ -239,12 +242,10 @@ def _multi_head_shape(call: Call) -> tuple[Shape | None, ...]:
 
 
 def _grouped_shape(call: Call) -> tuple[Shape | None, ...]:
-    batch, steps, width = call.input(0)
-    heads, own = max(call.whole("num_heads", 1), 1), max(call.whole("kv_num_heads", 1), 1)
-    if not call.has(1):
-        width = width * heads // (heads + 2 * own)
-    past = call.input(3)[2] if call.has(3) else 0
-    present = (batch, own, past + steps, width // heads)
+    batch, steps, _ = call.input(0)
+    heads = max(call.whole("num_heads", 1), 1)
+    width, own, attended = _grouped(call)
+    present = (batch, own, attended, width // heads)
     return ((batch, steps, width), present, present)
 
 
