@@ -17,7 +17,7 @@ from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.checks.written_models import processor_flags
 from runners.engine.conformance.checks import CHECKS, Checks
-from runners.engine.conformance.verdicts import findings
+from runners.engine.conformance.verdicts import findings, shape_findings
 from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import datasets
 from runners.engine.runs.shared_runs import ModelUnderTest
@@ -51,7 +51,7 @@ def run(job: Job) -> Report:
     verdicts = model_checks.verdicts
     return job.report(
         "failed" if any(verdict.fails_the_job for verdict in verdicts.values()) else "passed",
-        tuple(findings(verdicts.items())),
+        (*findings(verdicts.items()), *shape_findings(runtime, subject.shape_differences)),
         {
             "runtime": runtime,
             "reference_opset": subject.upgraded_opset or None,

@@ -11,7 +11,7 @@ from runners.engine.reports import Finding, Severity
 from runners.engine.runs.child_runs import title_of
 
 if TYPE_CHECKING:
-    from runners.engine.runs.answers import Comparison, Node, Row
+    from runners.engine.runs.answers import Comparison, Node, Row, ShapeDifference
     from runners.engine.runs.shared_runs import Attempt
 
 
@@ -107,6 +107,16 @@ def findings(verdicts: Iterable[tuple[str, Verdict]]) -> Iterator[Finding]:
         reasons.add(verdict.reason)
         severity: Severity = "error" if verdict.is_failure else "warning"
         yield Finding(kind.code, severity, f"{kind.message}: {verdict.reason}", check)
+
+
+def shape_findings(runtime: str, differences: Iterable[ShapeDifference]) -> Iterator[Finding]:
+    """A finding for each output whose declared shape the outputs of a runtime contradict."""
+    for row in differences:
+        words = (
+            f"The model declares the output {row.name!r} as {row.declared}, and {runtime} gives "
+            f"{row.observed} on {title_of(row.dataset)}. Declare the shape that the outputs have."
+        )
+        yield Finding("conformance-output-shape", "warning", words, row.name)
 
 
 def differs(comparison: Comparison, whom: str = "the bundled data") -> str:

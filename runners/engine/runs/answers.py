@@ -124,17 +124,32 @@ class Generated:
 
 
 @dataclass(frozen=True, slots=True)
+class ShapeDifference:
+    """An output whose shape in a run of a data set is not the one that the model declares.
+
+    Shapes are words for people, such as `[batch, 3]`.
+    """
+
+    name: Name
+    declared: Name
+    observed: Name
+    dataset: Name
+
+
+@dataclass(frozen=True, slots=True)
 class Ran:
     """The data sets of an origin on which a runtime failed, and how many were tried.
 
     `seconds` is the processor time of loading the model and running these sets. `left_out` counts
-    the sets that would have exceeded the time budget.
+    the sets that would have exceeded the time budget. `shapes` has the first difference of each
+    output.
     """
 
     refused: dict[str, str]
     sets: int
     seconds: float
     left_out: int = 0
+    shapes: list[ShapeDifference] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

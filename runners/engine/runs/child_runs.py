@@ -31,6 +31,7 @@ from runners.engine.runs.answers import (
     Prepared,
     Ran,
     Row,
+    ShapeDifference,
 )
 from runners.engine.runs.generate import GENERATED, VARIED
 from runners.engine.runtimes import probing
@@ -249,6 +250,7 @@ def _run(
 ) -> Ran:
     names = [port.name for port in model.graph.output]
     refused = {}
+    shapes: dict[str, ShapeDifference] = {}
     seconds = loading
     # Processor seconds per input element of the slowest data set so far. The time of the next set
     # is estimated as its number of input elements times this.
@@ -274,8 +276,39 @@ def _run(
             )
             continue
         outputs = dict(zip(names, values, strict=True))
+        for port in model.graph.output:
+            difference = _shape_difference(port, outputs[port.name], dataset.name)
+            if difference is not None:
+                shapes.setdefault(port.name, difference)
         datasets.write(results, replace(dataset, inputs={}, outputs=outputs), model)
-    return Ran(refused, len(inputs) - left_out, seconds, left_out)
+    differences = list(shapes.values())[:MOST_ROWS]
+    return Ran(refused, len(inputs) - left_out, seconds, left_out, differences)
+
+
+def _shape_difference(
+    port: onnx.ValueInfoProto, value: Value, dataset: str
+) -> ShapeDifference | None:
+    """How an output's shape contradicts the declared one: another rank, or another fixed dimension.
+
+    A dimension with a name, or with a negative value, declares no size. None without a difference.
+    """
+    tensor = port.type.tensor_type
+    if not tensor.HasField("shape") or not isinstance(value, np.ndarray):
+        return None
+    dims = tensor.shape.dim
+    fixed = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in dims]
+    pairs = zip(fixed, value.shape, strict=False)
+    if len(fixed) == value.ndim and all(size < 0 or size == length for size, length in pairs):
+        return None
+    words = (
+        str(dim.dim_value) if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims
+    )
+    return ShapeDifference(
+        Name(text.clip(port.name, 100)),
+        Name(text.clip(f"[{', '.join(words)}]", 100)),
+        Name(text.clip(f"[{', '.join(map(str, value.shape))}]", 100)),
+        Name(dataset),
+    )
 
 
 def _elements(dataset: DataSet) -> int:

@@ -27,6 +27,7 @@ from runners.engine.runs.answers import (
     Name,
     Prepared,
     Ran,
+    ShapeDifference,
     Trial,
 )
 from runners.engine.runs.child_runs import BUNDLED, FileKind, ModelFile
@@ -80,7 +81,8 @@ class Attempt:
 
     `results` is the folder of the outputs; `refused` maps names of data sets that failed to the
     reason; `sets` counts all sets that were tried; `note` says why a run is incomplete; `signal`
-    tells whether a signal ended the child; `seconds` is processor time.
+    tells whether a signal ended the child; `seconds` is processor time; `shapes` are those outputs
+    that contradict the declared shapes.
     """
 
     status: RunStatus
@@ -92,6 +94,7 @@ class Attempt:
     note: str = ""
     signal: bool = False
     seconds: float = 0.0
+    shapes: Sequence[ShapeDifference] = ()
 
     @property
     def ran(self) -> int:
@@ -183,6 +186,16 @@ class ModelUnderTest:
         if BUNDLED in attempts:
             self._attempts[bundled] = attempts[BUNDLED]
         return attempts[GENERATED]
+
+    @property
+    def shape_differences(self) -> list[ShapeDifference]:
+        """The outputs whose shapes contradict the declared ones in the runs of the runtime."""
+        differences: dict[str, ShapeDifference] = {}
+        for origin in (GENERATED, BUNDLED):
+            attempt = self._attempts.get(_key(self.runtime, origin, FileKind.ORIGINAL, ""))
+            for difference in attempt.shapes if attempt else ():
+                differences.setdefault(difference.name, difference)
+        return list(differences.values())
 
     def generate_more(self, origin: str) -> str:
         """Generate sets of another origin, of the sizes that `generate` found to run.
@@ -425,6 +438,7 @@ def _attempt_of(run: Ran, results: Path, model_file: ModelFile) -> Attempt:
         file_kind=model_file.kind,
         note=note,
         seconds=run.seconds,
+        shapes=run.shapes,
     )
 
 

@@ -64,6 +64,32 @@ def test_a_good_model_passes(judge, runtime, expected):
     assert isinstance(report.facts["processor_flags"], list)
 
 
+def shaped(shape):
+    """A model that gives one label for each row of `x`, and declares another shape of it."""
+    model = samples.model(
+        [samples.node("ArgMax", ["x"], ["label"], axis=1, keepdims=0)],
+        [samples.value("x", shape=("N", 3))],
+        [samples.value("label", TensorProto.INT64, shape)],
+    )
+    return model.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("shape", "declared"), [((1,), "[1]"), (("N", 2), "[N, 2]"), (("N",), ""), ((-1,), "")]
+)
+def test_outputs_that_contradict_the_declared_shape_are_a_finding(judge, shape, declared):
+    report, measures = judge(shaped(shape), checks=["determinism"])
+    assert measures["determinism"]["outcome"] == "passed"
+    assert report.outcome == "passed"
+    if not declared:
+        assert report.findings == ()
+        return
+    (finding,) = report.findings
+    assert (finding.code, finding.severity) == ("conformance-output-shape", "warning")
+    assert finding.where == "label"
+    assert f"the output 'label' as {declared}, and onnxruntime gives [" in finding.message
+
+
 def test_wrong_data_are_blamed(judge):
     report, measures = judge(with_data(samples.add_one(), [1, 2], [7, 9]))
     bundled = measures["bundled"]
