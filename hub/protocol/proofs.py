@@ -233,6 +233,7 @@ class NodeCertificate:
     `key` is the SHA-256 of what identifies the conversion in hexadecimal digits, empty with
     `no-key` alone. `covers`: the domain that was searched has the sizes and values that the model
     declares or that its runs used. `reason` says why it is not certified, or what is not covered.
+    `exact`: outputs were equal bit by bit, and not up to the rounding of the original.
     """
 
     op: str
@@ -241,6 +242,7 @@ class NodeCertificate:
     outcome: SearchOutcome
     reason: str = ""
     covers: bool = False
+    exact: bool = False
 
     @property
     def is_certified(self) -> bool:
@@ -393,7 +395,11 @@ class Proof:
         certified = sum(row.nodes for row in self.certificates if row.is_certified)
         if certified == total:
             words = f"all {counting.plural(total, 'changed node')}"
-            return [f"{words if total != 1 else 'its one changed node'} certified"]
+            rounded = sum(row.nodes for row in self.certificates if not row.exact)
+            up_to = f", {'all' if rounded == total else rounded} up to rounding" if rounded else ""
+            if total == 1:
+                return [f"its one changed node certified{up_to and ' up to rounding'}"]
+            return [f"{words} certified{up_to}"]
         rows = [row.sentence for row in self.certificates if row.is_gap]
         return [
             f"{certified} of {total} changed {counting.noun(total, 'node')} certified",

@@ -44,7 +44,8 @@ class Certificate:
     `limits` says how the nodes differ on extreme values, by their kind, and on empty inputs, and
     of which sizes too few were tried; `largest` is the absolute value up to which that leaves the
     inputs, None without such a limit. `answers` says why the original refuses inputs that the
-    converted node takes. `is_complete`: nothing was left out for want of time.
+    converted node takes. `is_exact`: all outputs were equal bit by bit, and not up to rounding;
+    `is_complete`: nothing was left out for want of time.
     """
 
     key: str
@@ -60,6 +61,7 @@ class Certificate:
     limits: dict[str, str] = field(default_factory=dict)
     largest: float | None = None
     answers: str = ""
+    is_exact: bool = False
     is_complete: bool = False
     counterexample: Counterexample | None = None
 
@@ -86,7 +88,9 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads, without what is empty."""
         row = asdict(self) | {"kinds": list(self.kinds)}
-        return {name: value for name, value in row.items() if value not in ("", None, {}, [])}
+        return {
+            name: value for name, value in row.items() if value not in ("", None, {}, [], False)
+        }
 
     @classmethod
     def from_json(cls, data: Any) -> Certificate:

@@ -109,7 +109,13 @@ class Citations:
         gap = certified.uncovered(sizes, largest)
         limits = gap or ", ".join(certified.limits)
         return NodeCertificate(
-            row.op, row.digest, row.nodes, certified.outcome, limits[:_REASON_CHARACTERS], not gap
+            row.op,
+            row.digest,
+            row.nodes,
+            certified.outcome,
+            limits[:_REASON_CHARACTERS],
+            covers=not gap,
+            exact=certified.is_exact,
         )
 
     def _search(self, digest: str, key: NodeKey) -> Certificate | str:

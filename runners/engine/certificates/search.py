@@ -33,7 +33,7 @@ from runners.engine.certificates.certificate import (
 )
 from runners.engine.certificates.conversion import converted
 from runners.engine.certificates.domains import Array, InputPlan, ValueKind
-from runners.engine.runs import noise
+from runners.engine.runs import agreement, noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,6 +86,7 @@ class _Search:
     refused_sizes: dict[int, set[int]] = field(default_factory=dict)
     kinds: set[ValueKind] = field(default_factory=set)
     sizes_together: list[dict[int, int]] = field(default_factory=list)
+    is_exact: bool = True
     is_complete: bool = False
 
     def difference(self) -> tuple[str, Counterexample] | None:
@@ -146,7 +147,11 @@ class _Search:
         self.kinds.add(plan.values)
         _note(self.sizes, plan)
         self.sizes_together.append(plan.sizes)
-        return "" if _is_equal(expected, actual) else self._judge(plan, feeds, expected, actual)
+        if _is_equal(expected, actual):
+            return ""
+        reason = self._judge(plan, feeds, expected, actual)
+        self.is_exact &= bool(reason)
+        return reason
 
     def _judge(
         self, plan: InputPlan, feeds: dict[str, Array], expected: list[Any], actual: list[Any]
@@ -204,7 +209,8 @@ def search(key: NodeKey, seconds: float = SECONDS, folder: Path | None = None) -
         words = (f"size {number} was only {ranges(sizes)}" for number, sizes in few.items())
         work.limits[FEW_SIZES] = ", ".join(words)
     outcome = SearchOutcome.LIMITED if work.limits else SearchOutcome.CERTIFIED
-    return answer(outcome, limits=work.limits, largest=_largest(key, work.limits))
+    largest = _largest(key, work.limits)
+    return answer(outcome, limits=work.limits, largest=largest, is_exact=work.is_exact)
 
 
 def _note(sizes: dict[int, set[int]], plan: InputPlan) -> None:
@@ -238,11 +244,7 @@ def _beyond_noise(own: list[list[Any]], actual: list[Any]) -> str:
 
 def _is_equal(expected: list[Any], actual: list[Any]) -> bool:
     return all(
-        isinstance(left, np.ndarray)
-        and isinstance(right, np.ndarray)
-        and left.dtype == right.dtype != object
-        and left.shape == right.shape
-        and left.tobytes() == right.tobytes()
+        agreement.compare("", left, right, agreement.EXACT, brief=True).agrees
         for left, right in zip(expected, actual, strict=True)
     )
 
@@ -253,13 +255,16 @@ def _nudged(
     """Outputs of the original on inputs that differ by at most one rounding."""
     runs = []
     for _ in range(count):
-        near = {
-            name: value * (1 + generator.choice([-1, 0, 1], value.shape) * _rounding(value))
-            if _rounding(value)
-            else value
-            for name, value in feeds.items()
-        }
-        near = {name: np.asarray(value, feeds[name].dtype) for name, value in near.items()}
+        with np.errstate(over="ignore", invalid="ignore"):
+            near = {
+                name: np.asarray(
+                    value * (1 + generator.choice([-1, 0, 1], value.shape) * _rounding(value)),
+                    value.dtype,
+                )
+                if _rounding(value)
+                else value
+                for name, value in feeds.items()
+            }
         outputs, _ = _outputs(original, near)
         if outputs is not None:
             runs.append(outputs)

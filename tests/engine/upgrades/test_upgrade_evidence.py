@@ -367,6 +367,16 @@ def test_values_beyond_what_a_certificate_covers_make_a_proof_sampled(lift):
     assert "AveragePool certified for other inputs: only for values up to" in proof.sentence
 
 
+def test_a_difference_beyond_the_declared_range_keeps_a_proof_from_certified(lift):
+    """ReduceLogSumExp of opset 28 overflows in ONNX Runtime 1.32 where that of 18 does not."""
+    node = helper.make_node("ReduceLogSumExp", ["x"], ["y"], keepdims=1)
+    model = samples.model([node], [port("x", ("n", 6))], [port("y", None)], opset=18)
+    proof = proof_of(lift(model, 28, inputs={"x": {"range": [-1, 1]}})[0])
+    assert proof.strength == "sampled"
+    assert proof.ranges.largest <= 1
+    assert "ReduceLogSumExp differs when run alone" in proof.sentence
+
+
 def test_inputs_that_the_original_alone_refuses_make_a_proof_partial(lift):
     """Up to opset 17, Split refuses a size that its outputs do not divide."""
     node = helper.make_node("Split", ["x"], ["a", "b"], axis=0)

@@ -30,7 +30,7 @@ WHOLE = Proof(
     outputs=(Output("y", "compared", 2e-7, 3e-7),),
 )
 MISSED = Branch("If_3", "If", "then_branch", 4, taken=False)
-SEARCHED = NodeCertificate("Resize", "a" * 64, 2, SearchOutcome.CERTIFIED, covers=True)
+SEARCHED = NodeCertificate("Resize", "a" * 64, 2, SearchOutcome.CERTIFIED, covers=True, exact=True)
 SPECIAL = NodeCertificate("Softmax", "b" * 64, 1, SearchOutcome.LIMITED, "NaN", covers=True)
 NARROW = replace(SEARCHED, covers=False, reason="sides up to 257")
 LOOP = NodeCertificate("Loop", "", 3, SearchOutcome.NO_KEY, "it holds a graph")
@@ -74,6 +74,12 @@ def test_a_proof_by_runs_says_what_it_rests_on():
         ({"certificates": (SEARCHED,), "outputs": (*WHOLE.outputs, EMPTY)}, "certified", "equal"),
         ({"certificates": (SEARCHED,), "branches": (MISSED,)}, "partial", "never entered"),
         ({"certificates": ()}, "schema", "no operator changed"),
+        (
+            {"certificates": (SEARCHED, replace(SPECIAL, nodes=3))},
+            "certified",
+            "all 5 changed nodes certified, 3 up to rounding",
+        ),
+        ({"certificates": (SPECIAL,)}, "certified", "changed node certified up to rounding"),
         (
             {"certificates": (SEARCHED,), "refused": RefusedInputs(2, "no such size")},
             "partial",
