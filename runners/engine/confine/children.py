@@ -244,7 +244,8 @@ class _Watch:
                 return status, usage.ru_utime + usage.ru_stime
             if self._verdict is None:
                 self._verdict = self._reason_to_end(deadline)
-            if self._verdict is None and time.monotonic() >= next_look:
+            # Before it is confined it runs nothing of an upload, and has its parent's open files.
+            if self._verdict is None and self._output and time.monotonic() >= next_look:
                 self._measure(ended=False)
                 next_look = time.monotonic() + self._meter.pause
             if self._verdict is not None:

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from dataclasses import replace
@@ -304,6 +305,20 @@ def test_an_answer_that_is_none(confined, said):
 
 def test_an_answer_is_made_fit_for_any_database(confined):
     assert confined(lambda: {"a\x00": "\ud800b"}).answer == {"a\ufffd": "\ufffdb"}
+
+
+def test_deleted_files_of_the_parent_are_not_counted_as_the_childs(confined, monkeypatch):
+    """A child has its parent's open files until it is confined, which takes a while under load."""
+    close = children._hold_only
+
+    def close_late(*handles):
+        time.sleep(0.2)
+        close(*handles)
+
+    monkeypatch.setattr(children, "_hold_only", close_late)
+    with tempfile.TemporaryFile() as file:
+        file.truncate(1 << 40)
+        assert confined(lambda: 1).kind == "answered"
 
 
 def test_an_exception_is_an_answer(confined):
