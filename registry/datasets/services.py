@@ -19,6 +19,7 @@ from hub.protocol.splits import parse as parse_splits
 from registry.cards import data_categories, mentions
 from registry.core import events
 from registry.core.permissions import require
+from registry.core.row_locks import lock
 from registry.datasets import selectors
 from registry.models import Blob, Dataset, DatasetFile, DatasetVersion, Namespace, User
 from registry.models.datasets import DATASET_SLUG, WEB_ADDRESS, PersonalData
@@ -82,7 +83,7 @@ def check_slug(slug: str) -> None:
 def edit(actor: Actor, *, dataset: Dataset, **described: Any) -> Dataset:
     """Change the description of a data set; fields left out stay. Raises what ``create`` does."""
     require(actor, "dataset.edit", dataset.namespace)
-    dataset = _lock(dataset)
+    dataset = lock(dataset, "namespace")
     _describe(dataset, described)
     events.record("dataset.edited", dataset, actor=actor, fields=sorted(described))
     return dataset
@@ -99,7 +100,7 @@ def withdraw(actor: Actor, *, dataset: Dataset, reason: str, hide_title: bool = 
         raise problems.InvalidRequest.at(
             "/reason", "Give a reason; it is shown to people who use this data set."
         )
-    dataset = _lock(dataset)
+    dataset = lock(dataset, "namespace")
     if dataset.withdrawn_at is None:
         dataset.withdrawn_at, dataset.reason = timezone.now(), reason.strip()
         dataset.title_hidden = hide_title
@@ -112,7 +113,7 @@ def withdraw(actor: Actor, *, dataset: Dataset, reason: str, hide_title: bool = 
 def restore(actor: Actor, *, dataset: Dataset) -> Dataset:
     """Undo a withdrawal."""
     require(actor, "dataset.withdraw", dataset.namespace)
-    dataset = _lock(dataset)
+    dataset = lock(dataset, "namespace")
     if dataset.withdrawn_at is not None:
         dataset.withdrawn_at, dataset.reason, dataset.title_hidden = None, "", False
         dataset.save(update_fields=["withdrawn_at", "reason", "title_hidden"])
@@ -167,7 +168,7 @@ def publish_version(
         raise faults[0]
     parsed = parse_splits(splits, frozenset(files))
     digest = manifests.dataset_digest(sha256s, parsed)
-    dataset = _lock(dataset)
+    dataset = lock(dataset, "namespace")
     check_state(dataset)
     if same := dataset.versions.filter(sha256=digest).first():
         return same, False
@@ -252,12 +253,6 @@ def parse_files(files: Mapping[str, str]) -> tuple[dict[str, str], list[problems
         except (problems.PathInvalid, problems.InvalidRequest) as fault:
             faults.append(type(fault).at(place, fault.detail))
     return sha256s, faults
-
-
-def _lock(dataset: Dataset) -> Dataset:
-    """The row as it is now, kept from others until the transaction ends."""
-    rows = Dataset.objects.select_for_update(of=("self",)).select_related("namespace")
-    return rows.get(pk=dataset.pk)
 
 
 def _describe(dataset: Dataset, described: dict[str, Any]) -> None:

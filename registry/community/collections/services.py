@@ -18,6 +18,7 @@ from hub.protocol import problems
 from registry.community.collections import selectors
 from registry.core import events
 from registry.core.permissions import require
+from registry.core.row_locks import lock
 from registry.models import Collection, CollectionEntry, Namespace, RegisteredModel
 from registry.models.collections import (
     COLLECTION_SLUG,
@@ -61,7 +62,7 @@ def create(actor: Actor, *, namespace: Namespace, slug: str, **described: Any) -
 def edit(actor: Actor, *, collection: Collection, **described: Any) -> Collection:
     """Change what a collection says of itself; fields left out stay."""
     require(actor, "collection.edit", collection.namespace)
-    collection = _lock(collection)
+    collection = lock(collection, "namespace")
     _describe(collection, described)
     collection.updated_at = timezone.now()
     collection.save()
@@ -73,7 +74,7 @@ def edit(actor: Actor, *, collection: Collection, **described: Any) -> Collectio
 def delete(actor: Actor, *, collection: Collection) -> None:
     """Delete a collection; its models stay."""
     require(actor, "collection.delete", collection.namespace)
-    collection = _lock(collection)
+    collection = lock(collection, "namespace")
     events.record("collection.deleted", collection, actor=actor, ref=collection.ref)
     collection.delete()
 
@@ -85,7 +86,7 @@ def add(
     """Add a model that the actor sees, at the end; raises StateConflict, InvalidRequest."""
     require(actor, "collection.edit", collection.namespace)
     note = _checked_note(note)
-    collection = _lock(collection)
+    collection = lock(collection, "namespace")
     rows = list(collection.entries.select_related("model"))
     if any(row.model_id == model.pk for row in rows):
         raise problems.StateConflict(
@@ -111,7 +112,7 @@ def annotate(
 ) -> CollectionEntry:
     """Change the note of a model, which the actor sees; raises NotFound, InvalidRequest."""
     require(actor, "collection.edit", collection.namespace)
-    collection = _lock(collection)
+    collection = lock(collection, "namespace")
     entry = selectors.entry(actor, collection, model)
     entry.note = _checked_note(note)
     entry.save(update_fields=["note"])
@@ -123,7 +124,7 @@ def annotate(
 def remove(actor: Actor, *, collection: Collection, model: RegisteredModel) -> None:
     """Remove a model, which the actor sees, from a collection; raises NotFound."""
     require(actor, "collection.edit", collection.namespace)
-    collection = _lock(collection)
+    collection = lock(collection, "namespace")
     selectors.entry(actor, collection, model).delete()
     _changed("entry-removed", actor, collection, model)
 
@@ -132,7 +133,7 @@ def remove(actor: Actor, *, collection: Collection, model: RegisteredModel) -> N
 def remove_unavailable(actor: Actor, *, collection: Collection) -> int:
     """Remove the entries of models that the actor does not see; returns how many they were."""
     require(actor, "collection.edit", collection.namespace)
-    collection = _lock(collection)
+    collection = lock(collection, "namespace")
     rows = list(selectors.hidden(actor, collection))
     CollectionEntry.objects.filter(pk__in=[row.pk for row in rows]).delete()
     if rows:
@@ -154,7 +155,7 @@ def reorder(actor: Actor, *, collection: Collection, first: Sequence[RegisteredM
     require(actor, "collection.edit", collection.namespace)
     if len({model.pk for model in first}) < len(first):
         raise problems.InvalidRequest.at("/models", "Name each model once.")
-    collection = _lock(collection)
+    collection = lock(collection, "namespace")
     leading = [selectors.entry(actor, collection, model) for model in first]
     leading_keys = {entry.pk for entry in leading}
     visible = selectors.entries(actor, collection)
@@ -165,15 +166,6 @@ def reorder(actor: Actor, *, collection: Collection, first: Sequence[RegisteredM
     collection.updated_at = timezone.now()
     collection.save(update_fields=["updated_at"])
     events.record("collection.reordered", collection, actor=actor)
-
-
-def _lock(collection: Collection) -> Collection:
-    """The row as it is now, kept from others until the transaction ends; raises NotFound."""
-    rows = Collection.objects.select_for_update(of=("self",)).select_related("namespace")
-    row = rows.filter(pk=collection.pk).first()
-    if row is None:
-        raise problems.NotFound(f"Collection {collection.ref} was deleted.")
-    return row
 
 
 def _write(collection: Collection, rows: list[CollectionEntry]) -> list[CollectionEntry]:

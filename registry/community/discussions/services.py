@@ -19,6 +19,7 @@ from hub.protocol import problems
 from registry.community.discussions import selectors
 from registry.core import events, rates
 from registry.core.permissions import require, require_user
+from registry.core.row_locks import lock
 from registry.models import Comment, Discussion, DiscussionCount, RegisteredModel, User, Version
 from registry.models.discussions import (
     LONGEST_COMMENT,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # How many discussions of a model one user may have open.
 MOST_OPEN = 20
+_OF_DISCUSSION = ("model__namespace", "version", "author")
+_OF_COMMENT = ("discussion__model__namespace", "author")
 
 
 def open_discussion(
@@ -66,7 +69,7 @@ def open_discussion(
         _rate_limit(user, "discussions", settings.HUB_LIMITS_DISCUSSIONS_RATE),
         transaction.atomic(),
     ):
-        model = _lock(model)
+        model = lock(model, "namespace", deleted_at=None)
         if version is not None and not _is_kept(version):
             raise problems.NotFound(f"{version.ref} was deleted.")
         open_ones = Discussion.objects.filter(
@@ -102,7 +105,7 @@ def comment(actor: Actor, *, discussion: Discussion, body: str) -> Comment:
     user = require_user(actor, "write", of=discussion.model)
     body = _body(body)
     with _writing(user), transaction.atomic():
-        discussion = _lock_discussion(discussion)
+        discussion = lock(discussion, *_OF_DISCUSSION)
         comment = _add(discussion, user, body)
         events.record("discussion.commented", discussion, actor=user, model=discussion.model)
     return comment
@@ -115,7 +118,7 @@ def rename(actor: Actor, *, discussion: Discussion, title: str) -> Discussion:
         raise problems.NotAllowed("Only the author of a discussion can change its title.")
     title = _title(title)
     with _writing(user), transaction.atomic():
-        discussion = _lock_discussion(discussion)
+        discussion = lock(discussion, *_OF_DISCUSSION)
         if discussion.title != title:
             discussion.title, discussion.edited_at = title, timezone.now()
             discussion.save(update_fields=["title", "edited_at"])
@@ -134,7 +137,7 @@ def set_status(actor: Actor, *, discussion: Discussion, status: str) -> Discussi
     if status not in Discussion.Status.values:
         raise problems.InvalidRequest.at("/status", "A status is open or closed.")
     with _writing(user), transaction.atomic():
-        discussion = _lock_discussion(discussion)
+        discussion = lock(discussion, *_OF_DISCUSSION)
         if discussion.status == status:
             return discussion
         now = timezone.now()
@@ -156,7 +159,7 @@ def edit_comment(actor: Actor, *, comment: Comment, body: str) -> Comment:
         raise problems.NotAllowed("Only the author of a comment can change it.")
     body = _body(body)
     with _writing(user), transaction.atomic():
-        comment = _lock_comment(comment)
+        comment = lock(comment, *_OF_COMMENT)
         if comment.hidden_at is not None:
             raise problems.StateConflict(
                 "This comment is hidden and cannot be changed. Write a new one, or ask a member of "
@@ -184,7 +187,7 @@ def hide(actor: Actor, *, comment: Comment, reason: str = "") -> Comment:
         raise problems.InvalidRequest.at(
             "/reason", f"A reason may have at most {LONGEST_REASON} characters. Shorten it."
         )
-    comment = _lock_comment(comment)
+    comment = lock(comment, *_OF_COMMENT)
     if comment.hidden_at is None:
         comment.hidden_at = timezone.now()
     comment.hidden_by, comment.hidden_reason = user, reason
@@ -197,7 +200,7 @@ def hide(actor: Actor, *, comment: Comment, reason: str = "") -> Comment:
 def unhide(actor: Actor, *, comment: Comment) -> Comment:
     """Show the body of a comment again; raises NotAllowed."""
     user = require(actor, "discussion.moderate", comment.discussion.model)
-    comment = _lock_comment(comment)
+    comment = lock(comment, *_OF_COMMENT)
     if comment.hidden_at is not None:
         comment.hidden_at, comment.hidden_by, comment.hidden_reason = None, None, ""
         comment.save(update_fields=["hidden_at", "hidden_by", "hidden_reason"])
@@ -227,36 +230,9 @@ def _add(discussion: Discussion, user: User, body: str) -> Comment:
     )
 
 
-def _lock(model: RegisteredModel) -> RegisteredModel:
-    """The row as it is now, kept from others until the transaction ends; raises NotFound."""
-    rows = RegisteredModel.objects.select_for_update(of=("self",)).select_related("namespace")
-    row = rows.filter(pk=model.pk, deleted_at=None).first()
-    if row is None:
-        raise problems.NotFound(f"Model {model.ref} was deleted.")
-    return row
-
-
 def _is_kept(version: Version) -> bool:
     """Whether a version is still there; it stays until the transaction ends."""
     return Version.objects.select_for_update().filter(pk=version.pk).exists()
-
-
-def _lock_discussion(discussion: Discussion) -> Discussion:
-    rows = Discussion.objects.select_for_update(of=("self",))
-    rows = rows.select_related("model__namespace", "version", "author")
-    row = rows.filter(pk=discussion.pk).first()
-    if row is None:
-        raise problems.NotFound(f"Discussion {discussion.number} was deleted with its version.")
-    return row
-
-
-def _lock_comment(comment: Comment) -> Comment:
-    rows = Comment.objects.select_for_update(of=("self",))
-    rows = rows.select_related("discussion__model__namespace", "author")
-    row = rows.filter(pk=comment.pk).first()
-    if row is None:
-        raise problems.NotFound("The comment was deleted with its version.")
-    return row
 
 
 def _title(text: str) -> str:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from hub.protocol import problems
 from registry.core import events
 from registry.core.permissions import require, require_user
+from registry.core.row_locks import lock
 from registry.federated.models import Fleet, FleetDevice
 from registry.models import RegisteredModel, Version
 from registry.people.services.tokens import digest
@@ -71,8 +72,7 @@ def desire(
         raise problems.StateConflict(
             f"{version.ref} is not a published version of {fleet.model.ref}."
         )
-    rows = Fleet.objects.select_for_update(of=("self",)).select_related("model", "desired")
-    row = rows.get(pk=fleet.pk)
+    row = lock(fleet, "model", "desired")
     before = runnable(row.desired)
     if before not in (None, version) and row.percent == 100 and not row.is_halted:
         row.stable = before

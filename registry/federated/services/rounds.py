@@ -18,7 +18,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from hub.protocol import problems, training_rules
-from registry.core import events
+from registry.core import events, row_locks
 from registry.core.permissions import require
 from registry.federated import selection
 from registry.federated.models import Aggregate, Contribution, Participant, Round, Training
@@ -38,11 +38,7 @@ OVER_LIMIT = "over-limit"
 
 def lock(training: Training) -> Training:
     """The training as it is now, locked until the transaction ends."""
-    return (
-        Training.objects.select_for_update(of=("self",))
-        .select_related("model__namespace", "base", "created_by")
-        .get(pk=training.pk)
-    )
+    return row_locks.lock(training, "model__namespace", "base", "created_by")
 
 
 def open_next(training: Training, *, selected: Sequence[str] | None = None) -> Round:

@@ -16,6 +16,7 @@ from hub.protocol import problems, refs
 from hub.protocol.mirrors import clean
 from registry.core import events
 from registry.core.permissions import require
+from registry.core.row_locks import lock
 from registry.mirrors import credentials, outgoing
 from registry.models import Mirror, Namespace
 
@@ -90,7 +91,7 @@ def add(
 def edit(actor: Actor, *, mirror: Mirror, **fields: Any) -> Mirror:
     """Change the interval, visibility or token, pause or resume; fields left out stay."""
     require(actor, "mirror.edit", mirror.namespace)
-    mirror = Mirror.objects.select_for_update().get(pk=mirror.pk)
+    mirror = lock(mirror)
     if "token" in fields:
         mirror.sealed_token = credentials.seal(fields.pop("token"))
     for name, value in fields.items():
@@ -105,7 +106,7 @@ def edit(actor: Actor, *, mirror: Mirror, **fields: Any) -> Mirror:
 def sync(actor: Actor, *, mirror: Mirror) -> Mirror:
     """Have a mirror synchronised now; raises StateConflict for a paused one."""
     require(actor, "mirror.edit", mirror.namespace)
-    mirror = Mirror.objects.select_for_update().get(pk=mirror.pk)
+    mirror = lock(mirror)
     if mirror.is_paused:
         raise problems.StateConflict("The mirror is paused. Resume it first.")
     mirror.next_at = timezone.now()

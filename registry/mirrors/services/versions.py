@@ -18,6 +18,7 @@ from hub.protocol import problems
 from hub.protocol.mirrors import FileRecord, Origin, VersionRecord, clean
 from registry.cards import cards
 from registry.core.permissions import require
+from registry.core.row_locks import lock
 from registry.models import Event, File, MirroredVersion, RegisteredModel, Upload, User, Version
 from registry.storage.services import uploads
 from registry.versions import lifecycle
@@ -93,7 +94,7 @@ def store(
     Raises what an upload of the same files meets: CardInvalid, ModelMissing, QuotaExceeded, ….
     """
     require(actor, "version.submit", model)
-    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    model = lock(model)
     _expect_free(model, record.number)
     version = lifecycle.draft(
         model,

@@ -10,6 +10,7 @@ from django.utils import timezone
 from hub.protocol import problems
 from registry.core import events
 from registry.core.permissions import require, require_user
+from registry.core.row_locks import lock
 from registry.models import AccessRequest, RegisteredModel, User
 from registry.models.access import AccessStatus as Status
 from registry.versions import selectors
@@ -35,7 +36,7 @@ def ask(actor: Actor, *, model: RegisteredModel, message: str = "") -> AccessReq
     """
     user = require_user(actor, of=model)
     message = _short(message, "message", LONGEST_MESSAGE)
-    model = _locked(model)
+    model = lock(model, "namespace")
     request = AccessRequest.objects.filter(model=model, user=user).first()
     if request is not None and request.status == Status.REJECTED:
         raise problems.StateConflict(
@@ -65,7 +66,7 @@ def ask(actor: Actor, *, model: RegisteredModel, message: str = "") -> AccessReq
 def withdraw(actor: Actor, *, model: RegisteredModel) -> None:
     """Take one's own request, or the leave it got, back; a refusal stays. Raises NotFound."""
     user = require_user(actor, of=model)
-    request = _request(_locked(model), user.username)
+    request = _request(lock(model, "namespace"), user.username)
     if request.status == Status.REJECTED:
         raise problems.StateConflict("A rejected access request cannot be withdrawn.")
     events.record("access.withdrawn", request, actor=actor, model=model)
@@ -86,7 +87,7 @@ def decide(
     reason = _short(reason, "reason", LONGEST_REASON)
     if reason and status != Status.REJECTED:
         raise problems.InvalidRequest.at("/reason", "Only a rejection can have a reason.")
-    request = _request(_locked(model), username)
+    request = _request(lock(model, "namespace"), username)
     if request.status != status or request.reason != reason:
         _settle(actor, request, Status(status), reason)
         events.record(_VERBS[Status(status)], request, actor=actor, model=model)
@@ -100,7 +101,7 @@ def grant(actor: Actor, *, model: RegisteredModel, username: str) -> AccessReque
     user = User.objects.filter(username__iexact=username, is_active=True).first()
     if user is None:
         raise problems.NotFound(f"User {username[:150]} not found.")
-    model = _locked(model)
+    model = lock(model, "namespace")
     request = AccessRequest.objects.filter(model=model, user=user).first()
     if request is not None and request.status == Status.ACCEPTED:
         return request
@@ -124,11 +125,6 @@ def _request(model: RegisteredModel, username: str) -> AccessRequest:
     if request is None:
         raise problems.NotFound(f"{username[:150]} has not requested access to {model.ref}.")
     return request
-
-
-def _locked(model: RegisteredModel) -> RegisteredModel:
-    rows = RegisteredModel.objects.select_for_update(of=("self",)).select_related("namespace")
-    return rows.get(pk=model.pk)
 
 
 def _short(text: str, field: str, most: int) -> str:

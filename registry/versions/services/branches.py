@@ -11,6 +11,7 @@ from hub.protocol import problems
 from hub.protocol.refs import check_label
 from registry.core import events
 from registry.core.permissions import require
+from registry.core.row_locks import lock
 from registry.models import Branch, Ref, RegisteredModel, Version
 from registry.versions import lifecycle
 
@@ -31,7 +32,7 @@ def create(
     """Begin a branch at a commit, or at nothing; raises NameTaken and InvalidName."""
     require(actor, "version.draft", model)
     check_name(name)
-    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    model = lock(model)
     if overwrite and Branch.objects.filter(model=model, name=name).exists():
         _forget(actor, model, name)
     exists = (
@@ -58,7 +59,7 @@ def delete(actor: Actor, *, model: RegisteredModel, name: str) -> None:
     require(actor, "version.draft", model)
     if name == lifecycle.BRANCH:
         raise problems.InvalidRequest("Every model has the branch main; it cannot be deleted.")
-    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    model = lock(model)
     if not Branch.objects.filter(model=model, name=name).exists():
         raise problems.NotFound(f"{model.ref} has no branch {name}.")
     _forget(actor, model, name)

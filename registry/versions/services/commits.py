@@ -20,6 +20,7 @@ from hub.protocol import problems, refs
 from registry.cards import cards, refused_cards
 from registry.core import events
 from registry.core.permissions import require, require_user
+from registry.core.row_locks import lock
 from registry.models import Blob, Commit, CommitFile, File, RegisteredModel, Upload, User, Version
 from registry.storage import file_types
 from registry.storage.files import store
@@ -121,7 +122,7 @@ def _make(
     for action in ("version.draft", "version.edit", "version.submit"):
         require(actor, action, model)
     user = require_user(actor, of=model)
-    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    model = lock(model)
     quotas.lock(model.namespace)
     if not history.has_branch(model, branch):
         raise BranchMissing(f"{model.ref} has no branch {branch}.")

@@ -14,6 +14,7 @@ from hub.protocol import problems
 from hub.protocol.refs import check_label
 from registry.core import events
 from registry.core.permissions import require
+from registry.core.row_locks import lock
 from registry.models import Branch, Ref, RegisteredModel, Version
 from registry.versions import history, lifecycle
 
@@ -40,7 +41,7 @@ def put(
             "/name",
             f"{name} already means the version with that number. Choose another name for {number}.",
         )
-    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    model = lock(model)
     version = Version.objects.filter(model=model, number=number, state__in=Version.SERVED).first()
     if version is None:
         raise problems.NotFound(f"{model.ref} has no published version {number}.")
@@ -80,7 +81,7 @@ def put_tag(actor: Actor, *, model: RegisteredModel, name: str, head: history.He
     """
     user = require(actor, "tag.create", model)
     check_label(name)
-    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    model = lock(model)
     version = Version.objects.get(pk=head.version.pk)
     is_released = version.is_served and version.commit_id == head.commit_id
     commit = None if is_released else history.commit(model, head.commit_id)

@@ -11,6 +11,7 @@ from hub.protocol import problems, refs
 from hub.protocol.vocabularies import task_name
 from registry.core import events, public_counts
 from registry.core.permissions import require
+from registry.core.row_locks import lock
 from registry.models import Namespace, RegisteredModel, RetiredName, SearchDocument
 from registry.storage.services import quotas
 from registry.versions.services import names as confirmations
@@ -45,7 +46,7 @@ def create(actor: Actor, *, namespace: Namespace, name: str, **described: Any) -
 def edit(actor: Actor, *, model: RegisteredModel, **described: Any) -> RegisteredModel:
     """Change what a model's page says of it; fields left out stay."""
     require(actor, "model.edit", model)
-    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    model = lock(model)
     for field, value in _described(described).items():
         setattr(model, field, value)
     model.save()
@@ -58,7 +59,7 @@ def edit(actor: Actor, *, model: RegisteredModel, **described: Any) -> Registere
 def delete(actor: Actor, *, model: RegisteredModel) -> None:
     """Remove a model from sight; a name that was ever published is retired permanently."""
     require(actor, "model.delete", model)
-    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    model = lock(model)
     model.deleted_at = timezone.now()
     model.save(update_fields=["deleted_at"])
     SearchDocument.objects.filter(pk=model.pk).delete()
@@ -85,7 +86,7 @@ def move(
     require(actor, "model.delete", model)
     require(actor, "model.create", namespace)
     refs.check_name(name)
-    model = RegisteredModel.objects.select_for_update(of=("self",)).get(pk=model.pk)
+    model = lock(model)
     old, new = model.ref, f"{namespace.slug}/{name}"
     if old == new:
         return model

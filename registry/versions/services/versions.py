@@ -12,6 +12,7 @@ from hub.protocol import problems, refs
 from registry.cards import cards
 from registry.core import events
 from registry.core.permissions import require
+from registry.core.row_locks import lock
 from registry.models import DraftKey, RegisteredModel, Version
 from registry.versions import lifecycle
 
@@ -41,7 +42,7 @@ def draft(
     user = require(actor, "version.draft", model)
     if label:
         refs.check_label(label)
-    model = RegisteredModel.objects.select_for_update().get(pk=model.pk)
+    model = lock(model)
     if key is None:
         return lifecycle.draft(model, user, message=message, label=label)
     earlier = Version.objects.filter(keys__owner=user, keys__key=key).first()
