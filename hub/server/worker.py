@@ -17,6 +17,9 @@ from hub.server import start
 from hub.server.console import print_line
 from hub.server.serve import make_locale
 
+# Without --pool. A runtime in an environment of its own has jobs in `cpu` alone.
+POOLS = ("cpu", "light")
+
 
 def main(argv: Sequence[str]) -> int:
     """Work until SIGINT or SIGTERM; raises HubError where the worker cannot start."""
@@ -44,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
     environments.prepare(args.runtime, lambda words: print_line(f"hub: {words}"))
     if args.prepare:
         return 0
-    names = args.pools or (["cpu"] if args.runtime in pools.BUILDS else ["cpu", "light"])
+    names = args.pools or (["cpu"] if args.runtime in pools.BUILDS else POOLS)
     if settings.REDIS_URL:  # where its Celery worker warns
         _listen(pools.queues_of(names, args.runtime), args)
     start.warn()
@@ -65,7 +68,8 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
         action="append",
         dest="pools",
         default=[],
-        help="take jobs of this pool: cpu, cpu.urgent, bench-cpu, light or gpu-…; repeatable",
+        help="take jobs of this pool: cpu, cpu.urgent, bench-cpu, light or gpu-…; repeatable "
+        f"(default: {' and '.join(POOLS)}, so no benchmarks)",
     )
     parser.add_argument(
         "--prepare", action="store_true", help="create the environment of the runtime, then exit"

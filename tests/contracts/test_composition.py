@@ -13,6 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from django.conf import settings
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -53,6 +54,14 @@ def test_our_services_are_built_confined_and_told_what_they_need(name):
     source = "".join(path.read_text(encoding="utf-8") for path in settings)
     for variable in service["environment"]:
         assert f'"{variable}"' in source, variable
+
+
+def test_a_worker_has_the_time_that_a_job_may_take_to_end():
+    """By default; the chart computes it, and the page for operators names it."""
+    longest = settings.CELERY_TASK_TIME_LIMIT
+    assert SERVICES["worker-cpu"]["stop_grace_period"] == f"{longest}s"
+    page = (ROOT / "docs/operate.md").read_text(encoding="utf-8")
+    assert f"TimeoutStopSec={longest}" in page
 
 
 def test_whatever_stays_up_is_watched():

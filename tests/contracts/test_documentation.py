@@ -338,3 +338,14 @@ def test_what_a_page_calls_absent_has_no_section_in_it(page):
     absent = " ".join(text for title, text in sections.items() if title.startswith("Not "))
     described = {title.lower() for title in sections if " " not in title}
     assert described & set(re.findall(r"\w+", absent.lower())) == set()
+
+
+def test_a_hub_can_be_made_from_nothing():
+    """Whoever follows a section needs no other to have a wheel, an administrator and workers."""
+    text = (ROOT / "docs/operate.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert "pip wheel" in sections["Installation"].partition("onnx_hub-*.whl")[0]
+    before_the_web_process = sections["Redis and Celery"].partition("gunicorn --config")[0]
+    assert "python manage.py createsuperuser" in before_the_web_process
+    assert "createsuperuser" in sections["The first administrator"]
+    assert "without `--pool`" in sections["Workers and pools"].lower()

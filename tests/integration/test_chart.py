@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 HELM = os.environ.get("HUB_TEST_HELM", "")
 pytestmark = pytest.mark.skipif(not HELM, reason="HUB_TEST_HELM names no Python with Helm")
@@ -153,6 +154,16 @@ def test_what_is_asked_for_is_there():
     assert in_web(render(EXTERNAL)) == ["web"]
     assert ("Secret", "hub") not in least
     assert render(FILES)["Secret", "hub"]["stringData"] == OWN
+
+
+@pytest.mark.parametrize(("job", "seconds"), [(None, 3660), ("600", 3660), ("2000", 8060)])
+def test_a_worker_has_the_time_that_a_job_may_take_to_end(job, seconds):
+    """As CELERY_TASK_TIME_LIMIT of the settings computes it."""
+    own = {"HUB_LIMITS_JOB_SECONDS": job} if job else {}
+    documents = render(LEAST | {"settings": own})
+    pod = documents["Deployment", "hub-worker-cpu"]["spec"]["template"]["spec"]
+    assert pod["terminationGracePeriodSeconds"] == seconds
+    assert max(3600, 4 * int(job or settings.HUB_LIMITS_JOB_SECONDS)) + 60 == seconds
 
 
 @pytest.mark.parametrize("values", [LEAST, FILES])

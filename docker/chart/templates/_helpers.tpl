@@ -82,11 +82,16 @@ envFrom:
   volumeMounts: {{- include "hub.mounts" .root | nindent 4 }}
 {{- end }}
 
+{{/* The longest that a job may take, as hub/server/settings/celery.py computes it. */}}
+{{- define "hub.jobSeconds" -}}
+{{- add (max 3600 (mul 4 (int (.Values.settings.HUB_LIMITS_JOB_SECONDS | default 600)))) 60 -}}
+{{- end }}
+
 {{/* A worker's pod: (dict "root" $ "image" … "args" … "resources" … "scratch" … "nodeSelector" … "tolerations" …) */}}
 {{- define "hub.workerPod" -}}
 {{ include "hub.pod" .root }}
-# A job in hand is finished before the worker goes.
-terminationGracePeriodSeconds: 120
+# A job in hand is finished before the worker goes: at most CELERY_TASK_TIME_LIMIT of the settings.
+terminationGracePeriodSeconds: {{ include "hub.jobSeconds" .root }}
 initContainers: {{- include "hub.setupFirst" . | nindent 2 }}
 containers:
   - name: worker

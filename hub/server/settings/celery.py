@@ -38,7 +38,8 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_POOL_START_METHOD = env.choice(
     "HUB_WORKER_START", default="fork", choices=("fork", "spawn")
 )
-# A second fence: a worker ends its jobs by itself well before.
+# A second fence: a worker ends its jobs by itself well before. Whoever stops a worker waits
+# as long (docker/compose.yaml, the chart, docs/operate.md).
 CELERY_TASK_TIME_LIMIT = max(3600, 4 * HUB_LIMITS_JOB_SECONDS) + 60
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 2 * CELERY_TASK_TIME_LIMIT,

@@ -8,11 +8,20 @@ import sys
 
 import pytest
 
+from hub.server import worker
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """A home for all of them: the first process makes its database."""
     return tmp_path_factory.mktemp("home")
+
+
+def test_its_help_names_the_pools_that_it_takes(capsys):
+    with pytest.raises(SystemExit):
+        worker.main(["--help"])
+    words = " ".join(capsys.readouterr().out.split())
+    assert "(default: cpu and light, so no benchmarks)" in words
 
 
 @pytest.mark.parametrize(
