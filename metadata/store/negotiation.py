@@ -17,13 +17,12 @@ from metadata.graphs import benchmarks, jobs, projection, selectors
 from metadata.rdf.iris import Places
 from metadata.rdf.terms import PREFIXES
 from metadata.store import maintenance, texts
-from registry.models import Version
+from registry.models import Dataset, RegisteredModel, Version
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.benchmarks import timelines
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.models import Dataset, RegisteredModel
     from runners.models import Job
 
 

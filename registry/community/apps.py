@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-from django.apps import AppConfig
+from registry.core import capability_apps
+from registry.core.routes import Route
 
-from registry.core.routes import Route, routes
 
-
-class CommunityConfig(AppConfig):
+class CommunityConfig(capability_apps.CapabilityApp):
     name = "registry.community"
-
-    def ready(self) -> None:
-        routes.register(
-            self.name,
-            Route("registry.community.api.urls", prefix="api/v1/"),
-            Route("registry.community.huggingface_urls"),
-        )
+    routes = (
+        Route("registry.community.api.urls", prefix="api/v1/"),
+        Route("registry.community.huggingface_urls"),
+    )

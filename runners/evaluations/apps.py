@@ -1,15 +1,9 @@
 from __future__ import annotations
 
-from django.apps import AppConfig
+from registry.core import capability_apps
+from registry.core.routes import Route
 
-from registry.core.routes import Route, routes
 
-
-class EvaluationsConfig(AppConfig):
+class EvaluationsConfig(capability_apps.CapabilityApp):
     name = "runners.evaluations"
-
-    def ready(self) -> None:
-        from runners.evaluations import registrations  # noqa: PLC0415 - models must be loaded first
-
-        routes.register(self.name, Route("runners.api.evaluations.urls", prefix="api/v1/"))
-        registrations.register(self.name)
+    routes = (Route("runners.api.evaluations.urls", prefix="api/v1/"),)

@@ -1,13 +1,8 @@
 from __future__ import annotations
 
-from django.apps import AppConfig
+from registry.core import capability_apps
 
 
-class CommunityPagesConfig(AppConfig):
+class CommunityPagesConfig(capability_apps.CapabilityApp):
     name = "frontend.pages.community"
     label = "community_pages"
-
-    def ready(self) -> None:
-        from frontend.pages.community import registrations  # noqa: PLC0415 - models must be loaded first
-
-        registrations.register(self.name)

@@ -1,13 +1,8 @@
 from __future__ import annotations
 
-from django.apps import AppConfig
+from registry.core import capability_apps
 
 
-class MirrorPagesConfig(AppConfig):
+class MirrorPagesConfig(capability_apps.CapabilityApp):
     name = "frontend.pages.mirrors"
     label = "mirror_pages"
-
-    def ready(self) -> None:
-        from frontend.pages.mirrors import registrations  # noqa: PLC0415 - models must be loaded first
-
-        registrations.register(self.name)

@@ -1,16 +1,10 @@
 from __future__ import annotations
 
-from django.apps import AppConfig
+from registry.core import capability_apps
+from registry.core.routes import Route
 
-from registry.core.routes import Route, routes
 
-
-class QueryPagesConfig(AppConfig):
+class QueryPagesConfig(capability_apps.CapabilityApp):
     name = "frontend.pages.query"
     label = "query_pages"
-
-    def ready(self) -> None:
-        from frontend.pages.query import registrations  # noqa: PLC0415 - models must be loaded first
-
-        routes.register(self.name, Route("frontend.pages.query.urls", closed=("/query",)))
-        registrations.register(self.name)
+    routes = (Route("frontend.pages.query.urls", closed=("/query",)),)

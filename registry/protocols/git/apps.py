@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-from django.apps import AppConfig
+from registry.core import capability_apps
+from registry.core.routes import Route
 
-from registry.core.routes import Route, routes
 
-
-class GitConfig(AppConfig):
+class GitConfig(capability_apps.CapabilityApp):
     name = "registry.protocols.git"
-
-    def ready(self) -> None:
-        routes.register(self.name, Route("registry.protocols.git.urls"))
+    routes = (Route("registry.protocols.git.urls"),)

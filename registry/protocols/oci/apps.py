@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-from django.apps import AppConfig
+from registry.core import capability_apps
+from registry.core.routes import Route
 
-from registry.core.routes import Route, routes
 
-
-class OciConfig(AppConfig):
+class OciConfig(capability_apps.CapabilityApp):
     name = "registry.protocols.oci"
-
-    def ready(self) -> None:
-        routes.register(self.name, Route("registry.protocols.oci.urls"))
+    routes = (Route("registry.protocols.oci.urls"),)
