@@ -10,6 +10,7 @@ from runners.evaluations import selectors
 
 if TYPE_CHECKING:
     from hub.protocol.figures import Figure
+    from hub.protocol.pairs import Pairs
     from registry.models import Variant, Version
     from runners.evaluations.selectors import Measured, Unmeasured
     from runners.models import Evaluation
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A figure; ``claimed`` is empty where the card claims none of this variant."""
+    """A figure; ``claimed`` is empty where the card claims none of this variant.
+
+    ``pairs`` says how its rows compare with those of the variant from which this one was made.
+    """
 
     title: str
     variant: Variant
@@ -25,6 +29,7 @@ class Line:
     claimed: str
     is_less: bool
     row: Evaluation
+    pairs: str = ""
 
 
 def of(version: Version, variant: Variant | None) -> dict[str, Any]:
@@ -64,7 +69,23 @@ def line(row: Evaluation) -> Line:
 def _beside(evaluation: Measured) -> Line:
     value = evaluation.claimed
     claimed = "" if value is None else figures.amount(evaluation.row.metric, value)
-    return replace(line(evaluation.row), claimed=claimed, is_less=evaluation.is_less)
+    return replace(
+        line(evaluation.row),
+        claimed=claimed,
+        is_less=evaluation.is_less,
+        pairs=_pairs(evaluation.pairs),
+    )
+
+
+def _pairs(pairs: Pairs | None) -> str:
+    """The comparison of two variants on the same rows in words; empty without one."""
+    if pairs is None:
+        return ""
+    p_value = "p < 0.0001" if pairs.p_value < 1e-4 else f"p = {pairs.p_value:.2g}"
+    return (
+        f"against its source {pairs.gains:,} rows right instead of wrong, {pairs.losses:,} wrong "
+        f"instead of right (McNemar's exact test, {p_value})"
+    )
 
 
 def _lacking(unmeasured: Unmeasured) -> dict[str, Any]:

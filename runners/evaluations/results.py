@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
-from hub.protocol import accuracy
+from hub.protocol import accuracy, pairs
 from hub.protocol.intervals import IntervalMethod
 from registry.core import events
 from registry.models import DatasetVersion, Variant
@@ -50,6 +50,13 @@ def take(job: Job) -> int:
             method=str(facts["method"])[:8],
             seed=facts["seed"],
             predictions_sha256=facts["predictions_sha256"],
+            right_rows=(
+                pairs.read(
+                    facts.get("right_rows"), facts["rows"], round(measure["value"] * facts["rows"])
+                )
+                if measure["metric"] == "accuracy"
+                else None
+            ),
             runtime=str(facts["runtime"])[:32],
             runtime_version=str(facts["runtime_version"])[:64],
             environment=report.versions,

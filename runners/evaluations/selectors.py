@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import F, Max, QuerySet
 
-from hub.protocol import accuracy, problems
+from hub.protocol import accuracy, pairs, problems
 from hub.protocol.figures import Status
 from hub.protocol.vocabularies import SHARES
 from runners.evaluations import scheduling
 from runners.models import Evaluation, Job
 
 if TYPE_CHECKING:
+    from hub.protocol.pairs import Pairs
     from registry.cards.claims import Claim
     from registry.models import Variant, Version
 
@@ -29,11 +30,13 @@ EXCESS = 0.01
 class Measured:
     """A measurement of a variant, with the card's claim if it is the main variant.
 
-    A claim about the model does not apply to its other precisions.
+    A claim about the model does not apply to its other precisions. ``pairs`` compares the rows of
+    an accuracy with those of the variant from which this one was made; None where one has none.
     """
 
     row: Evaluation
     claimed: float | None = None
+    pairs: Pairs | None = None
 
     @property
     def is_less(self) -> bool:
@@ -80,7 +83,8 @@ def rows_of(*versions: Version) -> QuerySet[Evaluation]:
     groups = valid.order_by().values("variant", "dataset_version__dataset", "split", "metric")
     newest = groups.annotate(newest=Max("pk")).values("newest")
     rows = valid.filter(pk__in=newest).select_related("variant__entry", "dataset_version__dataset")
-    return rows.order_by("variant", "dataset_version", "split", "pk")
+    rows = rows.order_by("variant", "dataset_version", "split", "pk")
+    return rows.defer("right_rows")
 
 
 def describe(version: Version, pk: int) -> str:
@@ -119,9 +123,17 @@ def overview(version: Version) -> Overview:
         if row.dataset and row.split and row.metric
     }
     rows = []
-    for row in sorted(rows_of(version), key=_place):
+    evaluations = sorted(rows_of(version).defer(None), key=_place)
+    accuracies: dict[tuple[int | None, int, str], Evaluation] = {
+        (row.variant_id, row.dataset_version_id, row.split): row
+        for row in evaluations
+        if row.right_rows is not None
+    }
+    for row in evaluations:
         is_main = main is not None and row.variant_id == main.pk
-        rows.append(Measured(row, claimed.get(_subject(row)) if is_main else None))
+        source = accuracies.get((row.variant.derived_from_id, row.dataset_version_id, row.split))
+        claim_value = claimed.get(_subject(row)) if is_main else None
+        rows.append(Measured(row, claim_value, _pairs(source, row)))
     done = {_subject(scored.row) for scored in rows if main and scored.row.variant_id == main.pk}
     jobs = _jobs(version, main.entry.path) if main else {}
     lacking = []
@@ -134,6 +146,14 @@ def overview(version: Version) -> Overview:
             job = jobs.get((claim.dataset.dataset.slug, claim.claim.split))
         lacking.append(_unmeasured(claim, job))
     return Overview(rows, lacking)
+
+
+def _pairs(source: Evaluation | None, row: Evaluation) -> Pairs | None:
+    if source is None or source.right_rows is None or row.right_rows is None:
+        return None
+    if (source.rows, source.method) != (row.rows, row.method):
+        return None
+    return pairs.compare(bytes(source.right_rows), bytes(row.right_rows), row.rows)
 
 
 def _subject(row: Evaluation) -> tuple[int, str, str]:

@@ -19,6 +19,7 @@ class Evaluation(models.Model):
     ``entry_sha256`` is the variant's file that was run, ``predictions_sha256`` the digest of its
     answers to all ``rows``, ``seed`` that of the resamples, ``environment`` the versions of the
     tools. A figure without an interval has no ``interval_method``, and its value as ends.
+    ``right_rows`` are the bits of `hub.protocol.pairs`, of accuracies alone; null for many rows.
     """
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="evaluations")
@@ -37,6 +38,7 @@ class Evaluation(models.Model):
     method = models.CharField(max_length=8)
     seed = models.BigIntegerField()
     predictions_sha256 = models.CharField(max_length=64)
+    right_rows = models.BinaryField(null=True)
     runtime = models.CharField(max_length=32)
     runtime_version = models.CharField(max_length=64)
     environment = models.JSONField(default=dict)
@@ -62,6 +64,10 @@ class Evaluation(models.Model):
                 condition=~Q(metric__in=accuracy.SHARES)
                 | Q(value__gte=0, value__lte=1, low__gte=0, high__lte=1),
                 name="evaluation_shares",
+            ),
+            models.CheckConstraint(
+                condition=Q(right_rows=None) | Q(metric="accuracy"),
+                name="evaluation_right_rows_of_accuracy",
             ),
             models.CheckConstraint(condition=Q(rows__gte=1), name="evaluation_has_rows"),
             models.CheckConstraint(condition=~Q(split=""), name="evaluation_has_split"),

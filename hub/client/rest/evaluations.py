@@ -12,6 +12,21 @@ from hub.client.rest.shared import Job
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pairs:
+    """A comparison with the variant that a variant was made from, row by row."""
+
+    rows: int
+    # number of rows that this variant alone has right
+    gains: int
+    # number of rows that the other variant alone has right
+    losses: int
+    # accuracy minus that of the other variant
+    difference: float
+    # two-sided, by the exact test of McNemar
+    p_value: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """A metric of one variant on a split of a data set, measured by this hub."""
 
@@ -39,6 +54,8 @@ class Evaluation:
     claimed: float | None
     # whether the claim exceeds the interval by at least 0.01; for shares alone
     less_than_claimed: bool
+    # of an accuracy, the comparison with the variant that it was made from
+    pairs: Pairs | None
     # version of the method, number of resamples, and their seed
     method: dict[str, Any]
     # digest of the predictions, one line per row of the split; see docs

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from hub.protocol.pairs import Pairs
 from registry.api import intervals
 from registry.api.inputs import Input
 from registry.api.operations import VersionView, listing, operation
@@ -19,6 +20,18 @@ from runners.evaluations.selectors import Measured
 
 if TYPE_CHECKING:
     from runners.models import Job
+
+
+class PairsOutput(Output[Pairs]):
+    """A comparison with the variant that a variant was made from, row by row."""
+
+    columns = Columns(
+        Column("rows"),
+        Column("gains", help_text="number of rows that this variant alone has right"),
+        Column("losses", help_text="number of rows that the other variant alone has right"),
+        Column("difference", help_text="accuracy minus that of the other variant"),
+        Column("p_value", help_text="two-sided, by the exact test of McNemar"),
+    )
 
 
 class EvaluationOutput(Output[Measured]):
@@ -60,6 +73,12 @@ class EvaluationOutput(Output[Measured]):
             "less_than_claimed",
             "is_less",
             help_text="whether the claim exceeds the interval by at least 0.01; for shares alone",
+        ),
+        Column(
+            "pairs",
+            field=PairsOutput,
+            allow_null=True,
+            help_text="of an accuracy, the comparison with the variant that it was made from",
         ),
         Column(
             "method",

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hub.protocol import pairs
 from hub.protocol.intervals import IntervalMethod
 from runners.engine.runs import answers
 
@@ -97,7 +98,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures, the metrics that could not be computed and why, and the rows' digest."""
+    """The figures, the metrics that could not be computed and why, and the rows' digest.
+
+    ``right_rows`` are the bits of `hub.protocol.pairs`.
+    """
 
     figures: tuple[Figure, ...]
     skipped: dict[str, str]
@@ -105,6 +109,7 @@ class Figures:
     predictions_sha256: str
     seed: int
     is_constant: bool
+    right_rows: str
 
 
 def figures(answer: Any) -> Figures:
@@ -112,6 +117,8 @@ def figures(answer: Any) -> Figures:
     figures = answers.read(Figures, answer)
     if not _DIGEST.fullmatch(figures.predictions_sha256):
         raise answers.unreadable("predictions_sha256 is no digest")
+    if len(figures.right_rows) > pairs.MOST_ROWS:
+        raise answers.unreadable("right_rows is too long")
     if not all(_METRIC.fullmatch(figure.metric) for figure in figures.figures):
         raise answers.unreadable("metric is no name")
     methods = {figure.interval_method for figure in figures.figures}

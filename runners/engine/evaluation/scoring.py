@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hub.protocol import splits
+from hub.protocol import pairs, splits
 from runners.engine.evaluation import classes, metrics, predicting, readers, resampling
 from runners.engine.evaluation.answers import Figure, Figures
 from runners.engine.evaluation.outputs import UnfitOutputError
@@ -83,7 +83,16 @@ def figures(work: Path, split: Split, count: int, subject: str) -> Figures:
         digest,
         seed,
         is_constant,
+        _right_rows(figures),
     )
+
+
+def _right_rows(figures: Metrics) -> str:
+    """The rows that count as right for the accuracy; empty without one, and for too many rows."""
+    accuracy = figures.get("accuracy")
+    if not isinstance(accuracy, Share) or len(accuracy.hits) > pairs.MOST_ROWS:
+        return ""
+    return pairs.write(np.packbits(accuracy.hits).tobytes())
 
 
 def _regression(targets: Array, values: Array) -> tuple[Metrics, dict[str, str], list[str]]:

@@ -133,6 +133,7 @@ def _report(
         "resamples": RESAMPLES,
         "seed": figures.seed,
         "predictions_sha256": figures.predictions_sha256,
+        "right_rows": figures.right_rows,
         "skipped": figures.skipped,
     }
     measures = [asdict(figure) for figure in figures.figures]

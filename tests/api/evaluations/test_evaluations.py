@@ -75,6 +75,7 @@ def test_measurements_are_listed_beside_claims(client, place, version):
         "rows": 50,
         "claimed": 0.95,
         "less_than_claimed": True,
+        "pairs": None,
         "method": {"version": "2", "resamples": 2000, "seed": 7},
         "predictions_sha256": f"sha256:{evaluated.DIGEST}",
         "runtime": "onnxruntime",
@@ -169,6 +170,36 @@ def test_a_measurement_stands_in_the_graph_beside_the_claim(version, graphs):
         assert part in text, part
     claim = f"<{here}#eval-1>"
     assert f"{claim} <{fair}evaluationDataset> <{HOME}/datasets/stones> " in text
+
+
+@pytest.mark.usefixtures("graphs", "lists")
+def test_a_variant_is_compared_with_its_source_row_by_row(client, place, version):
+    """Of 50 rows the original has the last 10 wrong, the variant the first 4 and the last 6."""
+    (job,) = evaluated.waiting()
+    evaluated.end(job, evaluated.report(right=range(40)))
+    proven.convert(version)
+    outbox.deliver()
+    (job,) = evaluated.waiting(entry="model.int8.onnx")
+    evaluated.end(job, evaluated.report(right=range(4, 44)))
+    rows = {item["variant"]: item["pairs"] for item in client.get(place).json()["items"]}
+    assert rows["default"] is None
+    p_value = rows["int8"].pop("p_value")
+    assert rows["int8"] == {"rows": 50, "gains": 4, "losses": 4, "difference": 0.0}
+    assert p_value == 1
+    page = client.get(f"/models/{version.model.ref}/v/{version.number}").content.decode()
+    assert "4 rows right instead of wrong, 4 wrong instead of right" in page
+    assert "exact test, p = 1)" in page
+
+
+def test_bits_that_contradict_the_accuracy_are_not_compared(client, place, version):
+    (job,) = evaluated.waiting()
+    evaluated.end(job, evaluated.report(right=range(40)))
+    proven.convert(version)
+    outbox.deliver()
+    (job,) = evaluated.waiting(entry="model.int8.onnx")
+    evaluated.end(job, evaluated.report(right=range(41)))
+    items = client.get(place).json()["items"]
+    assert [item["pairs"] for item in items] == [None, None]
 
 
 def test_the_measurement_of_a_variant_is_its_own(version, graphs):

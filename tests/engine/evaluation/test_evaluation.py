@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+from hub.protocol import pairs
 from tests.engine.evaluation import tiny
 from tests.engine.evaluation.conftest import LIMITS
 from tests.engine.evaluation.tiny import FLOAT, INT64, TEXT
@@ -48,6 +49,16 @@ def test_the_digest_is_that_of_the_predicted_classes_in_the_order_of_the_rows(ev
     report = evaluate(tiny.scores(softmax=True), tiny.csv(tiny.ROWS))
     expected = hashlib.sha256(b"0\n1\n2\n0\n0\n").hexdigest()
     assert report.facts["predictions_sha256"] == expected
+
+
+def test_the_report_says_which_rows_are_right(evaluate):
+    report = evaluate(tiny.scores(softmax=True), tiny.csv(tiny.ROWS))
+    bits = pairs.read(report.facts["right_rows"], 5, right=4)
+    assert bits is not None
+    predictions = [0, 1, 2, 0, 0]
+    targets = [row[-1] for row in tiny.ROWS]
+    right = [one == other for one, other in zip(predictions, targets, strict=True)]
+    assert f"{bits[0]:08b}"[:5] == "".join(str(int(row)) for row in right)
 
 
 def test_the_same_work_gives_the_same_report(evaluate):
