@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import StrEnum
 from pathlib import Path
 
@@ -56,8 +56,8 @@ def ask_storage() -> None:
 _ERRORS = (DatabaseError, redis.RedisError, OSError, problems.Unavailable, ValueError)
 
 
-def unanswered() -> list[CheckMessage]:
-    """An error for each backend that cannot be used, with the id of its ``Backend``."""
+def unanswered(backends: Collection[Backend] = tuple(Backend)) -> list[CheckMessage]:
+    """An error for each of the backends that cannot be used, with the id of its ``Backend``."""
     return [
         Error(
             f"{name} cannot be used: {_reason(error)}",
@@ -65,7 +65,7 @@ def unanswered() -> list[CheckMessage]:
             id=backend.value,
         )
         for backend, (name, variable, ask) in _in_use().items()
-        if (error := _failure(ask)) is not None
+        if backend in backends and (error := _failure(ask)) is not None
     ]
 
 

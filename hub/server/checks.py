@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,7 +10,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
 from django.db import connection
 
-from hub.server import start
+from hub.server import backends, start
 from hub.server.environment import env
 from registry.storage import files
 from runners.engine.benchmark import power
@@ -129,6 +130,12 @@ def check_environment(**_: Any) -> list[CheckMessage]:
     return [Error(fault.text, hint=fault.cure, id="hub.E009") for fault in env.faults] + [
         Warning(fault.text, hint=fault.cure, id="hub.W009") for fault in env.unknown()
     ]
+
+
+@register(Tags.database)
+def check_database(*, databases: Collection[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Whether the database answers; for `migrate` and `check --database default` alone."""
+    return backends.unanswered({backends.Backend.DATABASE}) if databases else []
 
 
 @register(start.CHECKS)

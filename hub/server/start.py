@@ -56,7 +56,7 @@ def check(needs: Collection[Backend] = ()) -> None:
     if needs and not errors:
         from hub.server import backends  # noqa: PLC0415 - models must be loaded first
 
-        errors = [each for each in backends.unanswered() if each.id in needs]
+        errors = backends.unanswered(needs)
     if errors:
         refuse(map(line, errors))
 

@@ -105,7 +105,7 @@ def test_ctrl_c_while_samples_are_checked(serve):
     ("name", "value", "cause"),
     [
         ("HUB_PUBLIC_URL", "hub.example.org", "HUB_PUBLIC_URL is 'hub.example.org', which is no "),
-        ("HUB_BENCH", "often", "HUB_BENCH must be off, light or full."),
+        ("HUB_BENCH", "often", "HUB_BENCH is 'often', none of off, light, full."),
     ],
 )
 def test_a_setting_that_cannot_work_is_one_line(tmp_path, name, value, cause):

@@ -54,6 +54,7 @@ def test_settings_that_cannot_be_used_end_every_start(name, home):
     ]
 
 
+@pytest.mark.capability("s3")
 @pytest.mark.parametrize("name", ["serve", "web", "worker", "graphs", "celery worker", "beat"])
 def test_a_storage_without_its_package_ends_every_start(name, home, tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['botocore'] = None")
@@ -73,6 +74,15 @@ def test_a_hub_without_its_database_does_not_start(home):
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("hub:")]
     assert line.startswith("hub: The database cannot be used: connection to server at")
     assert "secret" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [["migrate"], ["check", "--database", "default"]])
+def test_commands_for_the_database_name_it_without_a_traceback(command, home):
+    url = "postgres://hub:secret@127.0.0.1:1/hub"
+    done = run(["-m", "hub", "manage", *command], home, DATABASE_URL=url)
+    assert done.returncode == 1
+    assert "(hub.E010) The database cannot be used: connection to server at" in done.stderr
     assert "Traceback" not in done.stderr
 
 
