@@ -210,46 +210,31 @@ def _estimate(trial: bounds.RateTrial, percentile: str) -> str:
     return f"{percentile} estimate {measurements.latency(trial.estimate_ms)}"
 
 
-def _load_options(row: Measurement) -> list[str]:
-    """The options of `hub bench` for the load of a result."""
-    load, rate = row.typed_record.load, row.typed_record.config.rate_per_s
-    parts = []
-    if rate and load.rate != bounds.SEARCH:
-        parts.append(f"--rate {rate:g}")
-    if row.concurrency > 1:
-        parts.append(f"--concurrency {row.concurrency}")
-    if row.latency_bound_ms is not None:
-        parts.append(f"--latency-bound {row.latency_bound_ms:g}")
-        if load.percentile != "p99":
-            parts.append(f"--percentile {load.percentile}")
-    if load.batch_choice == batches.BY_THROUGHPUT:
-        parts.append(f"--most-batch {load.most_batch}")
-    elif row.batch != 1 and not load.batch_choice:
-        parts.append(f"--batch {row.batch}")
-    return parts
-
-
 def command(row: Measurement) -> str:
     """What repeats the run on the reader's own machine; empty for what ran on a page."""
     if row.runtime == browser_runs.RUNTIME:
         return ""
-    version, record = row.variant.version, row.typed_record
-    parts = [f"hub bench {version.ref}:{row.variant.name}"]
-    if row.runtime != "onnxruntime":
-        parts.append(f"--runtime {row.runtime}")
-    if row.provider and row.provider != "CPUExecutionProvider":
-        parts.append(f"--provider {row.provider}")
-    parts += [
-        f"--option {name}={json.dumps(value).strip(chr(34))}"
-        for name, value in record.provider.options.items()
+    record, bound = row.typed_record, row.latency_bound_ms
+    load, rate = record.load, record.config.rate_per_s
+    is_by_throughput = load.batch_choice == batches.BY_THROUGHPUT
+    # Each option of `hub bench`, its value, and the value that it has where it is left out.
+    options = [
+        ("--runtime", row.runtime, "onnxruntime"),
+        ("--provider", row.provider, "CPUExecutionProvider"),
+        *(
+            ("--option", f"{name}={json.dumps(value).strip(chr(34))}", "")
+            for name, value in record.provider.options.items()
+        ),
+        ("--scenario", row.scenario, "single_stream"),
+        ("--rate", f"{rate:g}" if rate and load.rate != bounds.SEARCH else "", ""),
+        ("--concurrency", row.concurrency, 1),
+        ("--latency-bound", "" if bound is None else f"{bound:g}", ""),
+        ("--percentile", "" if bound is None else load.percentile, "p99"),
+        ("--most-batch", load.most_batch if is_by_throughput else "", ""),
+        ("--batch", "" if load.batch_choice else row.batch, 1),
+        ("--threads", row.threads, 1),
+        ("--call-style", row.call_style, "run"),
+        ("--seed", record.config.seed, ""),
     ]
-    if row.scenario != "single_stream":
-        parts.append(f"--scenario {row.scenario}")
-    parts += _load_options(row)
-    if row.threads not in (0, 1):
-        parts.append(f"--threads {row.threads}")
-    if row.call_style != "run":
-        parts.append(f"--call-style {row.call_style}")
-    if record.config.seed:
-        parts.append(f"--seed {record.config.seed}")
-    return " ".join(parts)
+    parts = [f"{name} {value}" for name, value, default in options if value and value != default]
+    return " ".join([f"hub bench {row.variant.version.ref}:{row.variant.name}", *parts])
