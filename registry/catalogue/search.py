@@ -85,6 +85,8 @@ def find(
 
 def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
     """The best of the most downloaded candidates: exact name, then prefix, then word, then text."""
+    # Ranks need the title alone, so no document is read but those of the page. Among equal ranks
+    # the sort is stable: the most downloaded comes first.
     candidates: list[_Candidate] = []
     every = conditions.matching(actor, replace(query, text=""))
     for place, rows in enumerate(conditions.matching(actor, query)):
@@ -136,6 +138,8 @@ def _fastest(actor: Actor, query: Query, limit: int, cursor: str, columns: Seque
     accepted ones. The key of a page's last row says in which of the three parts it was: a number of
     milliseconds, one below zero, or a time. A limit of latency leaves the first part alone.
     """
+    # A page begins in the part of its cursor and goes on into the next ones until it is full; one
+    # more row than it shows says whether another page follows.
     is_limited = query[filters.MAX_LATENCY] is not None
     parts = conditions.matching(actor, query.without(filters.MAX_LATENCY.name))
     begun, cursor = _part_of(cursor)

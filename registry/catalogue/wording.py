@@ -167,6 +167,7 @@ class _Reader:
 
     def _describe(self, spans: dict[int, _Span]) -> None:
         """Add the adjectives that stand before something that was read, or before `model`."""
+        # From the end, so that each of several adjectives in a row stands before what was read.
         for at in range(len(self.tokens) - 2, -1, -1):
             word = self.tokens[at].word
             if word not in phrases.ADJECTIVES or at in spans:
@@ -211,6 +212,9 @@ class _Reader:
 
     def _quantity(self, at: int) -> _Span | None:
         """A limit: a comparison, a number and a unit; what it is of stands before or after."""
+        # Subject ("latency"), data of an accuracy ("on digits"), comparison ("under"), number and
+        # unit ("20 MB"); what is not said before the number may follow it ("20 MB of memory",
+        # "20 ms at most"). Without subject, comparison and unit a number is a word like others.
         start = at
         subject = self._longest(at, phrases.SUBJECTS, 3)
         at += len(subject)
@@ -272,6 +276,8 @@ class _Reader:
             return None
         value *= phrases.SHARE.get(unit, 1)
         named, stop = (data, at) if data else self._data(at)
+        # With the data set that is named, if this hub has it. Else the limit is of the metric
+        # alone, unless a data set stood before the number.
         for where, end in ((named, stop), ("", at)):
             limit = f"{metric}{f'@{where}' if where else ''}={value:.6g}"
             if self.accepts(parameter, limit) and not (data and not where):

@@ -112,6 +112,7 @@ def broken(record: Document, where: str = "") -> Iterator[Broken]:
 def _of_clock(process: Process, record: Document, spot: str) -> Iterator[Broken]:
     if record["provider"]["runtime"] == PAGE:
         return  # a browser rounds its clock on purpose, to steps that it tells
+    # A sample is the difference of two readings of the clock: it is at least as long as these take.
     timer, least = process["timer_ns"], min(process["samples_ns"])
     if not LEAST_TIMER_NS <= timer <= MOST_TIMER_NS:
         words = f"two readings of the clock take {LEAST_TIMER_NS} to {MOST_TIMER_NS:,} ns"
@@ -153,6 +154,7 @@ def _of_cpu_time(process: Process, record: Document, spot: str) -> Iterator[Brok
     # Each query in flight beside the first has a thread of its own, and so has a GPU's driver.
     threads += record["config"].get("concurrency", 1) - 1
     threads += record["provider"]["claimed"] not in (_ON_CPU, "OpenVINO:CPU")
+    # Processor time is read beside the stopwatch, hence the allowance.
     most = process["wall_s"] * threads
     if used > most * (1 + _CPU_SHARE) + _CPU_S:
         wall = f"{process['wall_s']:.6g} s"
@@ -203,6 +205,8 @@ def _of_chance(process: Process, record: Document, spot: str) -> Iterator[Broken
 def _of_copies(finished: Sequence[tuple[str, Process]]) -> Iterator[Broken]:
     """Each process has samples of its own."""
     cure = "Start a fresh process for each list of samples, and send each list once."
+    # Three kinds of copies: the same samples in any order, runs of them in a row, and the same
+    # course with noise added or another scale, which the ranks of the steps keep.
     sets = [
         frozenset(_windows(process["samples_ns"])) if _is_fine(process) else None
         for _, process in finished
@@ -377,6 +381,8 @@ def _repeats(samples: Sequence[int]) -> int | None:
     Exact repetition is looked for in all of them, repetition with added noise (autocorrelation of
     the ranks of the steps) in the first few hundred.
     """
+    # Windows that occurred before vote for the distance to the last occurrence; the distance with
+    # most votes is the period.
     places: dict[int, int] = {}
     again: Counter[int] = Counter()
     for place, window in enumerate(_windows(samples)):

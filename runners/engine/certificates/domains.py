@@ -161,6 +161,8 @@ def _sizes_of(key: NodeKey) -> list[int]:
             groups.append(list(tensor.dims))
             if tensor.data_type in (onnx.TensorProto.INT64, onnx.TensorProto.INT32):
                 groups.append(onnx.numpy_helper.to_array(tensor).reshape(-1).tolist())
+    # Reshape fixes a product of sizes, Split a sum: sizes that fit are divisors or small multiples
+    # of a number, of the sum or of the product of a group.
     numbers = {abs(number) for group in groups for number in (*group, sum(group)) if number}
     numbers |= {abs(math.prod(number for number in group if number)) for group in groups}
     numbers = {number for number in numbers if 1 < number < _MOST_SIZE**2}
@@ -197,6 +199,7 @@ def inputs(key: NodeKey, plan: InputPlan) -> dict[str, Array] | None:
 
 def _partition(total: int, parts: int, generator: np.random.Generator) -> list[int]:
     """Whole numbers, some of them 0, with this sum."""
+    # Cuts of the range from 0 to the sum, in order; the parts lie between neighbouring cuts.
     cuts = sorted(generator.integers(0, total + 1, max(parts - 1, 0)).tolist())
     return [end - start for start, end in zip([0, *cuts], [*cuts, total], strict=True)]
 

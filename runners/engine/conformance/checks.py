@@ -217,6 +217,8 @@ class Checks:
         witness = self._witness()
         if witness is None:
             return self._blamed(guilty, comparison, f"{reason}; no other runtime to ask")
+        # The witness runs the model upgraded, then the original, until one of them decides: it may
+        # refuse either.
         others: list[Attempt] = []
         undecided: Verdict | None = None
         for model_file in self._subject.model_files:
@@ -295,6 +297,8 @@ class Checks:
         return self._if_random() or self._against_reference(attempt, origin, note)
 
     def _against_reference(self, attempt: Attempt, origin: str, note: str) -> Verdict:
+        # Agreement on one file of the model, upgraded or original, is enough to pass. Otherwise the
+        # first file that the reference runs decides, which is the one that it runs best.
         best: tuple[Comparison, Attempt] | None = None
         why = ""
         for model_file in self._subject.model_files:
@@ -574,6 +578,7 @@ class Checks:
         blames: Blame = Blame.NONE,
         profile: str = "",
     ) -> Verdict:
+        # Outputs that agree may have a remark; one of them is enough for the reason of a pass.
         remarks = [row["reason"] for row in comparison.rows if row["agrees"] and row["reason"]]
         if outcome == CheckOutcome.PASSED and remarks:
             reason = "; ".join(word for word in (reason, remarks[0]) if word)

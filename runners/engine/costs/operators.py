@@ -69,14 +69,21 @@ def _matmul(call: Call) -> int:
     return math.prod(call.output) * (shape[-2:][0] if call.whole("transA", 0) else shape[-1])
 
 
+# A kernel has the shape (outputs, inputs per group, *sizes): each element of the output sums over
+# all axes of the kernel but the first, whatever strides, dilations and groups are.
 def _convolution(weight: int) -> Callable[[Call], int]:
     return lambda call: math.prod(call.output) * math.prod(call.input(weight)[1:])
 
 
+# The reverse: each element of the input is spread over all axes of the kernel but the first, which
+# is the one of input channels here.
 def _transposed_convolution(call: Call) -> int:
     return math.prod(call.input(0)) * math.prod(call.input(1)[1:])
 
 
+# Each gate multiplies the input (W, of shape (directions, gates * hidden, features)) and the state
+# of the step before (R, (directions, gates * hidden, hidden)) in each step. Biases and peepholes
+# add or multiply elementwise, so they count nothing.
 def _recurrent(gates: int) -> Callable[[Call], int]:
     def count(call: Call) -> int:
         steps, batch, features = call.input(0)
@@ -86,6 +93,8 @@ def _recurrent(gates: int) -> Callable[[Call], int]:
     return count
 
 
+# The naive loop: one iteration for each assignment of all indices, with a product of all operands
+# in it. A runtime that contracts operands pairwise needs fewer.
 def _einsum(call: Call) -> int:
     equation = call.attributes.get("equation", b"").decode("utf-8", "replace").replace(" ", "")
     terms = equation.partition("->")[0].split(",")
@@ -99,6 +108,8 @@ def _einsum(call: Call) -> int:
 
 def _attention(call: Call) -> int:
     """Attention of ONNX (opset 23): Q, K and V of rank 4, or of rank 3 with the heads together."""
+    # Two products for each pair of a query and a key: of the query with the key, over the depth of
+    # a head, and of the weight with the value.
     queries, values = call.input(0), call.input(2)
     past = call.input(4)[2] if call.has(4) else 0
     length = past + values[-2]
@@ -115,6 +126,7 @@ def _packed_attention(call: Call) -> int:
     """com.microsoft.Attention: one matrix makes queries, keys and values of the input."""
     batch, steps, features = call.input(0)
     width = call.input(1)[-1]
+    # The weights hold three matrices side by side, so a third of the width is that of the queries.
     project = batch * steps * features * width
     return project + 2 * batch * steps * (steps + _packed_past(call)) * (width // 3)
 
@@ -141,6 +153,7 @@ def _attended(call: Call) -> int:
 def _grouped_attention(call: Call) -> int:
     """com.microsoft.GroupQueryAttention: `present_key` has the number of attended positions."""
     batch, steps, _ = call.input(0)
+    # Heads of keys are shared by several of queries; the products are as many as without sharing.
     width, _, attended = _grouped(call)
     return 2 * batch * steps * attended * width
 
@@ -207,6 +220,8 @@ def _matmul_shape(call: Call) -> tuple[Shape | None, ...]:
     return ((*batch, left[-2], right[-1]),)
 
 
+# Broadcasting.md of ONNX: the shorter shape is filled with ones on its left, and of each pair of
+# sizes that differ one is 1.
 def _broadcast(left: Sequence[int], right: Sequence[int]) -> Shape:
     rank = max(len(left), len(right))
     pairs = zip(

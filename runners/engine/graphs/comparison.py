@@ -152,6 +152,8 @@ def _barcode(side: Side, marks: dict[int, int]) -> dict[str, Any]:
     sequence = [node for node in side.nodes if not node.path.startswith("function ")]
     band = describe.barcode(bytes(nodes.category(node.proto) for node in sequence))
     cells = len(band["cells"])
+    # Cells divide the sequence of nodes evenly, as `describe.barcode` does; one changed node in a
+    # cell marks it, and a node without a counterpart outweighs a changed one.
     edges = [cell * len(sequence) // cells for cell in range(cells + 1)] if cells else [0]
     strongest = [
         max(marks.get(node.index, 0) for node in sequence[edges[cell] : edges[cell + 1]])
@@ -209,6 +211,7 @@ def _inputs(
     for place in range(max(len(earlier.inputs), len(later.inputs))):
         was = earlier.inputs[place] if place < len(earlier.inputs) else sides.NOTHING
         now = later.inputs[place] if place < len(later.inputs) else sides.NOTHING
+        # Weights are compared by their values: a weight that was renamed alone is no change.
         if was.stored is not None and now.stored is not None:
             distance = weights.distance(was.stored, now.stored)
             change = Change("weight", now.name, was.type, now.type)
@@ -222,6 +225,8 @@ def _inputs(
 
 
 def _same_source(was: sides.Input, now: sides.Input, pairs: dict[int, matching.Pair]) -> bool:
+    # Values of nodes have one source if the nodes were matched with each other, whatever the names
+    # are; inputs of the graph if they stand in the same place.
     if was.maker is not None and now.maker is not None:
         pair = pairs.get(now.maker)
         return pair is not None and pair.earlier == was.maker and was.output == now.output

@@ -150,6 +150,7 @@ class InputMaker:
         except (KeyError, ValueError):
             words = f"Input {port.name!r} has an unknown element type."
             raise CannotGenerateError(words) from None
+        # Values are drawn as 64-bit numbers before they get their type.
         self._left -= math.prod(shape) * max(dtype.itemsize, 8)
         if self._left < 0:
             words = f"Input {port.name!r} of shape {list(shape)} exceeds the memory limit."
@@ -157,6 +158,9 @@ class InputMaker:
         return self._fill(port, shape, dtype)
 
     def _shape(self, dims: Any) -> tuple[int, ...]:
+        # Four axes of which one has as many elements as pictures have channels are pictures: NCHW
+        # or NHWC. Their free sides get the size of a small picture, since convolutions and pooling
+        # need more elements than a batch has rows.
         channels_first = len(dims) == 4 and dims[1].dim_value in _CHANNELS
         channels_last = len(dims) == 4 and dims[3].dim_value in _CHANNELS
         sides = {2, 3} if channels_first else {1, 2} if channels_last else set()
@@ -227,6 +231,8 @@ class InputMaker:
         }
         if self._kind in simple:
             return np.asarray(simple[self._kind]())
+        # The extreme kind: 25 % zeros, 10 % large values, 15 % that are subnormal in float32, and
+        # usual values.
         choice = self._random.random(shape)
         values = np.where(choice < 0.25, 0.0, values)
         values = np.where((choice >= 0.25) & (choice < 0.35), values * _LARGE, values)
@@ -245,9 +251,12 @@ class InputMaker:
         if is_mask(name):
             return self._mask(shape)
         if "position" in name:
+            # Positions count up along the last axis, and begin again where the table of position
+            # embeddings ends.
             last = shape[-1] if shape else 1
             places = np.arange(last) % (use.below or last)
             return np.broadcast_to(places, shape or (1,)).reshape(shape)
+        # A length is that of the new part of a sequence, not of what a cache holds of the past.
         if "length" in name or name.endswith("_len"):
             return np.full(shape, self._named("seq", exclude="past") or self._size)
         lowest, below = self._bounds(use, shape, dtype)
@@ -269,6 +278,7 @@ class InputMaker:
 
     def _by_role(self, role: str, shape: tuple[int, ...]) -> Array:
         if role == "shape":
+            # Ones and a single -1 reshape any number of elements, as Reshape infers that size.
             whole = np.ones(shape, np.int64).reshape(-1)
             whole[:1] = -1
             return whole.reshape(shape)
@@ -333,6 +343,7 @@ def _by_channel(
     values: list[float], shape: tuple[int, ...], draw: Callable[[list[float]], float]
 ) -> Array:
     """One number, or one for each channel along the axis of that length."""
+    # Channels are the second axis (NCHW), else the last (NHWC), else the first (CHW).
     axes = [axis for axis in (1, len(shape) - 1, 0) if 0 <= axis < len(shape)]
     axis = next((axis for axis in axes if shape[axis] == len(values)), None)
     if len(values) == 1 or axis is None:
@@ -362,6 +373,8 @@ def _assign(kinds: list[onnx.TypeProto], size: int) -> dict[str, int]:
             symbols[symbol] = sum(
                 int(term) if term.isdigit() else symbols.get(term, size) for term in terms.groups()
             )
+    # Exporters of decoders name the length of keys and values "total_sequence_length" without a
+    # sum; it is that of the cache and of the new tokens.
     past = [symbol for symbol in symbols if "past" in symbol.lower() and "+" not in symbol]
     for symbol in symbols:
         if "total" in symbol.lower() and "+" not in symbol:
