@@ -61,12 +61,22 @@ NO_UPGRADE = {
     "svm_ai_onnx_domain_op18",
     "test_gradient_of_add_and_mul",
 }
-STRENGTHS = {
-    "custom_domain_unknown_op": "schema",
-    "nondeterministic_random": "schema",
+# Not loaded by their opset unless equal runs are enough, and why; at one of both targets, or at both.
+NOT_CERTIFIED = {
+    # ONNX Runtime has no kernel of DequantizeLinear of opset 28 to search it with.
+    "int4_dq_matmul": "sampled",
+    # ONNX Runtime runs no operator of before opset 7.
+    "mnist_softmax_op4": "sampled",
+    "test_BatchNorm2d_eval": "sampled",
+    "test_PReLU_2d_multiparam": "sampled",
+    "test_operator_addmm": "sampled",
+    # No type can be inferred behind an operator of another domain, or a removed one.
+    "sk_svc_rbf": "sampled",
+    "style_candy_op7_crop": "sampled",
+    # Too few of the sizes that are tried meet the hidden size of an LSTM.
+    "tract_bidi_lstm_op9": "sampled",
     # Its half for 8 kHz needs inputs of another length than its own data have.
     "silero_vad_op16_if": "partial",
-    "sk_tfidf_text_logreg": "schema",
 }
 
 
@@ -88,4 +98,5 @@ def test_honest_upgrades_keep_their_proof(sandbox, model):
     assert min(variant["target"] for variant in variants) <= PORTABLE.opset
     for variant in variants:
         proof = Proof.from_json(variant["proof"])
-        assert proof.strength == STRENGTHS.get(model["name"], "sampled"), proof.sentence
+        accepted = {"certified", "schema", NOT_CERTIFIED.get(model["name"])}
+        assert proof.strength in accepted, proof.sentence
