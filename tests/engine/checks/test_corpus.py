@@ -61,7 +61,7 @@ NO_UPGRADE = {
     "svm_ai_onnx_domain_op18",
     "test_gradient_of_add_and_mul",
 }
-# Not loaded by their opset unless equal runs are enough, and why; at one of both targets, or at both.
+# Not loaded by their opset unless equal runs are enough; why, at one of both targets or at both.
 NOT_CERTIFIED = {
     # ONNX Runtime has no kernel of DequantizeLinear of opset 28 to search it with.
     "int4_dq_matmul": "sampled",
