@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from hub.server import start
+from hub.server.environment import env
 
 wsgi_app = "hub.server.wsgi:application"
 worker_class = "hub.server.front.worker.FrontWorker"
@@ -25,8 +25,8 @@ worker_connections = 20_000
 # The kernel cuts it to net.core.somaxconn.
 backlog = 4096
 timeout = 120
-# After the drain, requests that began are finished.
-graceful_timeout = 30 + int(start.read_settings().HUB_DRAIN_SECONDS)
+# After the drain, requests that began are finished. The settings are for the workers to load.
+graceful_timeout = 30 + int(env.number("HUB_DRAIN_SECONDS", default=0.0))
 keepalive = 15
 # A query in an address may be long.
 limit_request_line = 8190
