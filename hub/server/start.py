@@ -62,10 +62,10 @@ def check(needs: Collection[Backend] = ()) -> None:
 
 
 def is_first() -> bool:
-    """Whether no other worker of this gunicorn asked before; they share a folder for counts."""
+    """Whether this is the first worker of a gunicorn to ask; they share a folder for counts."""
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     if not folder:
-        return True
+        return False
     try:
         (Path(folder) / "start").touch(exist_ok=False)
     except FileExistsError:
