@@ -215,7 +215,7 @@ def physics_table() -> str:
 TABLES = {
     "capabilities": ("docs/ports.md", capabilities_table),
     "ports": ("docs/ports.md", ports_table),
-    "settings": ("docs/operate.md", settings_table),
+    "settings": ("docs/settings.md", settings_table),
     "problems": ("docs/api.md", problems_table),
     "laws": ("docs/laws.md", laws_tables),
     "attacks": ("docs/federated.md", attacks_table),

@@ -373,7 +373,7 @@ def test_latency_is_contributed_under_a_name_and_not_ranked(runtime, window):
     said = page.locator("main").inner_text()
     assert "Noisy. This result is not ranked" in said
     assert "Contributed by admin" in said
-    assert ", a test, ONNX Runtime Web 1.30.0 WASM" in said
+    assert ", a test (claimed), ONNX Runtime Web 1.30.0 WASM" in said
     one.open("/models/zoo/digits-cnn/v/1/benchmarks")
     row = page.locator("tr.grey", has_text="contributed by admin").first
     assert row.locator(".rank").inner_text().strip() == "none"
