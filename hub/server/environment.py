@@ -153,9 +153,9 @@ class Environment:
         return [
             Fault(
                 f"{name} is no setting and has no effect.",
-                f"The nearest is {near}; docs/operate.md lists all."
+                f"The nearest is {near}; docs/settings.md lists all."
                 if near
-                else "docs/operate.md lists all.",
+                else "docs/settings.md lists all.",
             )
             for name, near in self._unknown(_SIMILAR_RATIO)
             if name not in misspelt

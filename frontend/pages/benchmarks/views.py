@@ -232,8 +232,6 @@ def across(request: HttpRequest) -> HttpResponse:
     )
 
 
-@accepts()
-@require_safe
 def device(request: HttpRequest, name: str) -> HttpResponse:
     """Everything that was measured on one class of machines."""
     row = benchmark_selectors.device(request.user, name)

@@ -51,6 +51,7 @@ def thing_graph(request: HttpRequest, place: str, name: str, ending: str) -> Htt
     return graph_views.answer(entities.find(place, name).nquads, ending, _without(request, ending))
 
 
+@accepts()
 @require_safe
 def device(request: HttpRequest, name: str) -> HttpResponseBase:
     """A class of machines: the page of what was measured on it, or its graph."""

@@ -97,13 +97,13 @@ def test_the_first_set_runs_however_long_loading_took(model_file, tmp_path, monk
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_child_that_answers_for_other_origins_is_not_believed(count):
-    row = {"refused": {}, "sets": 1, "seconds": 0.1, "left_out": 0}
+    row = {"refused": {}, "sets": 1, "seconds": 0.1, "left_out": 0, "shapes": []}
     with pytest.raises(JobError, match="origins"):
         answers.session([row], count)
 
 
 def test_time_that_a_child_claims_is_never_negative():
-    row = {"refused": {}, "sets": 1, "seconds": -5.0, "left_out": 0}
+    row = {"refused": {}, "sets": 1, "seconds": -5.0, "left_out": 0, "shapes": []}
     [ran] = answers.session([row], 1)
     assert ran.seconds == 0
 
