@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import psycopg2
 import pytest
 
-from tests.faults.conftest import ROOT
+from tests.faults.conftest import ROOT, own_environment
 from tests.integration.conftest import execute
 
 pytestmark = pytest.mark.live
@@ -37,8 +37,8 @@ def run(command, address, home):
         "DJANGO_SETTINGS_MODULE": "tests.settings", "HUB_HOME": str(home), "DATABASE_URL": address,
     }  # fmt: skip
     return subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", *command], cwd=ROOT, env=os.environ | environment,
-        check=False, capture_output=True, text=True, timeout=120,
+        [sys.executable, "-W", "ignore", "-m", *command], cwd=ROOT, check=False,
+        env=own_environment() | environment, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 
 
