@@ -7,9 +7,9 @@ searched, each key in a child of its own that gets the node alone.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hub.protocol import strict
 from hub.protocol.proofs import EQUAL, NodeCertificate, SearchOutcome
@@ -19,12 +19,14 @@ from runners.engine.certificates.conversion import converted
 from runners.engine.certificates.keys import NodeKey
 from runners.engine.confine.children import EndingKind
 from runners.engine.opsets import normal, weights
+from runners.engine.runs import answers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runners.engine.jobs import Job
 
+_T = TypeVar("_T")
 # Seconds for the searches of one job.
 MOST_SECONDS = 20.0
 # A proof has as many rows; a model has rarely more than twenty different changed nodes.
@@ -87,13 +89,13 @@ class Citations:
         """What certifies each node that the conversion to `target` changes.
 
         `largest` is the greatest absolute value inside the model, None where it is not measured. A
-        text says why nothing is known.
+        text says why nothing is known. Raises JobError if a child answers something else.
         """
         job = self._job
         ending = job.stage("keys", lambda: changed_nodes(job.model, target), writes=False)
         if ending.kind != EndingKind.ANSWERED:
             return f"looking for the changed nodes {job.cause(ending)}"
-        rows = _READER.read(list[ChangedNodes], ending.answer)
+        rows = _read(lambda: _READER.read(list[ChangedNodes], ending.answer))
         return tuple(self._cite(row, largest) for row in rows)
 
     def _cite(self, row: ChangedNodes, largest: float | None) -> NodeCertificate:
@@ -128,9 +130,17 @@ class Citations:
         self._seconds -= time.monotonic() - start
         if ending.kind != EndingKind.ANSWERED:
             return f"the search {job.cause(ending)}"
-        answer = Certificate.from_json(ending.answer)
+        answer = _read(lambda: Certificate.from_json(ending.answer))
         self.searched[digest] = replace(answer, key=digest)
         return self.searched[digest]
+
+
+def _read(answer: Callable[[], _T]) -> _T:
+    """Read the answer of a child, which has held an upload."""
+    try:
+        return answer()
+    except strict.UnreadableError as error:
+        raise answers.unreadable(str(error)) from error
 
 
 _READER = strict.Reader({int: strict.count, NodeKey: lambda value, _: NodeKey.from_json(value)})
