@@ -32,7 +32,7 @@ from runners.engine.runs.shared_runs import AGAIN, Attempt, ModelUnderTest, RunS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runners.engine.runs.answers import Cutting
+    from runners.engine.runs.answers import ReducedModel
     from runners.engine.runs.optimiser import OptimiserFault
 
 _PROGRESS = {"bundled": 30, "reference": 50, "optimisation": 75, "determinism": 90}
@@ -50,7 +50,7 @@ class Checks:
         self._name = subject.runtime
         self._runtime = runtimes.of(subject.runtime)
         self._refused: Verdict | None = None
-        self._faults: dict[tuple[str, ...], tuple[OptimiserFault, Cutting] | None] = {}
+        self._faults: dict[tuple[str, ...], tuple[OptimiserFault, ReducedModel] | None] = {}
         self.verdicts: dict[str, Verdict] = {}
 
     @functools.cached_property
@@ -443,20 +443,20 @@ class Checks:
         result = self._faults[key]
         if result is None:
             return replace(verdict, reason=f"{verdict.reason}; no level of it fails alone")
-        fault, cutting = result
+        fault, reduced = result
         reason = f"{verdict.reason}; {fault.sentence}"
-        if cutting.operators:
-            count = len(cutting.operators)
+        if reduced.operators:
+            count = len(reduced.operators)
             nodes = f"{count} {'node' if count == 1 else 'nodes'}"
-            some = ", ".join(cutting.operators[:_MOST_OPERATORS])
+            some = ", ".join(reduced.operators[:_MOST_OPERATORS])
             reason += f"; the smallest model that fails has {nodes}: {some}"
         return replace(
-            verdict, reason=reason, graph_pass=", ".join(fault.passes), evidence=cutting.evidence
+            verdict, reason=reason, graph_pass=", ".join(fault.passes), evidence=reduced.evidence
         )
 
     def _fault(
         self, origin: str, unoptimised: Attempt, name: str
-    ) -> tuple[OptimiserFault, Cutting] | None:
+    ) -> tuple[OptimiserFault, ReducedModel] | None:
         fault = self._subject.optimiser_fault(origin, unoptimised, name)
         if fault is None:
             return None

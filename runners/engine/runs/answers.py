@@ -283,7 +283,7 @@ class Divergence:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class OptimisedRun:
     """A run with some passes of the optimiser: how it fails (empty: it is sound), and suspects.
 
     `suspects` are the passes that changed the graph, the last one first.
@@ -294,7 +294,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Cutting:
+class ReducedModel:
     """The operators of the smallest model that fails, and its file; empty if there is none."""
 
     operators: Names

@@ -24,7 +24,7 @@ from runners.engine import runtimes
 from runners.engine.onnx_files import bodies, datasets, text
 from runners.engine.onnx_files.datasets import DataSet, Value
 from runners.engine.runs import agreement, child_runs, localise
-from runners.engine.runs.answers import Cutting, Evidence, Message, Name, Trial
+from runners.engine.runs.answers import Evidence, Message, Name, OptimisedRun, ReducedModel
 from runners.engine.runtimes import graph_passes, onnxruntime_cpu
 from runners.engine.runtimes.graph_passes import GraphPasses, Level
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from runners.engine.runs.localise import Places
 
 # A search ends after this many runs of a model.
-_MOST_TRIALS = 60
+_MOST_RUNS = 60
 _REDUCING_SECONDS = 30.0
 _MOST_VALUES_BYTES = 512 << 20
 # Models of at most this many nodes are reduced node by node.
@@ -61,36 +61,38 @@ class OptimiserFault:
         return f"{where}, by the {kind} {', '.join(self.passes)}"
 
 
-def search(trial: Callable[[GraphPasses], Trial]) -> OptimiserFault | None:
+def search(run_with: Callable[[GraphPasses], OptimisedRun]) -> OptimiserFault | None:
     """Find level and passes; None if the model is sound at every level.
 
-    `trial` runs the model with some passes and says how it fails.
+    `run_with` runs the model with some passes and says how it fails.
     """
     for level in Level:
-        first = trial(GraphPasses(level))
+        first = run_with(GraphPasses(level))
         if first.problem:
-            passes = _cause(trial, level, list(map(str, first.suspects))[:_MOST_TRIALS])
+            passes = _cause(run_with, level, list(map(str, first.suspects))[:_MOST_RUNS])
             return OptimiserFault(level, passes, first.problem)
     return None
 
 
 def _cause(
-    trial: Callable[[GraphPasses], Trial], level: Level, suspects: list[str]
+    run_with: Callable[[GraphPasses], OptimisedRun], level: Level, suspects: list[str]
 ) -> tuple[str, ...]:
     for name in suspects:
-        if not trial(GraphPasses(level, (name,))).problem:
+        if not run_with(GraphPasses(level, (name,))).problem:
             return (name,)
-    if len(suspects) < 2 or trial(GraphPasses(level, tuple(suspects))).problem:
+    if len(suspects) < 2 or run_with(GraphPasses(level, tuple(suspects))).problem:
         return ()
     rest = list(suspects)
     for name in suspects:
         fewer = tuple(other for other in rest if other != name)
-        if not trial(GraphPasses(level, fewer)).problem:
+        if not run_with(GraphPasses(level, fewer)).problem:
             rest.remove(name)
     return tuple(rest)
 
 
-def run(model_file: ModelFile, case: Case, passes: GraphPasses, profile: str, log: Path) -> Trial:
+def run(
+    model_file: ModelFile, case: Case, passes: GraphPasses, profile: str, log: Path
+) -> OptimisedRun:
     """Run one data set with some passes, and compare with the outputs without optimisation.
 
     The runtime's log is written to `log`, where it lies even if this process dies. For a child.
@@ -104,7 +106,7 @@ def run(model_file: ModelFile, case: Case, passes: GraphPasses, profile: str, lo
         )
     problem = _problem(model.graph, outputs, expected, profile)
     private = (str(model_file.folder), str(model_file.path.parent))
-    return Trial(Message(text.message(problem, *private)), suspects_in(log))
+    return OptimisedRun(Message(text.message(problem, *private)), suspects_in(log))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ def _problem(
 
 def reduce(
     model_file: ModelFile, case: Case, fault: OptimiserFault, profile: str, places: Places
-) -> Cutting:
+) -> ReducedModel:
     """Cut the smallest model out that fails at the level and is sound unoptimised; for a child.
 
     First nodes behind and before the fault are left out, half of them at a time; of few nodes, each
@@ -202,10 +204,10 @@ class _Reduction:
         self._nodes = [node for node in model.graph.node if used.intersection(node.output)]
         self._until = time.monotonic() + _REDUCING_SECONDS
 
-    def run(self) -> Cutting:
+    def run(self) -> ReducedModel:
         size = sum(getattr(value, "nbytes", 0) for value in self._values.values())
         if size > _MOST_VALUES_BYTES or not self._fails(self._nodes):
-            return Cutting([], Evidence(""))
+            return ReducedModel([], Evidence(""))
         rest = self._nodes
         rest = self._halved(rest, lambda nodes, count: nodes[:count])
         rest = self._halved(rest, lambda nodes, count: nodes[len(nodes) - count :])
@@ -214,7 +216,7 @@ class _Reduction:
                 fewer = [other for other in rest if other is not node]
                 if fewer and self._fails(fewer):
                     rest = fewer
-        return Cutting([Name(node.op_type) for node in rest], Evidence(self._pack(rest)))
+        return ReducedModel([Name(node.op_type) for node in rest], Evidence(self._pack(rest)))
 
     def _halved(
         self,

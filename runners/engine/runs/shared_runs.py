@@ -19,16 +19,16 @@ from runners.engine.confine.children import Ending, EndingKind
 from runners.engine.runs import answers, child_runs, localise, optimiser, specification
 from runners.engine.runs.answers import (
     Comparison,
-    Cutting,
     Divergence,
     Evidence,
     Generated,
     Message,
     Name,
+    OptimisedRun,
     Prepared,
     Ran,
+    ReducedModel,
     ShapeDifference,
-    Trial,
 )
 from runners.engine.runs.child_runs import BUNDLED, FileKind, ModelFile
 from runners.engine.runs.generate import GENERATED
@@ -400,22 +400,22 @@ class ModelUnderTest:
         file, profile = model_file or self.original, self.prepared.profile
         log = self.job.work / "optimiser.log"
 
-        def trial(passes: GraphPasses) -> Trial:
+        def run_with(passes: GraphPasses) -> OptimisedRun:
             ending = self.run_stage(
                 "optimiser", lambda: optimiser.run(file, case, passes, profile, log)
             )
             if ending.kind == EndingKind.ANSWERED:
-                return answers.read(Trial, ending.answer)
+                return answers.read(OptimisedRun, ending.answer)
             log_ending = self.job.stage("log", lambda: optimiser.suspects_in(log), writes=False)
             is_read = log_ending.kind == EndingKind.ANSWERED
             suspects = answers.read(list[Name], log_ending.answer) if is_read else []
-            return Trial(Message(self.job.cause(ending)), suspects)
+            return OptimisedRun(Message(self.job.cause(ending)), suspects)
 
-        return optimiser.search(trial)
+        return optimiser.search(run_with)
 
     def smallest_failure(
         self, origin: str, unoptimised: Attempt, name: str, fault: OptimiserFault
-    ) -> Cutting:
+    ) -> ReducedModel:
         """Cut the smallest model out that shows a fault of the optimiser, as evidence."""
         case = optimiser.Case(self.sets[origin], unoptimised.results, name)
         places = localise.Places(self.sets[origin], self.job.work, self.job.out)
@@ -424,8 +424,8 @@ class ModelUnderTest:
             "reduce", lambda: optimiser.reduce(self.original, case, fault, profile, places)
         )
         if ending.kind == EndingKind.ANSWERED:
-            return answers.read(Cutting, ending.answer)
-        return Cutting([], Evidence(""))
+            return answers.read(ReducedModel, ending.answer)
+        return ReducedModel([], Evidence(""))
 
 
 def _attempt_of(run: Ran, results: Path, model_file: ModelFile) -> Attempt:

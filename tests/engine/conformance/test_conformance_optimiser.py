@@ -12,7 +12,7 @@ import pytest
 from onnx import numpy_helper, parser
 
 from runners.engine.runs import optimiser
-from runners.engine.runs.answers import Trial
+from runners.engine.runs.answers import OptimisedRun
 from runners.engine.runtimes import graph_passes
 from runners.sandbox import Request
 from tests.engine.conftest import SMALL, SUBJECT, codes
@@ -145,14 +145,14 @@ def test_a_model_that_runs_only_unoptimised_is_said_to_do_so(judge):
 def test_the_cause_may_be_two_passes_together():
     """Whichever of two passes is left, the model fails."""
 
-    def trial(passes):
+    def run_with(passes):
         suspects = [name for name in ("A", "B", "C") if name not in passes.without]
         is_broken = passes.level != "basic" and {"A", "B"} & set(suspects)
-        return Trial("it differs" if is_broken else "", suspects)
+        return OptimisedRun("it differs" if is_broken else "", suspects)
 
-    fault = optimiser.search(trial)
+    fault = optimiser.search(run_with)
     assert fault == optimiser.OptimiserFault("extended", ("A", "B"), "it differs")
-    assert optimiser.search(lambda _: Trial("", ["A"])) is None
+    assert optimiser.search(lambda _: OptimisedRun("", ["A"])) is None
 
 
 def test_the_log_names_the_passes_that_changed_something():
