@@ -39,7 +39,7 @@ import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
 from onnx import version_converter  # noqa: E402
 
-from hub.protocol.proofs import SearchOutcome  # noqa: E402
+from hub.protocol.node_certificates import SearchOutcome  # noqa: E402
 from runners.engine import runtimes  # noqa: E402
 from runners.engine.certificates import certificate, keys, search  # noqa: E402
 from runners.engine.certificates.certificate import Certificate  # noqa: E402

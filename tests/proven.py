@@ -8,7 +8,9 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-from hub.protocol.proofs import InputRanges, NodeCertificate, Output, Proof, SearchOutcome
+from hub.protocol.input_ranges import InputRanges
+from hub.protocol.node_certificates import NodeCertificate, SearchOutcome
+from hub.protocol.proofs import Output, Proof
 from registry.models import Variant
 from registry.versions.services import derivatives
 from runners.engine.reports import Finding, OutputFile, Report

@@ -8,7 +8,6 @@ worker's report or a stored row enters.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -16,12 +15,13 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from hub import counting
 from hub.protocol import phrases, strict
+from hub.protocol.input_ranges import InputRanges
+from hub.protocol.node_certificates import NodeCertificate
 
 METHOD = 3
 _MOST_ROWS = 200
 _WORD_CHARACTERS = 300
 _EXAMPLES = 3
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 State = Literal["compared", "independent", "constant", "not-finite", "empty"]
 
@@ -36,23 +36,6 @@ class Strength(StrEnum):
     EARLIER_METHOD = "earlier-method"
 
 
-class SearchOutcome(StrEnum):
-    """How the search for a difference in the conversion of one node ended."""
-
-    CERTIFIED = "certified"
-    # Equal, except on the values or empty inputs, or for want of sizes, that the limits name.
-    LIMITED = "limited"
-    DIFFERENT = "different"
-    # The rules or the library cannot convert the node.
-    NOT_CONVERTED = "not-converted"
-    # The runtime does not run the node, or too few of the inputs.
-    NOT_RUN = "not-run"
-    # The node cannot be taken out of its model, for example since it holds graphs.
-    NO_KEY = "no-key"
-
-
-# Outcomes of searches that noticed no difference on their domain.
-EQUAL = frozenset({SearchOutcome.CERTIFIED, SearchOutcome.LIMITED})
 # With one of these, an upgraded variant stands in for its original wherever an opset is asked for:
 # by the least strength that is demanded, which each request may name and each hub has a default of.
 SUFFICIENT: dict[Strength, frozenset[Strength]] = {
@@ -84,12 +67,6 @@ _JUDGES = {
     BY_SCHEMA: "the operator schemas",
 }
 _UNCHANGED = " (no operator changed there)"
-_OUTCOMES: dict[SearchOutcome, str] = {
-    SearchOutcome.DIFFERENT: "differs when run alone",
-    SearchOutcome.NOT_CONVERTED: "not converted when alone",
-    SearchOutcome.NOT_RUN: "not run alone",
-    SearchOutcome.NO_KEY: "not searched",
-}
 _STATES = {
     "empty": "has no elements on any input",
     "not-finite": "has no finite value on any input",
@@ -224,77 +201,6 @@ class RefusedInputs:
 
 
 _Gap = Output | Branch | HiddenDifference | RefusedInputs
-
-
-@dataclass(frozen=True, slots=True)
-class NodeCertificate:
-    """How the conversion of a changed node was searched, for `nodes` equal nodes of the model.
-
-    `key` is the SHA-256 of what identifies the conversion in hexadecimal digits, empty with
-    `no-key` alone. `covers`: the domain that was searched has the sizes and values that the model
-    declares or that its runs used. `reason` says why it is not certified, or what is not covered.
-    `exact`: outputs were equal bit by bit, and not up to the rounding of the original.
-    """
-
-    op: str
-    key: str
-    nodes: int
-    outcome: SearchOutcome
-    reason: str = ""
-    covers: bool = False
-    exact: bool = False
-
-    @property
-    def is_certified(self) -> bool:
-        """Whether no difference was noticed on a domain that has all that the model needs."""
-        return self.outcome in EQUAL and self.covers
-
-    @property
-    def is_gap(self) -> bool:
-        return not self.is_certified
-
-    @property
-    def sentence(self) -> str:
-        """What it leaves open; nothing where it certifies."""
-        if self.is_certified:
-            return ""
-        count = "" if self.nodes == 1 else f" ({counting.plural(self.nodes, 'node')})"
-        words = "certified for other inputs" if self.outcome in EQUAL else _OUTCOMES[self.outcome]
-        return f"{self.op}{count} {words}{f': {self.reason}' if self.reason else ''}"
-
-
-@dataclass(frozen=True, slots=True)
-class InputRanges:
-    """What the inputs of all runs covered; None where no input has such sizes or values.
-
-    `smallest_side` and `largest_side` are sizes of free dimensions. `largest` is the greatest
-    absolute value of floating inputs that is finite, `smallest` the least that is not 0.
-    """
-
-    smallest_side: int | None = None
-    largest_side: int | None = None
-    largest: float | None = None
-    smallest: float | None = None
-    least_integer: int | None = None
-    greatest_integer: int | None = None
-
-    @property
-    def sentence(self) -> str:
-        """Such as "sides 32 to 96, |x| ≤ 4e+04"; empty where nothing is recorded."""
-        parts = []
-        if self.smallest_side is not None and self.largest_side is not None:
-            is_fixed = self.smallest_side == self.largest_side
-            sides = f"sides {self.smallest_side} to {self.largest_side}"
-            parts.append(f"side {self.largest_side}" if is_fixed else sides)
-        if self.largest is not None:
-            parts.append(f"|x| ≤ {_figure(self.largest)}")
-        if self.smallest is not None:
-            parts.append(f"nonzero |x| ≥ {_figure(self.smallest)}")
-        if self.least_integer is not None and self.greatest_integer is not None:
-            is_fixed = self.least_integer == self.greatest_integer
-            integers = f"integers {self.least_integer} to {self.greatest_integer}"
-            parts.append(f"integer {self.least_integer}" if is_fixed else integers)
-        return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,45 +377,13 @@ def _limited(_: Any, rows: list[Any], place: str) -> list[Any]:
 
 # What a proof of an earlier version lacks.
 _ABSENT = {"bundled": 0, "declared": 0, "generated": 0, "method": 0, "tolerance": ""}
-_SIGNED = strict.Reader(is_complete=True)
-_UNSIGNED = strict.Reader(
+_READER = strict.Reader(
     {
         str: lambda value, place: strict.check(value, str, place)[:_WORD_CHARACTERS],
         int: strict.count,
+        InputRanges: InputRanges.from_json,
+        NodeCertificate: NodeCertificate.from_json,
     },
-    limit=_limited,
-    is_complete=True,
-)
-
-
-def read_ranges(value: Any, place: str) -> InputRanges:
-    read = _SIGNED.read(InputRanges, value, place)
-    for least, greatest in (
-        (read.smallest_side, read.largest_side),
-        (read.smallest, read.largest),
-        (read.least_integer, read.greatest_integer),
-    ):
-        if least is not None and (greatest is None or least > greatest):
-            raise strict.UnreadableError(f"{place} has a smallest value above the largest")
-    for bound in (read.smallest_side, read.smallest, read.largest):
-        if bound is not None and bound < 0:
-            raise strict.UnreadableError(f"{place} has a size or magnitude below 0")
-    return read
-
-
-def _certificate(value: Any, place: str) -> NodeCertificate:
-    read = _UNSIGNED.read(NodeCertificate, value, place)
-    if (read.outcome == SearchOutcome.NO_KEY) != (not read.key):
-        raise strict.UnreadableError(f"{place}.key is empty with no-key alone")
-    if read.key and not _SHA256.fullmatch(read.key):
-        raise strict.UnreadableError(f"{place}.key is no SHA-256")
-    if not read.nodes:
-        raise strict.UnreadableError(f"{place}.nodes is 0")
-    return read
-
-
-_READER = strict.Reader(
-    {**_UNSIGNED.readers, InputRanges: read_ranges, NodeCertificate: _certificate},
     limit=_limited,
     is_complete=True,
 )

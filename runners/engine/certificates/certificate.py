@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hub.protocol import strict
-from hub.protocol.proofs import SearchOutcome  # noqa: TC001 - the reader needs it
+from hub.protocol.node_certificates import SearchOutcome  # noqa: TC001 - the reader needs it
 from runners.engine.certificates.domains import ValueKind  # noqa: TC001 - as above
 
 # A size that ran with fewer values was not searched, unless both forms refused many others.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hub.protocol import strict
-from hub.protocol.proofs import EQUAL, NodeCertificate, SearchOutcome
+from hub.protocol.node_certificates import EQUAL, NodeCertificate, SearchOutcome
 from runners.engine.certificates import certificate, keys, search
 from runners.engine.certificates.certificate import Certificate
 from runners.engine.certificates.conversion import converted

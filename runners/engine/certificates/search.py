@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from hub.protocol.proofs import SearchOutcome
+from hub.protocol.node_certificates import SearchOutcome
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.certificates import domains

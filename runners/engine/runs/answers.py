@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, is_dataclass
 from typing import Any, NewType, TypeVar, get_args, get_origin
 
 from hub.protocol import proofs, stored, strict
+from hub.protocol.input_ranges import InputRanges
 from runners.engine.jobs import JobError, scan_of
 from runners.engine.onnx_files import text
 from runners.engine.reports import Scan
@@ -255,7 +256,7 @@ class Observations:
     """What runs of the original show: the states of its outputs, and the ranges of its inputs."""
 
     states: list[OutputState]
-    ranges: proofs.InputRanges
+    ranges: InputRanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,7 +510,7 @@ _READER = strict.Reader(
         dict[str, str]: _refused,
         proofs.State: _state,
         proofs.HiddenDifference: _hidden,
-        proofs.InputRanges: proofs.read_ranges,
+        InputRanges: InputRanges.from_json,
         Scan: lambda value, _: scan_of(value),
     },
     limit=_limited,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hub.protocol import proofs
+from hub.protocol.input_ranges import InputRanges
 from runners.engine.onnx_files import bodies, datasets
 from runners.engine.runs import agreement, child_runs, noise
 from runners.engine.runs.answers import Name, Observations, OutputState, name_of, number
@@ -31,7 +32,7 @@ def observe(path: Path, results: Sequence[Path], sets: Sequence[Path]) -> Observ
     return Observations(states(path, results), ranges(path, sets))
 
 
-def ranges(path: Path, sets: Sequence[Path]) -> proofs.InputRanges:
+def ranges(path: Path, sets: Sequence[Path]) -> InputRanges:
     """The sizes of free dimensions and the magnitudes of all inputs in these folders."""
     model = child_runs.load(path)
     free = {
@@ -54,7 +55,7 @@ def ranges(path: Path, sets: Sequence[Path]) -> proofs.InputRanges:
                     magnitudes.update(_magnitudes(leaf))
                     if leaf.dtype.kind in "iu" and leaf.size:
                         integers |= {int(leaf.min()), int(leaf.max())}
-    return proofs.InputRanges(
+    return InputRanges(
         *(min(sides, default=None), max(sides, default=None)),
         *(max(magnitudes, default=None), min(magnitudes - {0.0}, default=None)),
         *(min(integers, default=None), max(integers, default=None)),

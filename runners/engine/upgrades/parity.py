@@ -36,6 +36,7 @@ from runners.engine.upgrades.results import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hub.protocol.input_ranges import InputRanges
     from runners.engine.jobs import Job
 
 # Origin of the few data sets on which slow comparisons run.
@@ -73,7 +74,7 @@ class ParityCheck:
         self.crash_reason = ""
         self._trace: Trace | None = None
         self._states: list[OutputState] = []
-        self._ranges: proofs.InputRanges | None = None
+        self._ranges: InputRanges | None = None
         # The greatest absolute value inside the model; None where it is not measured.
         self.largest: float | None = None
         self._reference: Attempt | None = None

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hub.protocol.proofs import SearchOutcome
+from hub.protocol.node_certificates import SearchOutcome
 from runners.engine.certificates.citations import Citations, changed_nodes
 from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import JobError

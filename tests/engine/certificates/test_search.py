@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from hub.protocol.proofs import EQUAL, SearchOutcome
+from hub.protocol.node_certificates import EQUAL, SearchOutcome
 from runners.engine.certificates import certificate as certificates
 from runners.engine.certificates import domains, keys, search
 from runners.engine.certificates.certificate import EMPTY, FEW_SIZES, Certificate, ranges

@@ -6,16 +6,15 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from hub.protocol.input_ranges import InputRanges
+from hub.protocol.node_certificates import NodeCertificate, SearchOutcome
 from hub.protocol.proofs import (
     Branch,
     HiddenDifference,
-    InputRanges,
     InvalidProofError,
-    NodeCertificate,
     Output,
     Proof,
     RefusedInputs,
-    SearchOutcome,
     UnseenElements,
 )
 
