@@ -43,9 +43,10 @@ class Certificate:
     the sizes that ran of each size class, such as "0-40 47 53", and `kinds` the kinds of values.
     `limits` says how the nodes differ on extreme values, by their kind, and on empty inputs, and
     of which sizes too few were tried; `largest` is the absolute value up to which that leaves the
-    inputs, None without such a limit. `answers` says why the original refuses inputs that the
-    converted node takes. `is_exact`: all outputs were equal bit by bit, and not up to rounding;
-    `is_complete`: nothing was left out for want of time.
+    inputs, None without such a limit and 0 where integers may be what the nodes differ on.
+    `answers` says why the original refuses inputs that the converted node takes. `is_exact`: all
+    outputs were equal bit by bit, and not up to rounding; `is_complete`: nothing was left out for
+    want of time.
     """
 
     key: str
@@ -81,6 +82,8 @@ class Certificate:
                     fixed.get(int(place), -1) for fixed in every
                 ):
                     return self.limits[FEW_SIZES]
+        if self.largest == 0:
+            return "not for the whole range of integers"
         if self.largest is not None and (largest is None or largest > self.largest):
             return f"only for values up to {self.largest:.0e}"
         return ""

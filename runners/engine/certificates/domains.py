@@ -267,7 +267,7 @@ def draw(
         return generator.choice(np.array(_TEXTS, dtype=object), count).reshape(shape)
     if dtype == onnx.TensorProto.BOOL:
         return (generator.random(count) < 0.5).reshape(shape)
-    if np.dtype(of).kind in "iu" or "int" in np.dtype(of).name:
+    if is_integer(dtype):
         return _integers(of, count, kind, generator).reshape(shape)
     with np.errstate(over="ignore", invalid="ignore"):
         values = _floats(np.dtype(of), count, kind, generator)
@@ -313,10 +313,16 @@ def _wide(low: int) -> Any:
     return np.int64 if low < 0 else np.uint64
 
 
+def is_integer(dtype: int) -> bool:
+    """Whether an element type (of `onnx.TensorProto`) is one of whole numbers; booleans are not."""
+    of = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(dtype))
+    return of.kind in "iu" or "int" in of.name
+
+
 def largest(dtype: int, *, is_large: bool) -> float | None:
     """The largest of the large values of a floating type, or of its powers of two; else None."""
     of = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(dtype))
-    if dtype == onnx.TensorProto.STRING or of.kind in "biu" or "int" in of.name:
+    if of.kind in "bOc" or is_integer(dtype):
         return None
     return _largest_large(of) if is_large else _largest_power(of)
 

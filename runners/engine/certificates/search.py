@@ -219,12 +219,17 @@ def _note(sizes: dict[int, set[int]], plan: InputPlan) -> None:
 
 
 def _largest(key: NodeKey, limits: dict[str, str]) -> float | None:
-    """The absolute value up to which the nodes are equal on every kind of values."""
+    """The absolute value up to which the nodes are equal on every kind of values.
+
+    0 where integers may be what they differ on, since no bound of these is known.
+    """
     if _EXTREME.isdisjoint(limits):
         return None
-    bounds = [
-        domains.largest(kind.dtype, is_large=ValueKind.LARGE not in limits) for kind in key.inputs
-    ]
+    kinds = [kind for kind in key.inputs if not kind.constant]
+    if any(domains.is_integer(kind.dtype) for kind in kinds):
+        return 0.0
+    is_large = ValueKind.LARGE not in limits
+    bounds = (domains.largest(kind.dtype, is_large=is_large) for kind in kinds)
     return min((bound for bound in bounds if bound is not None), default=0.0)
 
 

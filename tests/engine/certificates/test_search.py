@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -139,6 +140,16 @@ def test_what_a_model_needs_beyond_the_domain_is_named():
     assert certificate.uncovered([{0: 4, 1: 0}], 1e5) == "not for empty inputs"
     assert certificate.uncovered([{0: 4}], 1e7) == "only for values up to 1e+06"
     assert certificate.uncovered([{0: 4}], None) == "only for values up to 1e+06"
+    assert replace(certificate, largest=0.0).uncovered([{0: 4}], 0.0) == (
+        "not for the whole range of integers"
+    )
+
+
+def test_a_fault_of_large_integers_alone_covers_no_model():
+    """A model of integers has no floating value that could exceed a bound."""
+    key = only_key(old("ReduceSum", 11, {"x": X.astype(np.int64)}, axes=[1]), 11)
+    assert search._largest(key, {ValueKind.RANGE: "o0 differs"}) == 0
+    assert search._largest(key, {EMPTY: "refused"}) is None
 
 
 @pytest.mark.parametrize(
