@@ -74,10 +74,8 @@ NOT_CERTIFIED = {
     # No type can be inferred behind an operator of another domain, or a removed one.
     "sk_svc_rbf": "sampled",
     "style_candy_op7_crop": "sampled",
-    # Too few of the sizes that are tried fit such a node: a hidden size, sizes as an input, parts.
+    # Too few of the sizes that are tried meet the hidden size of an LSTM.
     "tract_bidi_lstm_op9": "sampled",
-    "upsample_tf2onnx_op12": "sampled",
-    "vespa_dummy_transformer_op12": "sampled",
     # Its half for 8 kHz needs inputs of another length than its own data have.
     "silero_vad_op16_if": "partial",
 }
