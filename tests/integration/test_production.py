@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
+import socket
+import socketserver
 import subprocess
+import threading
 import time
 from datetime import UTC, datetime
 from urllib.request import urlopen
@@ -220,6 +224,54 @@ def test_redis_away_while_somebody_publishes(production, redis):
         90,
     )
     assert {job["attempt"] for job in gate_of(production, path)} == {1}
+
+
+class Cut(socketserver.ThreadingTCPServer):
+    """Carries bytes to a Redis server, and cuts the connection of the first acknowledgement."""
+
+    daemon_threads = True
+
+    def __init__(self, port):
+        super().__init__(("127.0.0.1", 0), _Cable)
+        self.port = port
+        self.done = threading.Event()
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+
+    @property
+    def url(self):
+        return f"redis://127.0.0.1:{self.server_address[1]}/0"
+
+
+class _Cable(socketserver.BaseRequestHandler):
+    def handle(self):
+        with socket.create_connection(("127.0.0.1", self.server.port)) as onward:
+            threading.Thread(target=self.answer, args=(onward,), daemon=True).start()
+            while part := self.request.recv(65536):
+                if b"ZREM\r\n" in part and not self.server.done.is_set():
+                    self.server.done.set()
+                    self.request.shutdown(socket.SHUT_RDWR)
+                    return
+                onward.sendall(part)
+
+    def answer(self, onward):
+        with contextlib.suppress(OSError):
+            while part := onward.recv(65536):
+                self.request.sendall(part)
+
+
+def test_a_worker_goes_on_after_a_lost_acknowledgement(production, redis):
+    production.stop_worker("one")
+    with Cut(redis.port) as cut:
+        production.start_worker("cut", "--beat", REDIS_URL=cut.url)
+        try:
+            production.wait_for_worker("cut")
+            wait_for(cut.done.is_set, "the first acknowledgement", 60)
+            production.wait_until(submit(production, "cut", samples.conv()), "published", 60)
+        finally:
+            production.stop_worker("cut")
+            cut.shutdown()
+    production.start_worker("one", "--beat")
+    production.wait_for_worker("one")
 
 
 def test_redis_killed_with_thirty_jobs_in_flight(production, redis):

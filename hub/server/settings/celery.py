@@ -30,7 +30,9 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_ACKS_LATE = False
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# A worker reserves no more tasks than it has processes. No count of the channel limits it beside
+# that: with one, an acknowledgement that Redis never received would be waited for without end.
+CELERY_WORKER_PREFETCH_MULTIPLIER = 0
 CELERY_WORKER_DISABLE_PREFETCH = True
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
