@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 import random
-import threading
 import time
 from collections.abc import Callable
 from http import HTTPStatus
 
+from hub.client import forks
 from hub.protocol import problems
 
 FIRST_PAUSE_SECONDS = 0.5
@@ -56,7 +56,7 @@ class Notices:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._last = float("-inf")
 
     def write(self, error: problems.HubError, left_seconds: float) -> None:

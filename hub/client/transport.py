@@ -10,7 +10,6 @@ import json
 import math
 import os
 import platform
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,7 +19,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from hub.client import certificate, proxies
+from hub.client import certificate, forks, proxies
 from hub.client.config import Config, origin
 from hub.client.connection_errors import as_unreachable
 from hub.client.retries import Notices, Retries, is_transient, was_processed
@@ -99,7 +98,7 @@ class Transport:
         self.config = config
         self.sleep = sleep
         self.notices = Notices("The hub")
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._pools: dict[tuple[proxies.Proxy | None, bool], urllib3.PoolManager] = {}
         self._contexts: dict[bool, ssl.SSLContext | None] = {}
         self._pid = os.getpid()
