@@ -26,7 +26,7 @@ class Lock:
         _locks.add(self)
 
     def renew(self) -> None:
-        """Make the lock free, whoever held it."""
+        """Make the lock free in this process."""
         self._lock = threading.Lock()
 
     def __enter__(self) -> None:
