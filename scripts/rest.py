@@ -165,7 +165,6 @@ def groups_module() -> str:
         "# Written by scripts/rest.py.",
         "from __future__ import annotations",
         "",
-        "from functools import cached_property",
         "from importlib import import_module",
         "from typing import TYPE_CHECKING, Any, Final",
         "",
@@ -187,7 +186,7 @@ def groups_module() -> str:
     for name in GROUPS:
         lines += [
             "",
-            "    @cached_property",
+            "    @property",
             f"    def {name}(self) -> {class_name(name)}:",
             f'        """Operations on {name.replace("_", " ")}."""',
             f'        group: {class_name(name)} = group_class("{name}")(self)',

@@ -10,12 +10,11 @@ import functools
 import inspect
 import os
 import sys
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from hub.client import config as settings
-from hub.client import datasets, differences, queries, sessions
+from hub.client import datasets, differences, forks, queries, sessions
 from hub.client.hub import Hub
 from hub.protocol import problems
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_lock = threading.Lock()
+_lock = forks.Lock()
 _default: Hub | None = None
 
 

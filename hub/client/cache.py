@@ -104,7 +104,7 @@ class Resolved:
                 files=files,
                 warning=answer.get("warning"),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise problems.Unreachable(
                 f"The hub's response is incomplete ({error!r}). Is HUB_URL the address of a model "
                 "hub?"

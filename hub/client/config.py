@@ -21,6 +21,8 @@ from hub.protocol import problems
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 RETRY_SECONDS = 60.0
+# For a hub that has not answered yet, so that a wrong address shows at once.
+FIRST_RETRY_SECONDS = 4.0
 CHANGED, ALWAYS = "changed", "always"
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -43,7 +45,8 @@ class Config:
     answer; only reads go there.
     ``certificate`` and ``certificate_key`` are the files of a TLS client certificate, or None;
     ``authorities`` is the file or folder of trusted certificate authorities, None the system's.
-    ``retry_seconds`` is how long requests are repeated while the hub does not answer. ``verify``
+    ``retry_seconds`` is how long requests are repeated while the hub does not answer, and
+    ``first_retry_seconds`` how long a connection is tried before any has succeeded. ``verify``
     says when the SHA-256 of a cached file is computed again: `changed` or `always`.
     """
 
@@ -57,6 +60,7 @@ class Config:
     certificate_key: Path | None = None
     authorities: Path | None = None
     retry_seconds: float = RETRY_SECONDS
+    first_retry_seconds: float = FIRST_RETRY_SECONDS
     verify: str = CHANGED
 
     def __post_init__(self) -> None:
@@ -113,6 +117,8 @@ class Config:
                 certificate = environ.get("HUB_CLIENT_CERTIFICATE") or None
                 certificate_key = certificate_key or environ.get("HUB_CLIENT_KEY") or None
         *shared, own = cache_folders(environ)
+        if retry_seconds is None:
+            retry_seconds = _retry_seconds(environ)
         authorities = environ.get("HUB_CA_BUNDLE")
         # OpenSSL reads the first two itself.
         if not (authorities or environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR")):
@@ -124,10 +130,13 @@ class Config:
             shared_caches=() if cache else tuple(shared),
             offline=is_offline if offline is None else offline,
             mirrors=tuple(Mirror(mirror, stored.tokens.get(_key(mirror))) for mirror in rest),
-            certificate=Path(certificate).expanduser() if certificate else None,
-            certificate_key=Path(certificate_key).expanduser() if certificate_key else None,
-            authorities=Path(authorities).expanduser() if authorities else None,
-            retry_seconds=_retry_seconds(environ) if retry_seconds is None else retry_seconds,
+            certificate=expanded(certificate, "HUB_CLIENT_CERTIFICATE") if certificate else None,
+            certificate_key=expanded(certificate_key, "HUB_CLIENT_KEY")
+            if certificate_key
+            else None,
+            authorities=expanded(authorities, "HUB_CA_BUNDLE") if authorities else None,
+            retry_seconds=RETRY_SECONDS if retry_seconds is None else retry_seconds,
+            first_retry_seconds=FIRST_RETRY_SECONDS if retry_seconds is None else retry_seconds,
             verify=verify or environ.get("HUB_VERIFY", "").strip().lower() or CHANGED,
         )
 
@@ -166,17 +175,39 @@ def cache_folders(environ: Mapping[str, str]) -> list[Path]:
     They are those of HUB_CACHE, divided as in PATH, or `onnx-hub` in the user's cache folder.
     """
     folders = [text for text in environ.get("HUB_CACHE", "").split(os.pathsep) if text]
-    return [Path(text).expanduser() for text in folders] or [_user_cache_folder(environ)]
+    if not folders:
+        return [_user_cache_folder(environ)]
+    return [expanded(text, "HUB_CACHE") for text in folders]
+
+
+def home_folder(variable: str) -> Path:
+    """Return the user's home folder; raise `CacheUnusable` where there is none.
+
+    `variable` is the one that makes it needless. A container may run as a user that the system does
+    not know, with no HOME.
+    """
+    return expanded("~", variable)
+
+
+def expanded(path: str | os.PathLike[str], variable: str) -> Path:
+    """Return a path with the home folder for its `~`; the same error as of `home_folder`."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise problems.CacheUnusable(
+            f"There is no home folder for this user. Set {variable} to an absolute path."
+        ) from None
 
 
 def _user_cache_folder(environ: Mapping[str, str]) -> Path:
     if environ.get("XDG_CACHE_HOME"):
         return Path(environ["XDG_CACHE_HOME"]) / "onnx-hub"
     if sys.platform == "win32":
-        return Path(environ.get("LOCALAPPDATA", Path.home())) / "onnx-hub" / "cache"
+        local = environ.get("LOCALAPPDATA") or home_folder("HUB_CACHE")
+        return Path(local) / "onnx-hub" / "cache"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "onnx-hub"
-    return Path.home() / ".cache" / "onnx-hub"
+        return home_folder("HUB_CACHE") / "Library" / "Caches" / "onnx-hub"
+    return home_folder("HUB_CACHE") / ".cache" / "onnx-hub"
 
 
 def stored_path() -> Path:
@@ -184,9 +215,9 @@ def stored_path() -> Path:
     if os.environ.get("XDG_CONFIG_HOME"):
         folder = Path(os.environ["XDG_CONFIG_HOME"])
     elif sys.platform == "win32":
-        folder = Path(os.environ.get("APPDATA", Path.home()))
+        folder = Path(os.environ.get("APPDATA") or home_folder("APPDATA"))
     else:
-        folder = Path.home() / ".config"
+        folder = home_folder("XDG_CONFIG_HOME") / ".config"
     return folder / "onnx-hub" / "login.json"
 
 
@@ -201,10 +232,13 @@ class Stored:
 def read_stored() -> Stored:
     """Read the stored sign-in; a damaged file raises `HubError`.
 
-    A missing file is an empty one, and so is one in a home folder of another user: a container may
-    run as any.
+    A missing file is an empty one, and so is one in a home folder of another user, or of none: a
+    container may run as any.
     """
-    path = stored_path()
+    try:
+        path = stored_path()
+    except problems.CacheUnusable:
+        return Stored()
     try:
         content: Any = json.loads(path.read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -223,7 +257,13 @@ def store(url: str, token: str) -> Path:
     """Keep a token for one hub, readable by its owner alone (mode 0600); return the file."""
     tokens = {**read_stored().tokens, _key(url): token}
     path = stored_path()
-    write_secret(path, {"url": check_url(url), "tokens": tokens})
+    try:
+        write_secret(path, {"url": check_url(url), "tokens": tokens})
+    except OSError as error:
+        raise problems.HubError(
+            f"The token cannot be stored in {path} ({error.strerror}). Set XDG_CONFIG_HOME to a "
+            "folder that you can write to, or set HUB_TOKEN instead of signing in."
+        ) from None
     return path
 
 
@@ -248,10 +288,10 @@ def _key(url: str) -> str:
     return f"{scheme}://{host}:{port}"
 
 
-def _retry_seconds(environ: Mapping[str, str]) -> float:
+def _retry_seconds(environ: Mapping[str, str]) -> float | None:
     text = environ.get("HUB_RETRY_SECONDS", "").strip()
     try:
-        return float(text) if text else RETRY_SECONDS
+        return float(text) if text else None
     except ValueError:
         raise problems.InvalidRequest(
             f"HUB_RETRY_SECONDS={text!r} is not a number. Set it to 0 or more seconds."

@@ -47,7 +47,8 @@ def as_unreachable(url: str, proxy: proxies.Proxy | None = None) -> Iterator[Non
             f"The connection to {_host(url)}{way} failed ({_cause(error)}). Try again.",
             reason=_cause(error),
             # What a proxy refuses for good it refuses again.
-            is_transient=not (_is_lasting(error) or (tunnel and tunnel[1] in {"403", "405"})),
+            is_transient=not (_is_lasting(error) or (tunnel and _is_refusal(int(tunnel[1])))),
+            is_unsent=bool(tunnel) or _was_unsent(error),
             is_slow=isinstance(_root(error), pace.SlowAnswerError),
         ) from None
 
@@ -62,18 +63,54 @@ def _host(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def _is_refusal(status: int) -> bool:
+    return 400 <= status < 500 and status not in {408, 429}
+
+
+def _was_unsent(error: BaseException) -> bool:
+    """Whether no connection was made, to the hub or to its proxy."""
+    from urllib3 import exceptions  # noqa: PLC0415  (imported at first use)
+
+    kinds = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError)
+    return any(isinstance(cause, kinds) for cause in _causes(error))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and those below it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        inner = getattr(cause, "original_error", None)
+        cause = inner or cause.__cause__ or cause.__context__
+
+
 def _is_lasting(error: BaseException) -> bool:
-    """Whether a failure is one of names or certificates, which no repeat changes."""
+    """Whether a failure is one that no repeat changes.
+
+    Such are wrong names, certificates and addresses, and answers that are no HTTP.
+    """
+    import http.client  # noqa: PLC0415  (imported at first use: `import hub` stays light)
     import socket  # noqa: PLC0415  (imported at first use: `import hub` stays light)
     import ssl  # noqa: PLC0415
 
-    cause: BaseException | None = error
-    while cause is not None:
+    from urllib3 import exceptions  # noqa: PLC0415
+
+    absurd = (
+        exceptions.LocationValueError,
+        exceptions.DecodeError,
+        exceptions.InvalidHeader,
+        http.client.LineTooLong,
+        http.client.BadStatusLine,
+    )
+    for cause in _causes(error):
         if isinstance(cause, socket.gaierror):
             return cause.errno == socket.EAI_NONAME
         if isinstance(cause, ssl.SSLError):
             return not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError)
-        cause = cause.__cause__ or cause.__context__
+        if isinstance(cause, http.client.IncompleteRead | http.client.RemoteDisconnected):
+            return False
+        if type(cause) is http.client.HTTPException or isinstance(cause, absurd):
+            return True
     return False
 
 

@@ -162,7 +162,7 @@ def read_range(transport: Transport, file: RemoteFile, start: int, end: int) -> 
         try:
             with transport.stream(file.url, headers, retries=retries) as stream:
                 place = CONTENT_RANGE.fullmatch(stream.headers.get("Content-Range", ""))
-                if place is None or place.groups() != expected:
+                if place is None or place.groups() != expected or stream.is_coded:
                     return None
                 while block := stream.read(end - start - len(part)):
                     part += block
@@ -184,11 +184,11 @@ def write_file(
                 while block := reader.read():
                     size += writer.write(block)
                     report(len(block))
-                length = reader.headers.get("Content-Length", "")
+                length = "" if reader.is_coded else reader.headers.get("Content-Length", "")
         except problems.Unreachable as cut:
             error = cut
         else:
-            if not length.isdecimal() or int(length) == size:
+            if not length.isdecimal() or length == str(size):
                 return
             error = problems.Unreachable(f"{address} was downloaded only in part. Try again.")
         report(-size)

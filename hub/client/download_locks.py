@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from hub.client import forks
 from hub.client.cache import Cache, explained
 
 try:
@@ -29,6 +30,19 @@ if TYPE_CHECKING:
 FIRST_POLL_SECONDS, POLL_SECONDS = 0.005, 0.2
 STALLED_SECONDS = 60.0
 SMALL_STALLED_SECONDS = 10.0
+
+
+# The open lock files of this process. The child of a fork has a share in each lock until it closes
+# the file.
+_held: set[int] = set()
+
+
+def _close_in_child() -> None:
+    while _held:
+        os.close(_held.pop())
+
+
+forks.in_child(_close_in_child)
 
 
 @contextlib.contextmanager
@@ -66,13 +80,14 @@ def _take(path: Path, folder: Path, stack: contextlib.ExitStack) -> bool:
         return True
     with explained(folder):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    _held.add(handle)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(handle)
+        _give_back(handle)
         return False
     except OSError:
-        os.close(handle)
+        _give_back(handle)
         return True
     # The one before removes its file with the lock on it: then this is a lock on nothing.
     try:
@@ -80,11 +95,16 @@ def _take(path: Path, folder: Path, stack: contextlib.ExitStack) -> bool:
     except FileNotFoundError:
         is_current = False
     if not is_current:
-        os.close(handle)
+        _give_back(handle)
         return False
-    stack.callback(os.close, handle)
+    stack.callback(_give_back, handle)
     stack.callback(path.unlink, missing_ok=True)
     return True
+
+
+def _give_back(handle: int) -> None:
+    _held.discard(handle)
+    os.close(handle)
 
 
 def _written_at(cache: Cache, sha256: str) -> float:

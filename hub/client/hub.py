@@ -34,6 +34,11 @@ VERSIONS = 100
 class Hub(Catalogue, Groups):
     """One hub and one cache. Safe to share between threads and, after a fork, between processes.
 
+    It pickles, for workers of other processes and machines. The pickle has the addresses and what
+    was passed as an argument, but no token: the process that loads it takes that from HUB_TOKEN or
+    from `hub login`, as it takes the rest that was not passed, and raises `NotAuthenticated` where
+    the pickled hub had a token and there is none.
+
     What is not given comes from the environment and from `hub login`. `url` is the hub's address,
     or it and those of its mirrors, divided by commas: reads go to the first that answers, writes to
     the first alone, and each gets only its own token. `certificate` is a PEM file
@@ -58,21 +63,24 @@ class Hub(Catalogue, Groups):
         retry_seconds: float | None = None,
         verify: str | None = None,
     ) -> None:
-        self.config = settings.Config.from_environment(
-            url=url,
-            token=token,
-            cache=cache,
-            offline=offline,
-            certificate=certificate,
-            certificate_key=certificate_key,
-            retry_seconds=retry_seconds,
-            verify=verify,
-        )
+        self._arguments: dict[str, Any] = {
+            "cache": cache,
+            "offline": offline,
+            "certificate": certificate,
+            "certificate_key": certificate_key,
+            "retry_seconds": retry_seconds,
+            "verify": verify,
+        }
+        self.config = settings.Config.from_environment(url=url, token=token, **self._arguments)
         self.cache = Cache(
             self.config.cache, verify=self.config.verify, shared=self.config.shared_caches
         )
         self.transport = Transport(self.config)
         self.reads = Mirrored(self.transport) if self.config.mirrors else self.transport
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        urls = ",".join([self.config.url, *(mirror.url for mirror in self.config.mirrors)])
+        return _unpickled, (urls, self._arguments, self.config.token is not None)
 
     def load(
         self,
@@ -401,3 +409,14 @@ class Hub(Catalogue, Groups):
                 self.reads, self.cache, missing.values(), on_bytes=bar.advance
             )
         return present | fetched
+
+
+def _unpickled(urls: str, arguments: dict[str, Any], had_token: bool) -> Hub:  # noqa: FBT001
+    """The hub of a pickle, with the token of this process."""
+    hub = Hub(urls, **arguments)
+    if had_token and hub.config.token is None:
+        raise problems.NotAuthenticated(
+            f"A pickled hub has no token, and this process has none for {hub.config.url}. "
+            "Set HUB_URL and HUB_TOKEN, or run `hub login` on this machine."
+        )
+    return hub

@@ -74,6 +74,9 @@ class Mirrored(Transport):
                 return
         raise self._failure(failures)
 
+    def _connect_seconds(self) -> float:
+        return max(hub._connect_seconds() for hub in self._hubs)  # noqa: SLF001  (also transports)
+
     def _is_down(self, hub: Transport) -> bool:
         return time.monotonic() < self._down.get(hub, 0.0)
 

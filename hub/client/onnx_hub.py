@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hub.client import api, download
+from hub.client.config import home_folder
 from hub.client.imports.zoo_source import hub_name
 from hub.protocol import problems
 
@@ -36,10 +37,11 @@ def default_dir(environ: dict[str, str] | os._Environ[str]) -> str:
         return str(Path(environ["ONNX_HOME"]) / "hub")
     if environ.get("XDG_CACHE_HOME"):
         return str(Path(environ["XDG_CACHE_HOME"]) / "onnx" / "hub")
-    return str(Path.home() / ".cache" / "onnx" / "hub")
+    return str(home_folder("ONNX_HOME") / ".cache" / "onnx" / "hub")
 
 
-_dir = default_dir(os.environ)
+# What `set_dir` chose.
+_dir: str | None = None
 
 
 class ModelInfo:
@@ -77,7 +79,7 @@ def set_dir(new_dir: str) -> None:
 
 def get_dir() -> str:
     """Return the folder for what is downloaded."""
-    return _dir
+    return default_dir(os.environ) if _dir is None else _dir
 
 
 def list_models(

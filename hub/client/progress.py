@@ -7,6 +7,7 @@ import threading
 from typing import Any, Self
 
 from hub import counting
+from hub.client import forks
 
 
 class Bar:
@@ -73,6 +74,15 @@ def say(text: str, *, is_shown: bool | None) -> None:
     """Write one line of progress to standard error."""
     if wants_bars(is_shown):
         print(text, file=sys.stderr, flush=True)  # noqa: T201  (what a person asked to see)
+
+
+def _free_bars() -> None:
+    """Give the bars of tqdm another lock: a thread of the parent may have been drawing."""
+    if bars := sys.modules.get("tqdm"):
+        bars.tqdm.set_lock(threading.RLock())
+
+
+forks.in_child(_free_bars)
 
 
 def _make(text: str, total: int) -> Any:

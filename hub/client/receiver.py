@@ -29,7 +29,7 @@ CHUNK_BYTES = 32 << 20
 BLOCK_BYTES = 1 << 20
 JOURNAL_SECONDS = 2.0
 JOIN_SECONDS = 5.0
-CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+CONTENT_RANGE = re.compile(r"bytes (\d{1,19})-(\d{1,19})/(\d{1,19})")
 
 
 class RangesRefused(Exception):  # noqa: N818  (`download` starts again)
@@ -193,12 +193,16 @@ class Receiver:
 
     def _check_start(self, stream: Stream, chunk: Chunk) -> None:
         if stream.status == HTTPStatus.PARTIAL_CONTENT:
+            if stream.is_coded:
+                raise RangesRefused  # a range of which bytes?
             match = CONTENT_RANGE.fullmatch(stream.headers.get("Content-Range", "").strip())
             if not match or int(match[1]) != chunk.position:
                 raise RangesRefused
             total = match[3]
         elif chunk.position or chunk.end != self._file.size:
             raise RangesRefused
+        elif stream.is_coded:
+            return
         else:
             total = stream.headers.get("Content-Length", str(self._file.size))
         if total != str(self._file.size):

@@ -7,12 +7,13 @@ and begins again once something was transferred, so a long transfer outlives man
 from __future__ import annotations
 
 import logging
+import math
 import random
-import threading
 import time
 from collections.abc import Callable
 from http import HTTPStatus
 
+from hub.client import forks
 from hub.protocol import problems
 
 FIRST_PAUSE_SECONDS = 0.5
@@ -56,7 +57,7 @@ class Notices:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._last = float("-inf")
 
     def write(self, error: problems.HubError, left_seconds: float) -> None:
@@ -78,7 +79,7 @@ class Retries:
     """The retries of one operation, which may be several requests; not shared between threads.
 
     They end `seconds` after the first failure since the last progress, or, with `is_timed`, after
-    they were made.
+    they were made. `connect_seconds` says the same of failures to connect, at the time of each.
     """
 
     def __init__(
@@ -88,8 +89,10 @@ class Retries:
         sleep: Callable[[float], object],
         *,
         is_timed: bool = False,
+        connect_seconds: Callable[[], float] = lambda: math.inf,
     ) -> None:
         self._seconds = seconds
+        self._connect_seconds = connect_seconds
         self._notices = notices
         self._sleep = sleep
         self._failures = 0
@@ -112,7 +115,10 @@ class Retries:
         if not (self._failures or self._is_timed):
             self._since, self._slept = now, 0.0
         self._failures += 1
-        remaining = self._seconds - max(now - self._since, self._slept)
+        seconds = self._seconds
+        if isinstance(error, problems.Unreachable) and error.is_unsent:
+            seconds = min(seconds, self._connect_seconds())
+        remaining = seconds - max(now - self._since, self._slept)
         named = error.retry_after_seconds if isinstance(error, problems.Problem) else None
         # Jitter only spreads clients in time; nothing secret depends on it.
         backoff = FIRST_PAUSE_SECONDS * 2.0 ** min(self._failures - 1, 10)

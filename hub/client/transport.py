@@ -10,7 +10,6 @@ import json
 import math
 import os
 import platform
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,7 +19,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from hub.client import certificate, proxies
+from hub.client import certificate, forks, proxies
 from hub.client.config import Config, origin
 from hub.client.connection_errors import as_unreachable
 from hub.client.retries import Notices, Retries, is_transient, was_processed
@@ -73,23 +72,30 @@ class Answer:
         """Return the decoded body; raise `Unreachable` when it is not JSON."""
         try:
             return json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):
+            if _is_page(self.headers):
+                raise _foreign_page(self.url) from None
             raise _no_hub(self.url) from None
 
 
 class Stream:
-    """The body of an answer, read in blocks; a cut raises `Unreachable`."""
+    """The body of an answer, read in blocks; a cut raises `Unreachable`.
+
+    `is_coded` is true where a proxy compressed the body, which is decoded here: its headers are
+    then about other bytes than those that are read.
+    """
 
     def __init__(self, response: urllib3.BaseHTTPResponse, url: str) -> None:
         self._response = response
         self._url = url
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
+        self.is_coded = bool(_codings(response))
 
     def read(self, count: int = BLOCK_BYTES) -> bytes:
         """Return the next bytes, at most `count`, or none at the end of the body."""
         with as_unreachable(self._url):
-            return self._response.read(count, decode_content=False)
+            return self._response.read(count, decode_content=self.is_coded)
 
 
 class Transport:
@@ -99,11 +105,13 @@ class Transport:
         self.config = config
         self.sleep = sleep
         self.notices = Notices("The hub")
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._pools: dict[tuple[proxies.Proxy | None, bool], urllib3.PoolManager] = {}
         self._contexts: dict[bool, ssl.SSLContext | None] = {}
         self._pid = os.getpid()
         self._silent_until = 0.0
+        # Whether a connection has brought an answer, of whatever kind.
+        self.has_answered = False
 
     @property
     def is_silent(self) -> bool:
@@ -119,11 +127,15 @@ class Transport:
 
         A hub writes its public address into answers; behind a proxy or under another host name
         the client keeps to the address it was configured with. Other addresses stay as they are.
+        Raise `Unreachable` for one that is not of HTTP.
         """
-        parts = urlsplit(address)
-        start = parts.path.find(API)
-        if start < 0:
-            return urljoin(self.config.url + "/", address)
+        try:
+            parts = urlsplit(address)
+            start = parts.path.find(API)
+            if start < 0:
+                return _usable(urljoin(self.config.url + "/", address))
+        except ValueError:
+            raise _unusable(address) from None
         query = f"?{parts.query}" if parts.query else ""
         return f"{self.config.url}{parts.path[start:]}{query}"
 
@@ -135,8 +147,16 @@ class Transport:
         They end `most_seconds` from now at the latest.
         """
         seconds = min(self.config.retry_seconds, most_seconds)
-        is_timed = most_seconds < math.inf
-        return Retries(seconds, self.notices, sleep or self.sleep, is_timed=is_timed)
+        return Retries(
+            seconds,
+            self.notices,
+            sleep or self.sleep,
+            is_timed=most_seconds < math.inf,
+            connect_seconds=self._connect_seconds,
+        )
+
+    def _connect_seconds(self) -> float:
+        return math.inf if self.has_answered else self.config.first_retry_seconds
 
     def request(
         self,
@@ -204,6 +224,8 @@ class Transport:
                 return stack.enter_context(self.open("GET", address, sent, None))
 
             response, url = _repeated(opened, retries or self.retries(), is_repeatable=True)
+            if _is_page(response.headers) and not urlsplit(url).path.endswith((".html", ".htm")):
+                raise _foreign_page(url)
             yield Stream(response, url)
 
     @contextmanager
@@ -224,6 +246,12 @@ class Transport:
                 problem = self._problem(response, url)
                 problem.retry_after_seconds = _retry_after(response.headers.get("Retry-After"))
                 raise problem
+            if unknown := [name for name in _codings(response) if name not in _decoders(response)]:
+                raise problems.Unreachable(
+                    f"{url} came compressed as {unknown[0][:40]!r}, which was not asked for and "
+                    "cannot be decoded here. Exclude the hub from the proxy that compresses it.",
+                    is_transient=False,
+                )
             yield response, url
             finished = True
         finally:
@@ -254,6 +282,7 @@ class Transport:
                     redirect=False,
                     retries=False,
                 )
+            self.has_answered = True
             if proxy and response.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
                 response.close()
                 raise proxy.refusal()
@@ -266,7 +295,10 @@ class Transport:
         raise problems.Unreachable(f"{url} redirects too many times.", is_transient=False)
 
     def _followed(self, method: str, url: str, location: str) -> str:
-        target = urljoin(url, location)
+        try:
+            target = _usable(urljoin(url, location))
+        except ValueError:
+            raise _unusable(location) from None
         scheme = urlsplit(target).scheme
         if method not in {"GET", "HEAD"}:
             raise problems.Unreachable(
@@ -274,7 +306,7 @@ class Transport:
                 "Set HUB_URL to the final address of the hub.",
                 is_transient=False,
             )
-        if scheme not in {"http", "https"} or (urlsplit(url).scheme == "https" != scheme):
+        if urlsplit(url).scheme == "https" != scheme:
             raise problems.Unreachable(
                 f"{url} redirects to {target}, which is not safe to follow. Set HUB_URL to the "
                 "final address of the hub.",
@@ -361,6 +393,46 @@ def _timeout(silence_seconds: float | None) -> urllib3.Timeout:
     return urllib3.Timeout(connect=min(CONNECT_SECONDS, most), read=min(READ_SECONDS, most))
 
 
+def _usable(url: str) -> str:
+    """The address unchanged; raises ValueError for one that no hub can have."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
+        raise ValueError(url)
+    return url
+
+
+def _unusable(address: str) -> problems.Unreachable:
+    return problems.Unreachable(
+        f"The hub refers to {address[:200]!r}, which is not an address that this client opens. "
+        "Nothing was read from it; contact the operator of the hub.",
+        reason="it refers to an unusable address",
+        is_transient=False,
+    )
+
+
+def _codings(response: urllib3.BaseHTTPResponse) -> list[str]:
+    """How a body is compressed, in the order in which that was done."""
+    names = str(response.headers.get("Content-Encoding", "")).lower().split(",")
+    return [name.strip() for name in names if name.strip() not in {"", "identity"}]
+
+
+def _decoders(response: urllib3.BaseHTTPResponse) -> list[str]:
+    return list(type(response).CONTENT_DECODERS)
+
+
+def _is_page(headers: Mapping[str, str]) -> bool:
+    return "text/html" in headers.get("Content-Type", "").lower()
+
+
+def _foreign_page(url: str) -> problems.Unreachable:
+    return problems.Unreachable(
+        f"{url} answered with an HTML page, as a proxy or a sign-in page does. Is HUB_URL the "
+        "address of a model hub, and may this machine reach it?",
+        reason="an HTML page came instead",
+        is_transient=False,
+    )
+
+
 def _no_hub(url: str) -> problems.Unreachable:
     return problems.Unreachable(
         f"{url} did not answer with JSON. Is HUB_URL the address of a model hub?",
@@ -385,7 +457,7 @@ def _retry_after(text: str | None) -> float | None:
         return float(text)
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, TypeError, OverflowError):
         return None
 
 

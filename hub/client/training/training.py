@@ -19,6 +19,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hub.client.config import Config, expanded
 from hub.client.local_files import LocalFile
 from hub.client.training import identity
 from hub.client.training import tasks as training_tasks
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     import os
 
     from hub.client.cache import Cache
-    from hub.client.config import Config
     from hub.client.training.tasks import Task
     from hub.client.training.tensors import Encoder, Tensors
     from hub.protocol.federated import Manifest, Part
@@ -83,8 +83,12 @@ class Training:
         if certificate is not None or certificate_key is not None:
             self._config = replace(
                 config,
-                certificate=Path(certificate).expanduser() if certificate else None,
-                certificate_key=Path(certificate_key).expanduser() if certificate_key else None,
+                certificate=expanded(certificate, "HUB_CLIENT_CERTIFICATE")
+                if certificate
+                else None,
+                certificate_key=expanded(certificate_key, "HUB_CLIENT_KEY")
+                if certificate_key
+                else None,
             )
         self._own_key = None if key is None else identity.key_of(key)
         self._identity = identity.read(self._place)
