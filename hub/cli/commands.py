@@ -77,6 +77,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "namespaces": "control.accounts:NAMESPACES",
         "members": "control.accounts:MEMBERS",
         "users": "control.accounts:USERS",
+        "events": "control.events:EVENTS",
     },
     "This machine": {
         "cache": "cache:add_to",

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from django.db import connection, connections
 from django.test import Client
+from django.utils import timezone
 
 from hub.cli import command
-from hub.cli.control import queue
+from hub.cli.control import events, queue
 from hub.client import sessions
 from hub.client.hub import Hub
 from hub.protocol import problems
 from registry.core import outbox
+from registry.core.events import record
 from runners.models import Job
 from tests import factories
 
@@ -367,3 +370,46 @@ def test_the_life_of_a_discussion(run, ada, bob):
         "", "hub: no discussions\n",
     )  # fmt: skip
     assert run("discussion", "show", "ada/net", "2")[0] == 3
+
+
+@pytest.fixture
+def audit(run, ada):
+    """The command as an administrator."""
+    ada.is_superuser = True
+    ada.save()
+    return lambda *arguments: run("events", *arguments)
+
+
+def test_the_command_lists_events(audit, run):
+    assert run("events", who="bob")[0] == 4
+    code, _, _ = audit("--verb", "token.created", "--actor", "ada")
+    assert code == 0
+    factories.model(factories.somebody("eve"))
+    lines = audit("--actor", "eve", "--json")[1].splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [row["id"] for row in rows] == sorted((row["id"] for row in rows), reverse=True)
+    assert {row["actor"] for row in rows} == {"eve"}
+    title, first = audit("--actor", "eve", "--limit", "1")[1].splitlines()
+    assert title.split()[:3] == ["AT", "ACTOR", "VERB"]
+    assert "eve" in first
+
+
+def test_the_command_follows_events(audit, ada, monkeypatch):
+    for _ in range(3):
+        record("model.edited", ada, actor=ada)
+    pauses = []
+
+    def sleep(_seconds):
+        """Two later events, one of which a slow transaction commits after the other."""
+        pauses.append(len(pauses))
+        if len(pauses) == 1:
+            factories.event(ada, "user.opened", at=timezone.now() - timedelta(seconds=30))
+        elif len(pauses) == 2:
+            record("user.closed", ada, actor=ada)
+        elif len(pauses) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(events.time, "sleep", sleep)
+    code, out, _ = audit("--follow", "--limit", "1", "--json")
+    verbs = [json.loads(line)["verb"] for line in out.splitlines()]
+    assert (code, verbs) == (130, ["model.edited", "user.opened", "user.closed"])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hub.client.rest.enrolled_workers import EnrolledWorkersGroup
     from hub.client.rest.environments import EnvironmentsGroup
     from hub.client.rest.evaluations import EvaluationsGroup
+    from hub.client.rest.events import EventsGroup
     from hub.client.rest.files import FilesGroup
     from hub.client.rest.fleets import FleetsGroup
     from hub.client.rest.invites import InvitesGroup
@@ -60,6 +61,7 @@ GROUPS: Final = (
     "discussions",
     "enrolled_workers",
     "environments",
+    "events",
     "evaluations",
     "files",
     "fleets",
@@ -172,6 +174,12 @@ class Groups:
     def environments(self) -> EnvironmentsGroup:
         """Operations on environments."""
         group: EnvironmentsGroup = group_class("environments")(self)
+        return group
+
+    @cached_property
+    def events(self) -> EventsGroup:
+        """Operations on events."""
+        group: EventsGroup = group_class("events")(self)
         return group
 
     @cached_property
