@@ -63,6 +63,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Jobs": {
         "jobs": "control.queue:JOBS",
         "workers": "control.queue:WORKERS",
+        "pools": "control.queue:POOLS",
     },
     "Federated training and fleets": {
         "training": "control.federated:TRAINING",

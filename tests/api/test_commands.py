@@ -20,6 +20,7 @@ from hub.protocol import problems
 from registry.core import outbox
 from registry.core.events import record
 from runners.models import Job
+from runners.queue import services
 from tests import factories
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
@@ -413,3 +414,26 @@ def test_the_command_follows_events(audit, ada, monkeypatch):
     code, out, _ = audit("--follow", "--limit", "1", "--json")
     verbs = [json.loads(line)["verb"] for line in out.splitlines()]
     assert (code, verbs) == (130, ["model.edited", "user.opened", "user.closed"])
+
+
+def test_pools(run, ada, monkeypatch):
+    assert run("pools", "list")[0] == 4
+    ada.is_superuser = True
+    ada.save()
+    factories.submitted(ada)
+    claimed = services.claim("w", ["cpu"], host="h")
+    waits = []
+
+    def end_the_job(_seconds):
+        waits.append(Job.objects.get(pk=claimed.pk).state)
+        Job.objects.filter(pk=claimed.pk).update(state=Job.State.SUCCEEDED)
+
+    monkeypatch.setattr(queue.time, "sleep", end_the_job)
+    assert run("pools", "drain", "cpu", "--no-wait") == (0, "cpu draining\n", "")
+    assert run("pools", "drain", "cpu", "--reason", "New disk")[:2] == (0, "cpu drained\n")
+    assert waits == [Job.State.RUNNING]
+    row = json.loads(run("pools", "pause", "cpu", "--json")[1])
+    assert (row["state"], row["running"]) == ("paused", 0)
+    assert "paused" in run("pools", "list")[1]
+    assert run("pools", "resume", "cpu")[1].splitlines()[1].split()[:2] == ["cpu", "open"]
+    assert run("pools", "pause", "none")[0] == 3

@@ -57,18 +57,18 @@ def _events(options: argparse.Namespace) -> int:
 def _later(hub: Hub, values: dict[str, Any], newest: list[Event]) -> Iterator[Event]:
     """Each event after those that are listed, once, until the command is interrupted."""
     values = {name: value for name, value in values.items() if name != "limit"}
-    known = {event.id: event.at for event in newest}
-    last = max(known, default=0)
+    times = {event.id: event.at for event in newest}
+    last = max(times, default=0)
     while True:
-        if known:
-            values["since"] = max(known.values()) - _LATE
+        if times:
+            values["since"] = max(times.values()) - _LATE
         rows = list(hub.events.list(**values))
-        yield from reversed([row for row in rows if row.id > last and row.id not in known])
+        yield from reversed([row for row in rows if row.id > last and row.id not in times])
         # What the first answer holds beside those that are listed, was there before them.
         last = 0
-        known |= {row.id: row.at for row in rows}
-        latest = max(known.values(), default=None)
-        known = {key: at for key, at in known.items() if latest and at > latest - 2 * _LATE}
+        times |= {row.id: row.at for row in rows}
+        latest = max(times.values(), default=None)
+        times = {key: at for key, at in times.items() if latest and at > latest - 2 * _LATE}
         time.sleep(PAUSE_SECONDS)
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hub.client.rest.names import NamesGroup
     from hub.client.rest.namespaces import NamespacesGroup
     from hub.client.rest.participants import ParticipantsGroup
+    from hub.client.rest.pools import PoolsGroup
     from hub.client.rest.refs import RefsGroup
     from hub.client.rest.refused_cards import RefusedCardsGroup
     from hub.client.rest.rounds import RoundsGroup
@@ -74,6 +75,7 @@ GROUPS: Final = (
     "names",
     "namespaces",
     "participants",
+    "pools",
     "refs",
     "refused_cards",
     "rounds",
@@ -252,6 +254,12 @@ class Groups:
     def participants(self) -> ParticipantsGroup:
         """Operations on participants."""
         group: ParticipantsGroup = group_class("participants")(self)
+        return group
+
+    @cached_property
+    def pools(self) -> PoolsGroup:
+        """Operations on pools."""
+        group: PoolsGroup = group_class("pools")(self)
         return group
 
     @cached_property
