@@ -26,7 +26,7 @@ _LATE: Final = timedelta(seconds=60)
 _EXAMPLES: Final = (
     "hub events --model zoo/resnet50",
     "hub events --actor ada --since 2026-11-01T00:00:00Z --json",
-    "hub events --verb user.closed --follow",
+    "hub events --verb user.closed",
 )
 _LIST: Final = Verb("events", "events.list", "list events", _EXAMPLES)
 _COLUMNS: Final = ("at", "actor", "verb", "subject_kind", "subject_id", "model", "request_id")
