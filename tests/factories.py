@@ -7,7 +7,7 @@ import json
 import uuid
 
 from registry.datasets import services
-from registry.models import Namespace, Upload, User, Version
+from registry.models import Event, Namespace, Upload, User, Version
 from registry.people.services import namespaces, tokens, users
 from registry.storage.services import blobs
 from registry.storage.services.uploads import LIFETIME
@@ -69,6 +69,13 @@ def admin():
 def token(of, scopes=("admin",), namespace=None):
     bound = Namespace.objects.get(slug=namespace) if namespace else None
     return tokens.issue(of, name="test", scopes=scopes, namespace=bound)[1]
+
+
+def event(actor, verb="model.edited", **columns):
+    """An event of an account, at any time."""
+    return Event.objects.create(
+        actor=actor, verb=verb, subject_kind="user", subject_id=str(actor.pk), **columns
+    )
 
 
 def namespace(owner, slug="lab"):

@@ -63,6 +63,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Jobs": {
         "jobs": "control.queue:JOBS",
         "workers": "control.queue:WORKERS",
+        "pools": "control.queue:POOLS",
     },
     "Federated training and fleets": {
         "training": "control.federated:TRAINING",
@@ -77,6 +78,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "namespaces": "control.accounts:NAMESPACES",
         "members": "control.accounts:MEMBERS",
         "users": "control.accounts:USERS",
+        "events": "control.events:EVENTS",
     },
     "This machine": {
         "cache": "cache:add_to",

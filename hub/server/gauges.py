@@ -137,6 +137,10 @@ def _workers() -> Iterator[Metric]:
     for queue, count in sorted(counts.items()):
         workers.add_metric([queue], count)
     yield workers
+    holds = _gauge("hub_pools_held", "1 for each pool that hands out no job.", "pool", "state")
+    for pool, (_, state) in selectors.held_pools().items():
+        holds.add_metric([pool, state], 1)
+    yield holds
 
 
 def _uploads() -> Iterator[Metric]:

@@ -18,7 +18,7 @@ from django.shortcuts import render
 from hub.protocol import problems
 from hub.protocol.version import __version__
 from hub.server import requests
-from registry.api import parameters
+from registry.api import parameters, throttles
 from registry.api.problems import respond, translate
 from registry.versions import moves
 
@@ -60,6 +60,7 @@ class RequestIdMiddleware:
             time.perf_counter() - start,
             request_id=request_id,
             user=requests.user_of(request),
+            address=lambda: throttles.client_address(request),
         )
         return response
 

@@ -31,7 +31,7 @@ from hub.server import requests
 from hub.server.front.direct import DirectAnswer
 from hub.server.middleware import PERMISSIONS, request_id_of
 from registry.api import downloads
-from registry.api.throttles import AnonThrottle
+from registry.api.throttles import AnonThrottle, client_address
 from registry.catalogue import summaries
 from registry.core import usage, waiting
 from registry.models import Blob
@@ -115,6 +115,7 @@ class PublicFiles:
                 time.perf_counter() - start,
                 request_id=answer.headers["X-Request-Id"],
                 user=None,
+                address=lambda: client_address(_asker(environ)),
             )
         return answer
 
@@ -158,10 +159,13 @@ def _answer(environ: Environment) -> DirectAnswer | None:
 
 def _is_in_time(environ: Environment) -> bool:
     """Count a guest's request; False where there were too many."""
-    forwarded = environ.get("HTTP_X_FORWARDED_FOR")
-    headers = {"x-forwarded-for": forwarded} if forwarded else {}
     throttle: Any = AnonThrottle()
-    return bool(throttle.allow_request(_Asker(environ, headers, AnonymousUser()), None))
+    return bool(throttle.allow_request(_asker(environ), None))
+
+
+def _asker(environ: Environment) -> Any:
+    forwarded = environ.get("HTTP_X_FORWARDED_FOR")
+    return _Asker(environ, {"x-forwarded-for": forwarded} if forwarded else {}, AnonymousUser())
 
 
 def _is_plain(environ: Environment) -> bool:

@@ -1,9 +1,9 @@
 """What each request took: counted for ``/metrics``, and logged where it was slow.
 
-A route is the pattern of an address, never the address itself: paths hold names of private models.
-Durations end when the response begins; bodies are sent at the speed of the client. With several
-processes, gunicorn's configuration names a folder in which all of them count
-(``PROMETHEUS_MULTIPROC_DIR``).
+With HUB_LOG_ACCESS, every request is logged. A route is the pattern of an address, never the
+address itself: paths hold names of private models. Durations end when the response begins; bodies
+are sent at the speed of the client. With several processes, gunicorn's configuration names a folder
+in which all of them count (``PROMETHEUS_MULTIPROC_DIR``).
 """
 
 from __future__ import annotations
@@ -51,23 +51,34 @@ _slow_queries = Counter(
 
 
 def ended(
-    method: str, route: str, status: int, seconds: float, *, request_id: str, user: int | None
+    method: str,
+    route: str,
+    status: int,
+    seconds: float,
+    *,
+    request_id: str,
+    user: int | None,
+    address: Callable[[], str],
 ) -> None:
-    """Count a request, and log it where it took long; ``user`` is the key of an account."""
+    """Count a request, and log it where it took long or every request is logged.
+
+    ``user`` is the key of an account; ``address``, that of the client, is asked for the log alone.
+    """
     route = route or UNKNOWN_ROUTE
     _requests.labels(method if method in METHODS else "other", route, str(status)).inc()
     _seconds.labels(route).observe(seconds)
-    threshold = settings.HUB_LOG_REQUEST_SECONDS
-    if 0 <= threshold <= seconds:
-        log.info(
-            "request",
-            method=method,
-            route=route,
-            status=status,
-            seconds=round(seconds, 4),
-            user=user,
-            request_id=request_id,
-        )
+    fields = {
+        "method": method,
+        "route": route,
+        "status": status,
+        "seconds": round(seconds, 4),
+        "user": user,
+        "request_id": request_id,
+    }
+    if settings.HUB_LOG_ACCESS:
+        log.info("access", address=address(), **fields)
+    if 0 <= settings.HUB_LOG_REQUEST_SECONDS <= seconds:
+        log.info("request", **fields)
 
 
 def user_of(request: HttpRequest) -> int | None:

@@ -11,6 +11,7 @@ from registry.api import (
     converters,  # noqa: F401 - registers forms
     dataset_versions,
     datasets,
+    events,
     files,
     models,
     names,
@@ -102,6 +103,7 @@ urlpatterns = [
         "namespaces/<str:slug>/members/<str:username>",
         people.Namespaces.as_view({"put": "set_member", "delete": "remove_member"}),
     ),
+    path("events", events.Events.as_view({"get": "index"})),
     path("users", people.Users.as_view({"get": "index", "post": "create"})),
     path("users/<str:username>", people.Users.as_view({"patch": "edit"})),
     path("users/<str:username>/password", people.Users.as_view({"post": "reset_password"})),

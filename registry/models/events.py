@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from registry.models.registered_models import RegisteredModel
@@ -27,7 +28,14 @@ class Event(models.Model):
 
     class Meta:
         ordering = ["-pk"]
-        indexes = [models.Index(fields=["subject_kind", "subject_id"], name="event_by_subject")]
+        indexes = [
+            models.Index(fields=["subject_kind", "subject_id"], name="event_by_subject"),
+            models.Index(fields=["verb", "-id"], name="event_by_verb"),
+            models.Index(fields=["at"], name="event_by_time"),
+            models.Index(
+                fields=["request_id"], name="event_by_request", condition=~Q(request_id="")
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.verb} {self.subject_kind} {self.subject_id}"

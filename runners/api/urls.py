@@ -8,6 +8,7 @@ from registry.api import converters  # noqa: F401 - registers `number`
 from runners.api import (
     conformance,
     costs,
+    pools,
     scoreboard,
     variants,
     views,
@@ -32,5 +33,10 @@ urlpatterns = [
     path("jobs/<uuid:uuid>", views.Jobs.as_view({"get": "read"})),
     path("jobs/<uuid:uuid>/cancel", views.Jobs.as_view({"post": "cancel"})),
     path("jobs/<uuid:uuid>/lift", views.Jobs.as_view({"post": "lift"})),
+    path("pools", pools.Pools.as_view({"get": "index"})),
+    *[
+        path(f"pools/<str:name>/{action}", pools.Pools.as_view({"post": action}))
+        for action in ("pause", "drain", "resume")
+    ],
     path("workers", views.Jobs.as_view({"get": "workers"})),
 ]

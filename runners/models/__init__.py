@@ -16,7 +16,7 @@ from runners.models.results import (
     SuiteRun,
 )
 from runners.models.trust import Challenge, EnrolledWorker
-from runners.models.workers import Host, Worker
+from runners.models.workers import HoldState, Host, PoolHold, Worker
 
 __all__ = [
     "Attempt",
@@ -31,6 +31,7 @@ __all__ = [
     "Environment",
     "Evaluation",
     "Exclusive",
+    "HoldState",
     "Host",
     "Job",
     "JobState",
@@ -38,6 +39,7 @@ __all__ = [
     "Measurement",
     "MethodSet",
     "Pool",
+    "PoolHold",
     "Runtime",
     "SuiteResult",
     "SuiteRun",

@@ -14,6 +14,7 @@ from registry.models import Version
 from registry.models.constraints import HEX64, matches, one_of, or_empty
 from runners import pools
 from runners.engine.reports import Report
+from runners.models.workers import PoolHold
 
 
 class JobState(models.TextChoices):
@@ -39,6 +40,10 @@ class Exclusive(models.TextChoices):
 
 
 class JobQuerySet(models.QuerySet["Job"]):
+    def on_open_pools(self) -> Self:
+        """Jobs of pools that are neither paused nor draining."""
+        return self.exclude(pool__in=PoolHold.objects.values("pool"))
+
     def with_verdict(self) -> Self:
         """Jobs that came to a verdict, for the model or against it; another try gives the same."""
         return self.filter(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from registry.models.constraints import matches, one_of
 from runners import pools
 from runners.worker_features import WorkerFeatures
 
@@ -37,6 +39,37 @@ class Worker(models.Model):
     @property
     def typed_features(self) -> WorkerFeatures:
         return WorkerFeatures.read(self.features)
+
+
+class HoldState(models.TextChoices):
+    """Why a pool hands out no job: until further notice, or so that its workers can be stopped."""
+
+    PAUSED = "paused"
+    DRAINING = "draining"
+
+
+class PoolHold(models.Model):
+    """A pool that hands out no job; the others are open. Its running jobs go on to their end."""
+
+    State = HoldState
+
+    pool = models.CharField(max_length=32, unique=True)
+    state = models.CharField(max_length=8, choices=HoldState.choices)
+    reason = models.CharField(max_length=300, blank=True, default="")
+    held_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    held_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pool", "pk"]
+        constraints = [
+            one_of("state", HoldState, "pool_hold"),
+            matches("pool", pools.POOL, "pool_hold"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pool} {self.state}"
 
 
 class Host(models.Model):

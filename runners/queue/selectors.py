@@ -6,6 +6,8 @@ Jobs without a version belong to the hub and are visible to everyone.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -14,9 +16,10 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from hub.protocol import problems
+from registry.core.permissions import require_admin
 from registry.models import RegisteredModel, Version
 from runners import pools
-from runners.models import Bar, Host, Job, Worker
+from runners.models import Bar, Host, Job, PoolHold, Worker
 from runners.queue import aliases, order
 from runners.queue.services import budgets, sharing
 
@@ -72,6 +75,80 @@ def live_workers(queue: str = "") -> list[Worker]:
     return [row for row in rows if not queue or queue in row.queues]
 
 
+class PoolState(StrEnum):
+    """What a pool does: `drained` is `draining` without a running job."""
+
+    OPEN = "open"
+    PAUSED = "paused"
+    DRAINING = "draining"
+    DRAINED = "drained"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStatus:
+    """A pool with its jobs and live workers; since when and why it hands out no job, if so."""
+
+    name: str
+    state: PoolState
+    queued: int
+    running: int
+    workers: int
+    reason: str = ""
+    since: datetime | None = None
+
+
+def pools_of_hub(actor: Actor) -> list[PoolStatus]:
+    """Every pool with workers, jobs or a hold, and those of every hub; for administrators."""
+    require_admin(actor)
+    counts = Job.objects.filter(state__in=Job.LIVE).order_by().values_list("pool", "state")
+    jobs_of = {(pool, state): n for pool, state, n in counts.annotate(n=Count("pk"))}
+    workers: dict[str, int] = {}
+    for worker in live_workers():
+        # The queues of one pool are `cpu`, `cpu.urgent` and `cpu.openvino`.
+        for name in {queue.partition(".")[0] for queue in worker.queues}:
+            workers[name] = workers.get(name, 0) + 1
+    holds = {row.pool: row for row in PoolHold.objects.all()}
+    names = {*Job.Pool.values, *workers, *holds, *(pool for pool, _ in jobs_of)}
+    return [
+        PoolStatus(
+            name=name,
+            state=_pool_state(holds.get(name), running=jobs_of.get((name, Job.State.RUNNING), 0)),
+            queued=jobs_of.get((name, Job.State.QUEUED), 0),
+            running=jobs_of.get((name, Job.State.RUNNING), 0),
+            workers=workers.get(name, 0),
+            reason=holds[name].reason if name in holds else "",
+            since=holds[name].held_at if name in holds else None,
+        )
+        for name in sorted(names)
+    ]
+
+
+def pool(actor: Actor, name: str) -> PoolStatus:
+    """A pool of the hub, for administrators; raises NotFound."""
+    rows = {row.name: row for row in pools_of_hub(actor)}
+    if name not in rows:
+        raise problems.NotFound(f"There is no pool {name}. There are: {', '.join(rows)}.")
+    return rows[name]
+
+
+def held_pools() -> dict[str, tuple[PoolHold, PoolState]]:
+    """The pools that hand out no job, by name, with their state."""
+    running = Job.objects.filter(state=Job.State.RUNNING).order_by().values_list("pool", flat=True)
+    busy = set(running.distinct())
+    return {
+        row.pool: (row, _pool_state(row, running=row.pool in busy))
+        for row in PoolHold.objects.all()
+    }
+
+
+def _pool_state(hold: PoolHold | None, *, running: int) -> PoolState:
+    if hold is None:
+        return PoolState.OPEN
+    if hold.state == PoolHold.State.DRAINING and not running:
+        return PoolState.DRAINED
+    return PoolState(hold.state)
+
+
 def waiting_since() -> dict[str, datetime]:
     """Since when the oldest job of each queue waits that may run."""
     rows = Job.objects.filter(state=Job.State.QUEUED, not_before__lte=timezone.now())
@@ -88,7 +165,12 @@ def why_waiting(waiting: Job, workers: Sequence[Worker] | None = None) -> str:
     """
     if waiting.state != Job.State.QUEUED:
         return ""
-    reason = _nobody_offers(waiting, workers) or _same_work(waiting) or _spent_budget(waiting)
+    reason = (
+        _held(waiting)
+        or _nobody_offers(waiting, workers)
+        or _same_work(waiting)
+        or _spent_budget(waiting)
+    )
     if reason:
         return reason
     now = timezone.now()
@@ -155,6 +237,15 @@ def _minutes(wait: timedelta) -> str:
 def _key(actor: Actor) -> int:
     """The primary key of the actor; 0 for a guest."""
     return getattr(actor, "pk", None) or 0
+
+
+def _held(waiting: Job) -> str:
+    """Why the pool of a job hands out none; empty if it does."""
+    row = PoolHold.objects.filter(pool=waiting.pool).first()
+    if row is None:
+        return ""
+    because = f": {row.reason}" if row.reason else ""
+    return f"the pool {row.pool} is {row.get_state_display().lower()}{because}"
 
 
 def _same_work(waiting: Job) -> str:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from django.db import connection, connections
 from django.test import Client
+from django.utils import timezone
 
 from hub.cli import command
-from hub.cli.control import queue
+from hub.cli.control import events, queue
 from hub.client import sessions
 from hub.client.hub import Hub
 from hub.protocol import problems
 from registry.core import outbox
+from registry.core.events import record
 from runners.models import Job
+from runners.queue import services
 from tests import factories
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
@@ -367,3 +371,69 @@ def test_the_life_of_a_discussion(run, ada, bob):
         "", "hub: no discussions\n",
     )  # fmt: skip
     assert run("discussion", "show", "ada/net", "2")[0] == 3
+
+
+@pytest.fixture
+def audit(run, ada):
+    """The command as an administrator."""
+    ada.is_superuser = True
+    ada.save()
+    return lambda *arguments: run("events", *arguments)
+
+
+def test_the_command_lists_events(audit, run):
+    assert run("events", who="bob")[0] == 4
+    code, _, _ = audit("--verb", "token.created", "--actor", "ada")
+    assert code == 0
+    factories.model(factories.somebody("eve"))
+    lines = audit("--actor", "eve", "--json")[1].splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [row["id"] for row in rows] == sorted((row["id"] for row in rows), reverse=True)
+    assert {row["actor"] for row in rows} == {"eve"}
+    title, first = audit("--actor", "eve", "--limit", "1")[1].splitlines()
+    assert title.split()[:3] == ["AT", "ACTOR", "VERB"]
+    assert "eve" in first
+
+
+def test_the_command_follows_events(audit, ada, monkeypatch):
+    for _ in range(3):
+        record("model.edited", ada, actor=ada)
+    pauses = []
+
+    def sleep(_seconds):
+        """Two later events, one of which a slow transaction commits after the other."""
+        pauses.append(len(pauses))
+        if len(pauses) == 1:
+            factories.event(ada, "user.opened", at=timezone.now() - timedelta(seconds=30))
+        elif len(pauses) == 2:
+            record("user.closed", ada, actor=ada)
+        elif len(pauses) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(events.time, "sleep", sleep)
+    code, out, _ = audit("--follow", "--limit", "1", "--json")
+    verbs = [json.loads(line)["verb"] for line in out.splitlines()]
+    assert (code, verbs) == (130, ["model.edited", "user.opened", "user.closed"])
+
+
+def test_pools(run, ada, monkeypatch):
+    assert run("pools", "list")[0] == 4
+    ada.is_superuser = True
+    ada.save()
+    factories.submitted(ada)
+    claimed = services.claim("w", ["cpu"], host="h")
+    waits = []
+
+    def end_the_job(_seconds):
+        waits.append(Job.objects.get(pk=claimed.pk).state)
+        Job.objects.filter(pk=claimed.pk).update(state=Job.State.SUCCEEDED)
+
+    monkeypatch.setattr(queue.time, "sleep", end_the_job)
+    assert run("pools", "drain", "cpu", "--no-wait") == (0, "cpu draining\n", "")
+    assert run("pools", "drain", "cpu", "--reason", "New disk")[:2] == (0, "cpu drained\n")
+    assert waits == [Job.State.RUNNING]
+    row = json.loads(run("pools", "pause", "cpu", "--json")[1])
+    assert (row["state"], row["running"]) == ("paused", 0)
+    assert "paused" in run("pools", "list")[1]
+    assert run("pools", "resume", "cpu")[1].splitlines()[1].split()[:2] == ["cpu", "open"]
+    assert run("pools", "pause", "none")[0] == 3

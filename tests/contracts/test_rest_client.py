@@ -114,7 +114,9 @@ OTHER_COMMANDS = {
     "models.read": "info",
     "datasets.list": "dataset list",
     "datasets.read": "dataset show",
+    "events.list": "events",
     "mirrors.import_version": "mirror import",
+    "pools.drain": "pools drain",
 }
 
 

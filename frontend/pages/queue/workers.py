@@ -23,7 +23,8 @@ def workers(request: HttpRequest) -> HttpResponse:
     """The live workers."""
     sees_names = aliases.sees_names(request.user)
     rows = [row_of(worker, sees_names=sees_names) for worker in selectors.live_workers()]
-    return render(request, "jobs/workers.html", {"rows": rows, "section": "jobs"})
+    holds = [(state, hold) for hold, state in selectors.held_pools().values()]
+    return render(request, "jobs/workers.html", {"rows": rows, "holds": holds, "section": "jobs"})
 
 
 def row_of(worker: Worker, *, sees_names: bool) -> dict[str, Any]:

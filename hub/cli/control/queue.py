@@ -165,3 +165,67 @@ WORKERS = Noun(
         ),
     ),
 )
+
+
+def _drain_arguments(parser: argparse.ArgumentParser) -> None:
+    _DRAIN.add_arguments(parser)
+    parser.add_argument("--no-wait", action="store_true", help="return while jobs run still")
+
+
+def _drain(options: argparse.Namespace) -> int:
+    """Drain a pool, and wait until its running jobs have ended. An interrupt leaves it draining."""
+    hub = api.default_hub()
+    pool = hub.pools.drain(**_DRAIN.values(hub, options))
+    pause, last = FIRST_PAUSE_SECONDS, 0
+    while pool.state == "draining" and not options.no_wait:
+        if pool.running != last:
+            say(f"{pool.name}: {pool.running} running", is_shown=True)
+            last = pool.running
+        time.sleep(pause)
+        pause = min(LONGEST_PAUSE_SECONDS, pause * 1.3)
+        pool = next(row for row in hub.pools.list() if row.name == pool.name)
+    if options.json:
+        output.as_json(pool)
+    else:
+        print(output.text(f"{pool.name} {pool.state}"))
+    return DONE if options.no_wait or pool.state == "drained" else PROBLEM
+
+
+_DRAIN = Verb(
+    "drain",
+    "pools.drain",
+    "hand out no job, and wait until the running jobs have ended; for administrators",
+    ("hub pools drain gpu-a100 --reason 'New driver'", "hub pools drain cpu --no-wait"),
+    texts={"name": "name of the pool", "reason": "reason, shown with the jobs that wait"},
+)
+
+POOLS = Noun(
+    "pools",
+    "list, pause, drain and resume pools; for administrators",
+    (
+        Verb(
+            "list",
+            "pools.list",
+            "list pools with their state; for administrators",
+            ("hub pools list",),
+            columns=("name", "state", "queued", "running", "workers", "since", "reason"),
+        ),
+        Verb(
+            "pause",
+            "pools.pause",
+            "hand out no job until the pool is resumed; for administrators",
+            ("hub pools pause bench-cpu --reason 'The disk is replaced'",),
+            columns=("name", "state", "queued", "running"),
+            texts=_DRAIN.texts,
+        ),
+        Task(_DRAIN.name, _DRAIN.help, _DRAIN.examples, arguments=_drain_arguments, run=_drain),
+        Verb(
+            "resume",
+            "pools.resume",
+            "hand out jobs again; for administrators",
+            ("hub pools resume bench-cpu",),
+            columns=("name", "state", "queued", "running"),
+            texts={"name": "name of the pool"},
+        ),
+    ),
+)

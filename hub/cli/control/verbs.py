@@ -62,6 +62,14 @@ class Verb:
             epilog=examples(self.examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        self.add_arguments(parser)
+        if self.question:
+            parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+        parser.set_defaults(command=self.run)
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments of the operation."""
         if "collection" not in self.signature:  # whose name comes before that of its model
             add_reference(parser, self)
         for name, parameter, hint in self._parameters:
@@ -86,10 +94,6 @@ class Verb:
                 default=LIMIT,
                 help=f"maximum number of results (default: {LIMIT})",
             )
-        if self.question:
-            parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-        parser.add_argument("--json", action="store_true", help="print JSON")
-        parser.set_defaults(command=self.run)
 
     @cached_property
     def method(self) -> Callable[..., Any]:

@@ -10,6 +10,8 @@ from hub.server.environment import env
 HUB_LOG_FORMAT = env.choice("HUB_LOG_FORMAT", default="console", choices=("console", "json"))
 # Requests that take at least this long are logged, in seconds; 0 logs every request, -1 none.
 HUB_LOG_REQUEST_SECONDS = env.number("HUB_LOG_REQUEST_SECONDS", default=2.0, least=-1)
+# Access log: one line for each request, with the address of its client.
+HUB_LOG_ACCESS = env.flag("HUB_LOG_ACCESS", default=False)
 # SQL statements that take at least this long are logged without their values, in seconds; -1 logs
 # none.
 HUB_LOG_QUERY_SECONDS = env.number("HUB_LOG_QUERY_SECONDS", default=1.0, least=-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runners.queue.services.claims import claim
+from runners.queue.services.holds import hold, resume
 from runners.queue.services.leases import finish, give_back, give_way, renew, stop
 from runners.queue.services.quarantine import lift
 from runners.queue.services.queue import cancel, enqueue, key_of
@@ -20,6 +21,7 @@ __all__ = [
     "forget_runs",
     "give_back",
     "give_way",
+    "hold",
     "is_in_the_way",
     "key_of",
     "leave",
@@ -28,6 +30,7 @@ __all__ = [
     "ran_beside",
     "recover",
     "renew",
+    "resume",
     "see",
     "stop",
     "sweep",

@@ -40,12 +40,12 @@ def claim(
     """Claim the next job of these queues, or the job ``uuid``; None if there is none to claim.
 
     A job that the worker's features (default: those it registered) or the state of its host do
-    not allow stays queued and costs no attempt. A worker of the queue `urgent` takes urgent jobs
-    only. A job whose result exists already ends with that result; while the same work is running,
-    it waits.
+    not allow stays queued and costs no attempt. A pool that is paused or draining hands out none.
+    A worker of the queue `urgent` takes urgent jobs only. A job whose result exists already ends
+    with that result; while the same work is running, it waits.
     """
     now = timezone.now()
-    rows = Job.objects.filter(
+    rows = Job.objects.on_open_pools().filter(
         state=Job.State.QUEUED, queue__in=pools.queues_of(queues), not_before__lte=now
     )
     if uuid is not None:
@@ -72,7 +72,7 @@ def hand_on(ended: Job) -> None:
     if ended.exclusive != Job.Exclusive.HOST or urgency.waits_on(ended.host):
         return
     now = timezone.now()
-    rows = Job.objects.filter(state=Job.State.QUEUED, not_before__lte=now)
+    rows = Job.objects.on_open_pools().filter(state=Job.State.QUEUED, not_before__lte=now)
     rows = rows.exclude(pool=Job.Pool.LIGHT).exclude(priority=Job.URGENT)
     for own in order.turns(rows, now):
         due_at = own.values_list("due_at", flat=True).first()

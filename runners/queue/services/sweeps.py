@@ -47,9 +47,8 @@ def _notify_again() -> None:
     accumulate there.
     """
     now = timezone.now()
-    waiting = Job.objects.filter(state=Job.State.QUEUED, not_before__lte=now).filter(
-        Q(notified_at=None) | Q(notified_at__lt=now - min(UNHEARD, _lease()))
-    )
+    queued = Job.objects.on_open_pools().filter(state=Job.State.QUEUED, not_before__lte=now)
+    waiting = queued.filter(Q(notified_at=None) | Q(notified_at__lt=now - min(UNHEARD, _lease())))
     if not waiting.exists():
         return
     queues = free_queues()

@@ -66,7 +66,7 @@ def _waits_for(workers: Iterable[Worker], before: datetime) -> bool:
     offered = [worker.typed_features for worker in workers]
     if not offered:
         return False
-    rows = Job.objects.filter(
+    rows = Job.objects.on_open_pools().filter(
         state=Job.State.QUEUED, queue=pools.URGENT, not_before__lte=before, queued_at__lte=before
     )
     needs = sharing.claimable(rows).order_by().values_list("requires", flat=True)

@@ -230,6 +230,7 @@ def test_a_bound_token_of_an_administrator_rules_its_namespace_alone(api, ada, a
     bound = api(admin, namespace="zoo")
     for method, path, body in (
         ("GET", "users", None),
+        ("GET", "events", None),
         ("POST", "users", {"username": "eve"}),
         ("PATCH", "users/ada", {"is_active": False}),
         ("POST", "users/ada/password", None),

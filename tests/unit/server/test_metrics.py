@@ -11,6 +11,7 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
 from hub.server import gauges, metrics, requests
+from hub.server.public_files import PublicFiles
 from registry.core import periodic, work_totals
 from registry.core.work_totals import Cost
 from tests import factories
@@ -131,6 +132,68 @@ def test_a_request_is_logged_with_its_route_and_user_and_without_names(settings,
     assert {query["route"] for query in queries} >= {row["route"]}
     assert secret not in caplog.text
     assert "secret-name" not in caplog.text.replace("Not Found: /api/v1/models/ada/secret-name", "")
+
+
+def access_lines(caplog):
+    rows = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
+    return [row for row in rows if row["event"] == "access"]
+
+
+def test_no_address_is_logged_by_default(caplog):
+    assert Client().get("/healthz").status_code == 200
+    assert access_lines(caplog) == []
+
+
+@pytest.mark.parametrize(("proxies", "address"), [(0, "127.0.0.1"), (1, "2001:db8:0:1::7")])
+def test_the_access_log_names_client_and_route(settings, caplog, proxies, address):
+    settings.HUB_LOG_ACCESS, settings.HUB_LOG_REQUEST_SECONDS = True, -1
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"NUM_PROXIES": proxies}
+    ada = factories.user("ada")
+    headers = {
+        "Authorization": f"Bearer {factories.token(ada)}",
+        "X-Request-Id": "quoted-by-a-user",
+        "X-Forwarded-For": "192.0.2.1, 2001:db8:0:1::7",
+    }
+    caplog.clear()
+    assert Client().get("/api/v1/models/ada/secret-name", headers=headers).status_code == 404
+    (row,) = access_lines(caplog)
+    assert row.pop("seconds") >= 0
+    assert {name: row[name] for name in row if name not in {"level", "logger", "timestamp"}} == {
+        "event": "access",
+        "address": address,
+        "method": "GET",
+        "route": "api/v1/models/<str:namespace>/<str:name>",
+        "status": 404,
+        "user": ada.pk,
+        "request_id": "quoted-by-a-user",
+    }
+
+
+@pytest.mark.usefixtures("lists")
+def test_files_are_in_the_access_log_however_they_are_answered(settings, caplog):
+    version = factories.published(factories.somebody("ada"))
+    model = version.model
+    settings.HUB_LOG_ACCESS = True
+    caplog.clear()
+    path = f"/api/v1/models/{model.ref}/versions/1/files/model.onnx"
+    environ = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": path,
+        "QUERY_STRING": "",
+        "REMOTE_ADDR": "192.0.2.9",
+        "HTTP_HOST": "localhost",
+        "wsgi.url_scheme": "http",
+    }
+    answer = PublicFiles(None).direct(environ)
+    answer.file.close()
+    streamed = Client().get(path, REMOTE_ADDR="192.0.2.9")
+    assert len(b"".join(streamed.streaming_content)) == answer.length
+    first, second = access_lines(caplog)
+    assert (first["address"], first["status"]) == ("192.0.2.9", 200)
+    assert first["route"].endswith("/versions/<number:number>/files/<path:path>")
+    for name in ("address", "route", "status", "user", "method"):
+        assert first[name] == second[name], name
+    assert "model.onnx" not in str([first, second])
 
 
 def test_fast_requests_are_not_logged(settings, caplog):
