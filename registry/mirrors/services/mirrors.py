@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from hub.protocol import problems, refs
 from hub.protocol.mirrors import clean
-from registry.core import events
+from registry.core import events, maintenance_mode
 from registry.core.permissions import require
 from registry.core.row_locks import lock
 from registry.mirrors import credentials, outgoing
@@ -128,8 +128,11 @@ def is_due() -> bool:
 
 
 def claim() -> Mirror | None:
-    """A mirror whose turn it is, held by this process until its lease ends; None without one."""
-    if not _has_place():
+    """A mirror whose turn it is, held by this process until its lease ends; None without one.
+
+    None during read-only maintenance, too.
+    """
+    if maintenance_mode.current().is_read_only or not _has_place():
         return None
     for key in list(_due().values_list("pk", flat=True)[:10]):
         count = (
