@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -120,6 +121,36 @@ def remove(actor: Actor, *, mirror: Mirror) -> None:
     require(actor, "mirror.edit", mirror.namespace)
     events.record("mirror.removed", mirror, actor=actor, source=mirror.source)
     mirror.delete()
+
+
+@dataclass(slots=True)
+class Renewal:
+    """Stored tokens: how many were encrypted with the present key, and mirrors without a key."""
+
+    renewed: int = 0
+    current: int = 0
+    unreadable: list[Mirror] = field(default_factory=list)
+
+
+def renew_tokens() -> Renewal:
+    """Encrypt every stored token with the present secret key, one row at a time.
+
+    It can be repeated, and ended at any time. A token that is set meanwhile stays as it is.
+    """
+    renewal = Renewal()
+    for mirror in Mirror.objects.exclude(sealed_token="").order_by("pk"):
+        before = mirror.sealed_token
+        try:
+            sealed = credentials.renewed(before)
+        except problems.NotAuthenticated:
+            renewal.unreadable.append(mirror)
+            continue
+        if sealed == before:
+            renewal.current += 1
+            continue
+        rows = Mirror.objects.filter(pk=mirror.pk, sealed_token=before)
+        renewal.renewed += rows.update(sealed_token=sealed)
+    return renewal
 
 
 def is_due() -> bool:
