@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -16,12 +17,15 @@ from django.utils import timezone
 from hub.protocol import problems, refs
 from hub.protocol.mirrors import clean
 from registry.core import events, maintenance_mode
+from registry.core.account_uses import Dependent
 from registry.core.permissions import require
 from registry.core.row_locks import lock
 from registry.mirrors import credentials, outgoing
-from registry.models import Mirror, Namespace
+from registry.models import Mirror, Namespace, User
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from registry.core.permissions import Actor
 
 HUGGING_FACE = "https://huggingface.co"
@@ -121,6 +125,18 @@ def remove(actor: Actor, *, mirror: Mirror) -> None:
     require(actor, "mirror.edit", mirror.namespace)
     events.record("mirror.removed", mirror, actor=actor, source=mirror.source)
     mirror.delete()
+
+
+def of_account(user: User) -> Iterator[Dependent]:
+    """The mirrors that synchronise in the name of a user."""
+
+    def hand_over(mirror: Mirror, heir: User) -> None:
+        Mirror.objects.filter(pk=mirror.pk).update(created_by=heir)
+
+    for mirror in user.mirrors.select_related("namespace"):
+        name = f"{mirror.pk} of {mirror.source}"
+        transfer = partial(hand_over, mirror)
+        yield Dependent("mirror", name, mirror.namespace, "mirror.edit", transfer)
 
 
 @dataclass(slots=True)
