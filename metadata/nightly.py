@@ -22,7 +22,7 @@ from django.utils import timezone
 from hub import counting
 from metadata.models import Comparison, NamedGraph
 from metadata.store import dump, maintenance
-from registry.core import leases, outbox
+from registry.core import leases, maintenance_mode, outbox
 from registry.core.health import HealthLine, HealthPart, health_parts
 from registry.core.maintenance import MaintenanceTask, maintenance_tasks
 from registry.core.shared_files import replace_text, try_lock
@@ -98,6 +98,8 @@ def run_due(*, wait: bool = False) -> None:
 
 def due(now: datetime | None = None) -> list[str]:
     """The names of the tasks to be done now."""
+    if maintenance_mode.current().is_read_only:
+        return []
     at = now or timezone.now()
     night = datetime.combine(at.astimezone(UTC), NIGHT)
     night = night if night <= at else night - timedelta(days=1)

@@ -8,8 +8,11 @@ class RegistryConfig(AppConfig):
 
     def ready(self) -> None:
         from registry.catalogue import documents  # noqa: PLC0415 - models must be loaded first
+        from registry.core.account_uses import AccountUse, account_uses  # noqa: PLC0415
         from registry.datasets import selectors  # noqa: PLC0415
+        from registry.people.services import tokens  # noqa: PLC0415
         from registry.storage.holders import Holder, holders  # noqa: PLC0415
 
         documents.connect()
+        account_uses.register(self.name, AccountUse("tokens", tokens.of_account))
         holders.register("registry.datasets", Holder(selectors.holding, selectors.size))

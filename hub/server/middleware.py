@@ -20,12 +20,15 @@ from hub.protocol.version import __version__
 from hub.server import requests
 from registry.api import parameters, throttles
 from registry.api.problems import respond, translate
+from registry.core import maintenance_mode
 from registry.versions import moves
 
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# Methods that never only read.
+_CHANGES = frozenset({"PUT", "PATCH", "DELETE"})
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
@@ -99,7 +102,12 @@ class ProblemMiddleware:
         _arguments: Any,
         _named: Any,
     ) -> HttpResponse | None:
-        """Refuse an address with parameters that what it leads to does not know."""
+        """Refuse parameters that the view does not know, and changes during maintenance.
+
+        A POST may only read: what of it writes is refused by ``hub.server.reads``.
+        """
+        if request.method in _CHANGES and (mode := maintenance_mode.current()).is_read_only:
+            return show(request, mode.refusal())
         try:
             parameters.expect(request, view)
         except problems.InvalidRequest as problem:
@@ -168,4 +176,5 @@ def hub_context(request: HttpRequest) -> dict[str, Any]:
         "hub_version": __version__,
         "public_url": settings.HUB_PUBLIC_URL,
         "theme": request.COOKIES.get("theme", ""),
+        "maintenance_mode": maintenance_mode.current,
     }

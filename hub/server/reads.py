@@ -3,6 +3,9 @@
 Neither a statement that changes rows nor one that takes a lock gets through, a transaction
 included, since on SQLite it begins with the lock that all writers share. What a read leaves behind
 goes to ``registry.core.usage``.
+
+During read-only maintenance (``registry.core.maintenance_mode``) this is so for every request: what
+changes nothing, such as a query that is sent by POST, goes on working.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
-from registry.core import waiting
+from registry.core import maintenance_mode, waiting
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
@@ -38,7 +41,11 @@ class ReadOnlyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.method not in READS:
             with waiting.within(waiting.WRITE_SECONDS):
-                return self._get_response(request)
+                mode = maintenance_mode.current()
+                if not mode.is_read_only:
+                    return self._get_response(request)
+                with connection.execute_wrapper(_Guard(mode)):
+                    return self._get_response(request)
         with waiting.within(waiting.READ_SECONDS), connection.execute_wrapper(_Guard()):
             return self._get_response(request)
 
@@ -46,13 +53,15 @@ class ReadOnlyMiddleware:
         """Django calls this when it knows the view, before the view runs."""
         if getattr(getattr(view, "cls", None), "recovers_on_read", False):
             for guard in _guards():
-                guard.is_lifted = True
+                guard.is_lifted = not maintenance_mode.current().is_read_only
 
 
 class _Guard:
-    """Stands before each statement of one request."""
+    """Stands before each statement of one request; in a mode, it refuses changes as that does."""
 
-    is_lifted = False
+    def __init__(self, mode: maintenance_mode.Mode | None = None) -> None:
+        self._mode = mode
+        self.is_lifted = False
 
     def __call__(
         self,
@@ -65,6 +74,8 @@ class _Guard:
         if not self.is_lifted and (
             not sql.lstrip().startswith(_ALLOWED) or any(lock in sql for lock in _LOCKS)
         ):
+            if self._mode is not None:
+                raise self._mode.refusal()
             raise ReadOnlyError(f"A request that reads must not execute: {sql[:200]}")
         return execute(sql, params, many, context)
 
@@ -74,5 +85,5 @@ def _guards() -> list[_Guard]:
 
 
 def is_reading() -> bool:
-    """Whether the request of this thread only reads."""
+    """Whether the request of this thread may only read."""
     return bool(_guards())

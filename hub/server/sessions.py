@@ -17,6 +17,23 @@ LONGEST_MESSAGE = 600
 class SessionStore(DatabaseStore):
     """Sessions whose rows only requests that write create, change and delete."""
 
+    _is_held = False
+
+    def cycle_key(self) -> None:
+        """Move the session to a new key; in a read, leave that to the next request that writes.
+
+        Django does so in whatever request finds a session of a former secret key.
+        """
+        if is_reading():
+            self._is_held = True
+        else:
+            super().cycle_key()
+
+    def save(self, must_create: bool = False) -> None:  # noqa: FBT001, FBT002 - Django's signature
+        """Write the row, unless all that changed is its secret key, in a read."""
+        if not self._is_held:
+            super().save(must_create)
+
     def delete(self, session_key: str | None = None) -> None:
         """Delete the row; in a read the cookie alone goes, and the row when it expires.
 

@@ -12,6 +12,8 @@ from rest_framework.response import Response
 from registry.api.inputs import Input
 from registry.api.operations import View, command, detail, operation, resource, rows
 from registry.api.outputs import Column, Columns, Output, answers_of
+from registry.core import account_uses
+from registry.core.account_uses import Dependent
 from registry.core.permissions import require_admin, require_user
 from registry.models import Membership, Namespace, User
 from registry.people import selectors as people_selectors
@@ -94,9 +96,34 @@ class UserInput(Input):
 
 
 class UserChange(Input):
-    """The state of an account."""
+    """The state of an account; for one that is closed, what becomes of that which acts for it."""
 
-    columns = Columns(Column("is_active", kind=bool))
+    columns = Columns(
+        Column("is_active", kind=bool),
+        Column(
+            "heir",
+            kind=str,
+            default="",
+            help_text="user who takes over what acts for a closed account",
+        ),
+        Column(
+            "ends_dependents",
+            kind=bool,
+            default=False,
+            help_text="close the account although something acts for it",
+        ),
+    )
+
+
+class DependentOutput(Output[Dependent]):
+    """What acts for an account: a token, a mirror or a training."""
+
+    columns = Columns(
+        "kind",
+        "name",
+        Column("namespace", "namespace.slug", kind=str, allow_null=True, default=None),
+        Column("is_transferable", kind=bool),
+    )
 
 
 class UserOutput(Output[User]):
@@ -203,9 +230,18 @@ class Users(View):
         return {"username": user.username, "password": password}
 
     @operation("users_edit", UserOutput, targets=("administrator",), reads=UserChange)
-    def edit(self, is_active: bool) -> User:  # noqa: FBT001 - a field of the body
-        """Close or reopen an account. Published models remain."""
-        return users.set_active(self.request.user, user=self.user, active=is_active)
+    def edit(self, is_active: bool, **options: Any) -> User:  # noqa: FBT001 - a field of the body
+        """Close or reopen an account. Published models remain.
+
+        An account for which something acts is closed with an heir, or if that may end; else 409.
+        """
+        return users.set_active(self.request.user, user=self.user, active=is_active, **options)
+
+    @extend_schema(operation_id="users_dependents", responses=DependentOutput(many=True))
+    def dependents(self, _: Request, **address: Any) -> Response:
+        """List what acts for an account; for administrators."""
+        require_admin(self.request.user)
+        return Response(answers_of(DependentOutput, account_uses.dependents(self.user)))
 
     @operation("users_password", NewPasswordOutput, targets=("administrator",))
     def reset_password(self) -> dict[str, str]:

@@ -106,5 +106,6 @@ urlpatterns = [
     path("events", events.Events.as_view({"get": "index"})),
     path("users", people.Users.as_view({"get": "index", "post": "create"})),
     path("users/<str:username>", people.Users.as_view({"patch": "edit"})),
+    path("users/<str:username>/dependents", people.Users.as_view({"get": "dependents"})),
     path("users/<str:username>/password", people.Users.as_view({"post": "reset_password"})),
 ]

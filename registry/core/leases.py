@@ -21,6 +21,7 @@ from django.db.models import ExpressionWrapper, Q
 from django.db.models.fields import DateTimeField
 from django.db.models.functions import Now
 
+from registry.core import maintenance_mode
 from registry.models import Lease
 
 log = structlog.get_logger(__name__)
@@ -98,9 +99,12 @@ def held(name: str) -> Iterator[Hold | None]:
 def take_turn(name: str, seconds: float) -> bool:
     """Whether this process runs a periodic task now; one process does every ``seconds``.
 
-    A process that dies in its turn leaves the work to the next turn.
+    A process that dies in its turn leaves the work to the next turn. During read-only maintenance
+    no process has a turn.
     """
-    return _extend(f"turn:{name}", "", seconds * _EARLY)
+    return not maintenance_mode.current().is_read_only and _extend(
+        f"turn:{name}", "", seconds * _EARLY
+    )
 
 
 def _extend(name: str, holder: str, seconds: float) -> bool:

@@ -19,6 +19,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from registry.core import maintenance_mode
 from registry.core.prepared_queries import Prepared
 from registry.models import Delivery
 
@@ -82,7 +83,12 @@ def consumers_of(verb: str, *, released: bool) -> list[str]:
 
 
 def deliver(limit: int = 1000, *, background: bool = True) -> int:
-    """Make the deliveries that are due, each once; returns how many were settled or postponed."""
+    """Make the deliveries that are due, each once; returns how many were settled or postponed.
+
+    During read-only maintenance they wait.
+    """
+    if maintenance_mode.current().is_read_only:
+        return 0
     settled = 0
     due = _due(frozenset() if background else frozenset(_background))
     began = timezone.now()

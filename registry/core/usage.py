@@ -2,7 +2,8 @@
 
 A request that reads writes nothing and waits for no lock: it notes in memory what it did. A thread
 of the web process, with a connection of its own, writes the notes every few seconds. A process that
-is killed loses those seconds; one that ends in order writes what is left.
+is killed loses those seconds; one that ends in order writes what is left. During read-only
+maintenance notes wait for its end.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import structlog
 from django.db import DatabaseError, connection, connections, transaction
 from django.db.models import F, Q
 
+from registry.core import maintenance_mode
 from registry.models import AccessToken, DownloadCount, SearchDocument, XetStore
 
 if TYPE_CHECKING:
@@ -131,8 +133,10 @@ class Notes:
         while True:
             self._pending.wait()
             time.sleep(FLUSH_SECONDS)
-            self._pending.clear()
             try:
+                if maintenance_mode.current().is_read_only:
+                    continue
+                self._pending.clear()
                 self.flush()
             except DatabaseError as error:
                 log.warning("usage_not_written", error=type(error).__name__)
@@ -143,6 +147,9 @@ class Notes:
         if not (self._downloads or self._uses):
             return
         try:
+            if maintenance_mode.current().is_read_only:
+                log.warning("usage_lost", error="read-only maintenance")
+                return
             with connection.cursor() as cursor:
                 if connection.vendor == "sqlite":
                     cursor.execute(f"PRAGMA busy_timeout = {LAST_FLUSH_MILLISECONDS}")

@@ -9,8 +9,10 @@ class MirrorsConfig(AppConfig):
     name = "registry.mirrors"
 
     def ready(self) -> None:
-        from registry.mirrors.services import pull_through  # noqa: PLC0415 - models come first
+        from registry.core.account_uses import AccountUse, account_uses  # noqa: PLC0415
+        from registry.mirrors.services import mirrors, pull_through  # noqa: PLC0415
         from registry.versions.finders import Finder, finders  # noqa: PLC0415
 
         routes.register(self.name, Route("registry.api.mirrors.urls", prefix="api/v1/"))
+        account_uses.register(self.name, AccountUse("mirrors", mirrors.of_account))
         finders.register(self.name, Finder(pull_through.model))

@@ -13,7 +13,7 @@ from registry.models.interest import Like, Watch
 from registry.models.mentions import Mention, NameConfirmation
 from registry.models.mirrors import Mirror, MirroredModel, MirroredVersion
 from registry.models.namespaces import Membership, Namespace
-from registry.models.operations import Lease, PeriodicTask, WorkTotal
+from registry.models.operations import Lease, MaintenanceMode, PeriodicTask, WorkTotal
 from registry.models.refs import Ref
 from registry.models.refused_cards import RefusedCard
 from registry.models.registered_models import RegisteredModel, RetiredName
@@ -63,6 +63,7 @@ __all__ = [
     "File",
     "Lease",
     "Like",
+    "MaintenanceMode",
     "Membership",
     "Mention",
     "Mirror",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from registry.models.constraints import at_most
+
 
 class PeriodicTask(models.Model):
     """The newest runs of a periodic task: the last success, what it did, and the last failure.
@@ -70,3 +72,28 @@ class Lease(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class MaintenanceMode(models.Model):
+    """The one row that says whether the hub accepts changes, and the text above all pages.
+
+    ``ends_at`` is when administrators expect the end of the maintenance; it ends nothing itself.
+    """
+
+    ONLY = 1
+    LONGEST_BANNER = 500
+
+    id = models.SmallIntegerField(primary_key=True, default=ONLY)
+    is_read_only = models.BooleanField(default=False)
+    banner = models.CharField(max_length=LONGEST_BANNER, blank=True, default="")
+    ends_at = models.DateTimeField(null=True, blank=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(id=1), name="maintenancemode_only"),
+            at_most("banner", 500, "maintenancemode"),
+        ]
+
+    def __str__(self) -> str:
+        return "read-only" if self.is_read_only else "normal"

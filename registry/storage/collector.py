@@ -67,7 +67,7 @@ def collect(
 def collect_orphans(prefixes: Iterable[str] = ()) -> int:
     """Free bytes without a row, whose digests begin so; without prefixes this hour's share.
 
-    Every share has its turn within a day. Returns how many.
+    An empty prefix is all. Every share has its turn within a day. Returns how many.
     """
     hour = int(timezone.now().timestamp()) // 3600
     share = [f"{number:02x}" for number in range(256) if number % 24 == hour % 24]

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import Error as DatabaseTrouble
 from django.db import close_old_connections, connections
 
-from registry.core import changes, outbox
+from registry.core import changes, maintenance_mode, outbox
 from runners import pools
 from runners.background import background_tasks, worker_tasks
 from runners.queue import environments, registration, services
@@ -100,7 +100,12 @@ class Worker:
             services.leave(self.name)
 
     def step(self, sandbox: Sandbox) -> bool:
-        """Run the periodic tasks that are due, then one job; False if none was queued."""
+        """Run the periodic tasks that are due, then one job; False if none was queued.
+
+        During read-only maintenance nothing begins.
+        """
+        if maintenance_mode.current().is_read_only:
+            return False
         now = time.monotonic()
         if self._delivers and outbox.waits():
             outbox.deliver()

@@ -18,6 +18,7 @@ from frontend.presenters import health
 from frontend.presenters.forms import as_message, page
 from hub.protocol import problems
 from registry.api.parameters import accepts
+from registry.core import account_uses
 from registry.core.permissions import can, require_admin, role_in
 from registry.people import selectors
 from registry.people.services import namespaces, users
@@ -150,9 +151,16 @@ def close_account(request: HttpRequest, username: str) -> HttpResponse:
     require_admin(request.user)
     user = selectors.user(username)
     if request.method != "POST":
-        return render(request, "people/close_account.html", {"member": user})
-    with as_message(request, problems.StateConflict):
-        users.set_active(request.user, user=user, active="open" in request.POST)
+        context = {"member": user, "dependents": account_uses.dependents(user)}
+        return render(request, "people/close_account.html", context)
+    with as_message(request, problems.StateConflict, problems.NotFound):
+        users.set_active(
+            request.user,
+            user=user,
+            active="open" in request.POST,
+            heir=request.POST.get("heir", "").strip(),
+            ends_dependents="ends_dependents" in request.POST,
+        )
         word = "reopened" if user.is_active else "closed"
         messages.success(request, f"The account {user.username} is {word}.")
     return HttpResponseRedirect(reverse("accounts"))

@@ -171,8 +171,24 @@ USERS = Noun(
             "edit",
             "users.edit",
             "open or close an account; its published models remain",
-            ("hub users edit ada --no-active",),
-            names={"username": "user", "is_active": "active"},
+            (
+                "hub users edit ada --no-active",
+                "hub users edit ada --no-active --heir bob",
+                "hub users edit ada --no-active --end-dependents",
+            ),
+            names={
+                "username": "user",
+                "is_active": "active",
+                "ends_dependents": "end-dependents",
+            },
+        ),
+        Verb(
+            "dependents",
+            "users.dependents",
+            "list what acts for an account: tokens, mirrors, trainings",
+            ("hub users dependents ada",),
+            columns=("kind", "name", "namespace", "is_transferable=transferable"),
+            names={"username": "user"},
         ),
         Verb(
             "reset-password",

@@ -13,6 +13,16 @@ from hub.client.rest.shared import Membership
 
 
 @dataclass(frozen=True, kw_only=True)
+class Dependent:
+    """What acts for an account: a token, a mirror or a training."""
+
+    kind: str
+    name: str
+    namespace: str | None = None
+    is_transferable: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewPassword:
     """A new password; only this response contains it."""
 
@@ -50,10 +60,31 @@ class UsersGroup(Group):
             NewPassword, "POST", "users", content=json_of({"username": username, "email": email})
         )
 
-    def edit(self, username: str, *, is_active: bool | None = None) -> User:
-        """Close or reopen an account. Published models remain."""
+    def dependents(self, username: str) -> tuple[Dependent, ...]:
+        """List what acts for an account; for administrators."""
+        return self._items(Dependent, "GET", f"users/{part(username)}/dependents")
+
+    def edit(
+        self,
+        username: str,
+        *,
+        is_active: bool | None = None,
+        heir: Annotated[str | None, "user who takes over what acts for a closed account"] = None,
+        ends_dependents: Annotated[
+            bool | None, "close the account although something acts for it"
+        ] = None,
+    ) -> User:
+        """Close or reopen an account. Published models remain.
+
+        An account for which something acts is closed with an heir, or if that may end; else 409.
+        """
         return self._call(
-            User, "PATCH", f"users/{part(username)}", content=json_of({"is_active": is_active})
+            User,
+            "PATCH",
+            f"users/{part(username)}",
+            content=json_of(
+                {"is_active": is_active, "heir": heir, "ends_dependents": ends_dependents}
+            ),
         )
 
     def list(

@@ -91,6 +91,8 @@ def _secret_key(home: Path) -> str:
 
 # Signs sessions and cookies; by default created once and stored in HUB_HOME.
 SECRET_KEY = env.text("HUB_SECRET_KEY", default="") or _secret_key(HUB_HOME)
+# Former values of HUB_SECRET_KEY, which still open sessions, signed addresses and stored tokens.
+SECRET_KEY_FALLBACKS = env.texts("HUB_SECRET_KEY_FALLBACKS", default=[])
 
 _public = urlsplit(HUB_PUBLIC_URL)
 ALLOWED_HOSTS = [_public.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]", *_more_hosts]

@@ -12,12 +12,14 @@ class FederatedApiConfig(AppConfig):
     def ready(self) -> None:
         from registry.catalogue import searchable  # noqa: PLC0415 - models must be loaded first
         from registry.core import outbox  # noqa: PLC0415
+        from registry.core.account_uses import AccountUse, account_uses  # noqa: PLC0415
         from registry.core.periodic import HourlyTask, hourly_tasks  # noqa: PLC0415
         from registry.federated import history  # noqa: PLC0415
         from registry.federated.services import retention, trainings  # noqa: PLC0415
 
         routes.register(self.name, Route("registry.federated.api.urls", prefix="api/v1/"))
         outbox.subscribe("federated.deleted", ("model.deleted",), trainings.on_deleted)
+        account_uses.register(self.name, AccountUse("trainings", trainings.of_account))
         searchable.contribute(history.searchable_facts)
         hourly_tasks.register(
             self.name, HourlyTask("trainings", "Old training results deleted", retention.forget)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -15,15 +16,18 @@ from django.utils import timezone
 from hub.protocol import federated, problems, training_rules
 from hub.protocol.training_rules import Rules
 from registry.core import events
+from registry.core.account_uses import Dependent
 from registry.core.permissions import require, require_user
 from registry.federated.models import Round, Training
-from registry.federated.models.trainings import BaseData
+from registry.federated.models.trainings import BaseData, TrainingState
 from registry.federated.schedule import Schedule
 from registry.federated.services import releases, rounds
-from registry.models import File, RegisteredModel, Version
+from registry.models import File, RegisteredModel, User, Version
 from registry.storage.services import blobs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hub.protocol.federated import Part
     from registry.core.outbox import Subject
     from registry.core.permissions import Actor
@@ -364,3 +368,20 @@ def _entry(version: Version, entry: str) -> str:
     if not File.objects.filter(version=version, path=entry, derived=False).exists():
         raise problems.InvalidRequest.at("/entry", f"{version.ref} has no file {entry}.")
     return entry
+
+
+def of_account(user: User) -> Iterator[Dependent]:
+    """The trainings that release versions in the name of a user."""
+
+    def hand_over(training: Training, heir: User) -> None:
+        Training.objects.filter(pk=training.pk).update(created_by=heir)
+
+    live = (TrainingState.DRAFT, TrainingState.OPEN, TrainingState.PAUSED)
+    for training in user.trainings.filter(state__in=live).select_related("model__namespace"):
+        yield Dependent(
+            "training",
+            str(training),
+            training.model.namespace,
+            "training.manage",
+            partial(hand_over, training),
+        )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -14,13 +16,16 @@ from django.utils import timezone
 
 from hub.protocol import problems, refs
 from hub.protocol.mirrors import clean
-from registry.core import events
+from registry.core import events, maintenance_mode
+from registry.core.account_uses import Dependent
 from registry.core.permissions import require
 from registry.core.row_locks import lock
 from registry.mirrors import credentials, outgoing
-from registry.models import Mirror, Namespace
+from registry.models import Mirror, Namespace, User
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from registry.core.permissions import Actor
 
 HUGGING_FACE = "https://huggingface.co"
@@ -122,14 +127,59 @@ def remove(actor: Actor, *, mirror: Mirror) -> None:
     mirror.delete()
 
 
+def of_account(user: User) -> Iterator[Dependent]:
+    """The mirrors that synchronise in the name of a user."""
+
+    def hand_over(mirror: Mirror, heir: User) -> None:
+        Mirror.objects.filter(pk=mirror.pk).update(created_by=heir)
+
+    for mirror in user.mirrors.select_related("namespace"):
+        name = f"{mirror.pk} of {mirror.source}"
+        transfer = partial(hand_over, mirror)
+        yield Dependent("mirror", name, mirror.namespace, "mirror.edit", transfer)
+
+
+@dataclass(slots=True)
+class Renewal:
+    """Stored tokens: how many were encrypted with the present key, and mirrors without a key."""
+
+    renewed: int = 0
+    current: int = 0
+    unreadable: list[Mirror] = field(default_factory=list)
+
+
+def renew_tokens() -> Renewal:
+    """Encrypt every stored token with the present secret key, one row at a time.
+
+    It can be repeated, and ended at any time. A token that is set meanwhile stays as it is.
+    """
+    renewal = Renewal()
+    for mirror in Mirror.objects.exclude(sealed_token="").order_by("pk"):
+        before = mirror.sealed_token
+        try:
+            sealed = credentials.renewed(before)
+        except problems.NotAuthenticated:
+            renewal.unreadable.append(mirror)
+            continue
+        if sealed == before:
+            renewal.current += 1
+            continue
+        rows = Mirror.objects.filter(pk=mirror.pk, sealed_token=before)
+        renewal.renewed += rows.update(sealed_token=sealed)
+    return renewal
+
+
 def is_due() -> bool:
     """Whether a mirror waits for its turn: a quick look that locks nothing."""
     return _due().exists() and _has_place()
 
 
 def claim() -> Mirror | None:
-    """A mirror whose turn it is, held by this process until its lease ends; None without one."""
-    if not _has_place():
+    """A mirror whose turn it is, held by this process until its lease ends; None without one.
+
+    None during read-only maintenance, too.
+    """
+    if maintenance_mode.current().is_read_only or not _has_place():
         return None
     for key in list(_due().values_list("pk", flat=True)[:10]):
         count = (

@@ -15,6 +15,7 @@ from django.db import close_old_connections, connection, connections
 from django.utils import timezone
 
 from hub.protocol import problems, refs
+from registry.core import maintenance_mode
 from registry.core.permissions import role_in
 from registry.models import Mirror, MirroredModel, RegisteredModel
 from registry.people import selectors as people
@@ -77,6 +78,8 @@ def _bring(actor: Actor, namespace: str, name: str, wait_seconds: float) -> bool
         return False
     row = MirroredModel.objects.filter(mirror=mirror, ref__iexact=ref).first()
     if row is None or not row.is_settled(ABSENT_FOR):
+        if (mode := maintenance_mode.current()).is_read_only:
+            raise mode.refusal()
         thread = threading.Thread(target=_note, args=(mirror.pk, ref), name="pull-through")
         thread.start()
         thread.join()

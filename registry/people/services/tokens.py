@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -13,8 +14,9 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from registry.core import events
-from registry.core.permissions import SCOPES, has_scope, require_user, role_in
-from registry.models import AccessToken, Namespace, User
+from registry.core.account_uses import Dependent
+from registry.core.permissions import ACTIONS, ROLES, SCOPES, has_scope, require_user, role_in
+from registry.models import AccessToken, Membership, Namespace, User
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
@@ -98,3 +100,34 @@ def _namespace(actor: Actor, slug: str | None) -> Namespace | None:
     if row is None or role_in(actor, row) is None:
         raise problems.NotFound(f"You are not a member of a namespace {slug}.")
     return row
+
+
+def of_account(user: User) -> Iterator[Dependent]:
+    """The live tokens of an account; only those that are bound to a namespace can be handed over.
+
+    Others reach whatever their owner reaches, which another account must not lend to them.
+    """
+    for token in user.tokens.filter(expires_at__gt=timezone.now()).select_related("namespace"):
+        hand_over = partial(_hand_over, token) if token.namespace else None
+        yield Dependent("token", str(token), token.namespace, hand_over=hand_over)
+
+
+def _hand_over(token: AccessToken, heir: User) -> None:
+    """Let a token act for another user, with no scope beyond the role of the former owner.
+
+    Whoever knows the token must not gain rights by this.
+    """
+    assert token.namespace is not None  # noqa: S101 - others are not handed over
+    role = Membership.objects.filter(user=token.user, namespace=token.namespace).values_list("role")
+    held = role.first()
+    if held is None:  # an administrator of the hub acts as an owner everywhere
+        scopes = SCOPES if token.user.is_superuser else []
+    else:
+        scopes = [
+            need.scope
+            for need in ACTIONS.values()
+            if ROLES.index(need.role) <= ROLES.index(held[0])
+        ]
+    token.scopes = [scope for scope in token.scopes if scope in scopes]
+    token.user = heir
+    token.save(update_fields=["user", "scopes"])

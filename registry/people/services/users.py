@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 from django.db import IntegrityError, transaction
 
 from hub.protocol import problems, refs
-from registry.core import events
-from registry.core.permissions import require_admin, require_user
+from registry.core import account_uses, events
+from registry.core.permissions import ACTIONS, can, require_admin, require_user
 from registry.models import User
+from registry.people import selectors
 from registry.people.services import namespaces
 
 if TYPE_CHECKING:
+    from registry.core.account_uses import Dependent
     from registry.core.permissions import Actor
+
+# Names in the message that an account cannot be closed yet.
+MOST_NAMES = 10
 
 
 @transaction.atomic
@@ -78,10 +83,19 @@ def change_password(actor: Actor, *, password: str, revoke_tokens: bool) -> None
 
 
 @transaction.atomic
-def set_active(actor: Actor, *, user: User, active: bool) -> User:
+def set_active(
+    actor: Actor,
+    *,
+    user: User,
+    active: bool,
+    heir: str = "",
+    ends_dependents: bool = False,
+) -> User:
     """Open or close an account: a closed one signs in nowhere, and its tokens count no more.
 
-    What it published stays. Raises NotAllowed, StateConflict for the last administrator.
+    What it published stays. What acts for it is handed over to the user ``heir``, or ends with it
+    if ``ends_dependents``. Raises NotAllowed, NotFound, and StateConflict for the last
+    administrator, without either of the two, and where the heir may not do what is handed over.
     """
     require_admin(actor)
     others = User.objects.select_for_update().filter(is_superuser=True, is_active=True)
@@ -90,10 +104,44 @@ def set_active(actor: Actor, *, user: User, active: bool) -> User:
             f"{user.username} is the only administrator. Add another administrator before closing "
             "this account."
         )
+    if not active:
+        _settle_dependents(user, heir, ends_dependents=ends_dependents)
     user.is_active = active
     user.save(update_fields=["is_active"])
-    events.record("user.opened" if active else "user.closed", user, actor=actor)
+    if active:
+        events.record("user.opened", user, actor=actor)
+    else:
+        events.record("user.closed", user, actor=actor, heir=heir)
     return user
+
+
+def _settle_dependents(user: User, heir: str, *, ends_dependents: bool) -> None:
+    dependents = account_uses.dependents(user)
+    if heir:
+        _hand_over(user, selectors.user(heir), dependents)
+    elif dependents and not ends_dependents:
+        names = ", ".join(f"{each.kind} {each.name}" for each in dependents[:MOST_NAMES])
+        more = f" and {len(dependents) - MOST_NAMES} more" if len(dependents) > MOST_NAMES else ""
+        raise problems.StateConflict(
+            f"These act for {user.username}: {names}{more}. Name an heir who takes them over, or "
+            "set ends_dependents to close the account all the same."
+        )
+
+
+def _hand_over(user: User, heir: User, dependents: list[Dependent]) -> None:
+    if heir == user or not heir.is_active:
+        raise problems.StateConflict(f"{heir.username} cannot take anything over. Name another.")
+    for dependent in dependents:
+        if dependent.hand_over is None:
+            continue
+        assert dependent.namespace is not None  # noqa: S101 - it is what is handed over
+        role = ACTIONS[dependent.action].role
+        if not can(heir, dependent.action, dependent.namespace):
+            raise problems.StateConflict(
+                f"{heir.username} may not take over {dependent.kind} {dependent.name}: "
+                f"this requires the role {role} in {dependent.namespace.slug}."
+            )
+        dependent.hand_over(heir)
 
 
 def _password() -> str:

@@ -179,8 +179,9 @@ class ObjectUpload(HubView):
             sha256 = uploads.receive_part(
                 upload=upload, number=number, part_bytes=signed.part_bytes, stream=body
             )
-            etag = signing.Signer(salt=str(upload.pk)).signature(f"{number}:{sha256}")
-            return HttpResponse(headers={"ETag": f'"{sha256}.{etag}"'})
+            signed_part = signing.Signer(salt=str(upload.pk)).sign(f"{number}:{sha256}")
+            etag = signed_part.removeprefix(f"{number}:").replace(":", ".")
+            return HttpResponse(headers={"ETag": f'"{etag}"'})
         upload = uploads.receive(upload.owner, upload=upload, stream=body)
         if upload.state != Upload.State.STORED:
             raise errors.Refused(
@@ -295,9 +296,12 @@ def _check_parts(signed: Signed, parts: object) -> None:
         for item in stored.rows(parts)
     }
     for number in range(1, count + 1):
-        sha256, _, signature = str(etags.get(number, "")).partition(".")
-        if signature != signer.signature(f"{number}:{sha256}"):
-            raise problems.InvalidRequest(f"Part {number} of {count} is missing. Send it.")
+        etag = etags.get(number, "").replace(".", ":")
+        try:
+            signer.unsign(f"{number}:{etag}")
+        except signing.BadSignature as error:
+            message = f"Part {number} of {count} is missing. Send it."
+            raise problems.InvalidRequest(message) from error
 
 
 def _download(request: Request, model: RegisteredModel, lfs_object: LfsObject) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import io
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import islice
 
 import structlog
 from django.db import transaction
@@ -25,6 +26,8 @@ from registry.storage.files import store
 log = structlog.get_logger(__name__)
 
 GRACE = timedelta(days=1)
+# Names of stored bytes that are compared with rows at once.
+BATCH = 10_000
 
 
 def write(content: bytes) -> Blob:
@@ -92,16 +95,20 @@ def empty_trash() -> None:
 
 
 def free_orphans(prefixes: Iterable[str]) -> int:
-    """Free bytes without a row, a day after they came, below these two hex digits; how many."""
+    """Free bytes without a row, a day after they came, below these two hex digits; how many.
+
+    An empty prefix is all: one listing, where each prefix by itself costs a bucket at least one.
+    """
     freed = 0
     for prefix in prefixes:
-        stored = list(store().names(prefix))
-        rows = Blob.objects.filter(pk__startswith=prefix, erased_at=None)
-        orphans = set(stored).difference(rows.values_list("pk", flat=True).iterator())
-        for sha256 in sorted(orphans):
-            if _free_orphan(sha256):
-                freed += 1
-                log.info("orphan_freed", sha256=sha256)
+        names = iter(store().names(prefix))
+        while stored := list(islice(names, BATCH)):
+            rows = Blob.objects.filter(pk__gte=stored[0], pk__lte=stored[-1], erased_at=None)
+            orphans = set(stored).difference(rows.values_list("pk", flat=True).iterator())
+            for sha256 in sorted(orphans):
+                if _free_orphan(sha256):
+                    freed += 1
+                    log.info("orphan_freed", sha256=sha256)
     empty_trash()
     return freed
 

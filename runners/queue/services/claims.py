@@ -11,6 +11,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from registry.core import maintenance_mode
 from runners import pools
 from runners.models import Attempt, Host, Job
 from runners.queue import order
@@ -40,10 +41,13 @@ def claim(
     """Claim the next job of these queues, or the job ``uuid``; None if there is none to claim.
 
     A job that the worker's features (default: those it registered) or the state of its host do
-    not allow stays queued and costs no attempt. A pool that is paused or draining hands out none.
-    A worker of the queue `urgent` takes urgent jobs only. A job whose result exists already ends
-    with that result; while the same work is running, it waits.
+    not allow stays queued and costs no attempt. A pool that is paused or draining hands out none,
+    and no job begins during read-only maintenance. A worker of the queue `urgent` takes urgent jobs
+    only. A job whose result exists already ends with that result; while the same work is running,
+    it waits.
     """
+    if maintenance_mode.current().is_read_only:
+        return None
     now = timezone.now()
     rows = Job.objects.on_open_pools().filter(
         state=Job.State.QUEUED, queue__in=pools.queues_of(queues), not_before__lte=now

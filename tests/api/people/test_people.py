@@ -87,7 +87,8 @@ def test_a_closed_account_signs_in_nowhere(api, ada, admin):
     theirs = api(ada)
     assert theirs.get("whoami").status_code == 200
     problem(api(ada).patch("users/ada", {"is_active": False}), 403, "not-allowed")
-    assert api(admin).patch("users/ada", {"is_active": False}).json()["is_active"] is False
+    closing = {"is_active": False, "ends_dependents": True}
+    assert api(admin).patch("users/ada", closing).json()["is_active"] is False
     problem(theirs.get("whoami"), 401, "not-authenticated")
     assert api(admin).patch("users/ada", {"is_active": True}).json()["is_active"] is True
     assert theirs.get("whoami").status_code == 200
