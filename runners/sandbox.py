@@ -167,7 +167,7 @@ class Sandbox:
         return self._server is not None and self._server.usable()
 
     def close_idle(self, seconds: float) -> None:
-        """End the server if its last request is so many seconds ago: its libraries take 60 MB."""
+        """End the server if its last request is older than ``seconds``."""
         if time.monotonic() - self._used_at >= seconds:
             self.close()
 
