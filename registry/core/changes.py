@@ -13,6 +13,8 @@ from collections.abc import Callable
 from django.db import Error as DatabaseTrouble
 from django.db import connection
 
+from registry.core import memory
+
 # How often a process that waits looks, and how long it goes without a full turn at most.
 LOOK_SECONDS = 0.25
 LONGEST_SECONDS = 2.0
@@ -36,6 +38,7 @@ def mark() -> Mark | None:
 
 def wait(before: Mark | None, is_over: Callable[[], bool]) -> None:
     """Sleep until another connection has committed since ``before``, or for `LONGEST_SECONDS`."""
+    memory.give_back()
     until = time.monotonic() + (LOOK_SECONDS if before is None else LONGEST_SECONDS)
     while not is_over() and (remaining := until - time.monotonic()) > 0:
         time.sleep(min(remaining, LOOK_SECONDS))
