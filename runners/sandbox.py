@@ -102,6 +102,7 @@ class Sandbox:
         self._interpreter = interpreter
         self._lock = threading.RLock()
         self._server: _Server | None = None
+        self._used_at = time.monotonic()
 
     def level(self) -> IsolationLevel:
         """Tell which layers hold here; starts the server if need be. Raises no error."""
@@ -159,6 +160,16 @@ class Sandbox:
                 raise
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
+                self._used_at = time.monotonic()
+
+    def is_warm(self) -> bool:
+        """Whether the server runs, so that a request need not wait for its start."""
+        return self._server is not None and self._server.usable()
+
+    def close_idle(self, seconds: float) -> None:
+        """End the server if its last request is older than ``seconds``."""
+        if time.monotonic() - self._used_at >= seconds:
+            self.close()
 
     def cpu_seconds(self) -> float | None:
         """CPU time of the server and of every child that has ended; None without a server."""

@@ -2,7 +2,8 @@
 
 A web process, one that keeps the graphs, and workers: one does every job, another only those that
 users wait for, so that publishing is not delayed by a long one, and where there are more than two
-processors, more of them do checks and proofs.
+processors, more of them do checks and proofs. All are forked from this process, which loads what
+they have in common and neither opens a connection nor starts a thread.
 
 Everything it makes lies in the home folder, so a second start takes up where the first was. A child
 that dies is started again; when this process dies, however it dies, its children die with it.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import gc
 import locale
 import os
 import secrets
@@ -24,6 +26,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
@@ -31,11 +34,13 @@ from urllib.request import urlopen
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connections
+from django.utils.module_loading import import_string
 
 from hub.protocol.devices import usable_cores
 from hub.server import start
 from hub.server.console import print_line
-from runners.queue.parent_death import die_with_parent
+from hub.server.processes import Forked, Process, Work, name_process
+from runners import pools
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -45,6 +50,19 @@ RESTART_SECONDS = 1.0
 READY_SECONDS = 180.0
 SAMPLES_SECONDS = 60.0
 MOST_WORKERS = 8
+LOOK_SECONDS = 0.2
+ENGINE_IDLE_SECONDS = 60.0
+_URGENT = (pools.URGENT,)
+# What processes import when they begin; none of it opens a connection or starts a thread.
+_LOADED = (
+    "gunicorn.app.wsgiapp",
+    "hub.server.celery",
+    "hub.server.first_run",
+    "hub.server.front.worker",
+    "hub.server.graphs",
+    "hub.server.public_files",
+    "runners.workers.worker",
+)
 # The key of PostgreSQL's advisory lock around the preparation of a database.
 _START_LOCK = 0x4855_4253_5441_5254
 
@@ -65,20 +83,34 @@ def main(argv: Sequence[str]) -> int:
         os.environ["HUB_PUBLIC_URL"] = f"http://{args.host}:{port}"
     os.environ["DJANGO_SETTINGS_MODULE"] = "hub.server.settings"
     try:
-        with _only_one(home):
-            make_locale(home)
-            _set_up(samples=args.samples)
-            hub = Supervisor(listener, threads=args.threads, workers=args.workers)
-            return hub.run(samples=args.samples)
+        return _run(home, listener, args)
     except BlockingIOError:
         print(
             f"hub: another `hub serve` is using {home}. Stop it, or choose another --home.",
             file=sys.stderr,
         )
         return 1
-    except ImproperlyConfigured as error:
-        print(f"hub: {error}", file=sys.stderr)
-        return 1
+
+
+def _run(home: Path, listener: socket.socket, args: argparse.Namespace) -> int:
+    """Be the supervisor; in a process that it forks, do the work of that."""
+    # It names the folder of counts, which the library reads when it is imported.
+    from hub.server import web  # noqa: PLC0415
+
+    name_process("serve")
+    try:
+        with _only_one(home):
+            make_locale(home)
+            _load()
+            if Process("prepare", partial(_prepare, samples=args.samples)).wait():
+                return 1
+            hub = Supervisor(listener, threads=args.threads, workers=args.workers)
+            return hub.run(samples=args.samples)
+    except Forked as forked:
+        work = forked.work
+    finally:
+        web.remove_counts()
+    return work()
 
 
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
@@ -159,6 +191,28 @@ def make_locale(home: Path) -> None:
         os.environ["LOCPATH"] = str(folder.parent)
 
 
+def _load() -> None:
+    """Import what the processes need; ends this one where the settings cannot be used."""
+    start.set_up()
+    start.check()
+    for name in (*_LOADED, settings.ROOT_URLCONF):
+        import_module(name)
+    for name in settings.MIDDLEWARE:
+        import_string(name)
+    # A collection writes to every object that it looks at, so each process would copy them all.
+    gc.collect()
+    gc.freeze()
+
+
+def _prepare(*, samples: bool) -> int:
+    try:
+        _set_up(samples=samples)
+    except ImproperlyConfigured as error:
+        print(f"hub: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
 def _set_up(*, samples: bool) -> None:
     """Bring the home folder up to date; raises ImproperlyConfigured.
 
@@ -216,86 +270,56 @@ class Supervisor:
     def __init__(self, listener: socket.socket, *, threads: int, workers: int) -> None:
         self._listener = listener
         self._stopping = False
-        self._commands = {"web": _web(listener.fileno(), threads)}
-        self._commands["graphs"] = [sys.executable, "-m", "hub.server.graphs"]
-        work = [sys.executable, "-m", "hub.server.work"]
-        if workers > 0:
-            self._commands |= {"worker": work, "urgent worker": [*work, "--pool", "cpu.urgent"]}
-        # One of them measures; while it does, the others leave the machine to it.
-        for number in range(2, workers + 1):
-            self._commands[f"worker {number}"] = [*work, "--pool", "cpu", "--pool", "light"]
-        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self.pools = _pools(workers)
+        self._work: dict[str, Work] = {
+            "web": partial(_serve, listener.fileno(), threads),
+            "graphs": self._beside_web(_keep_graphs),
+            **{name: self._beside_web(partial(_do_jobs, of)) for name, of in self.pools.items()},
+        }
+        self._processes: dict[str, Process] = {}
 
     def run(self, *, samples: bool) -> int:
-        """Start the children, print the address once it works, and stay until a signal comes.
+        """Start the processes, greet once the hub works, and stay until a signal comes.
 
         With `samples` the samples that are being checked are waited for.
         """
         signal.signal(signal.SIGINT, self._stop)
         signal.signal(signal.SIGTERM, self._stop)
         print_line("Starting the web process.")
-        for name in self._commands:
+        for name in self._work:
             self._start(name)
         if not self._wait_until_ready():
             self._end()
             print("hub: the web process did not start; see its messages above.", file=sys.stderr)
             return 1
-        notes = self._wait_for_samples() if samples else []
-        connections.close_all()
         if not self._stopping:
-            _greet(os.environ["HUB_PUBLIC_URL"], notes)
+            greet = partial(_greet, samples=samples, workers=bool(self.pools))
+            self._processes["greet"] = Process("greet", self._beside_web(greet))
         while not self._stopping:
             self._restart_ended()
+            time.sleep(LOOK_SECONDS)
         self._end()
         return 0
 
+    def _beside_web(self, work: Work) -> Work:
+        """Work of a process that leaves the address to the web process."""
+
+        def run() -> int:
+            self._listener.close()
+            return work()
+
+        return run
+
     def _restart_ended(self) -> None:
-        time.sleep(0.2)
-        for name, child in list(self._children.items()):
-            if child.poll() is not None and not self._stopping:
-                print_line(f"hub: {name} exited with status {child.returncode}; restarting it")
+        for name, process in self._processes.items():
+            status = process.status()
+            if status is not None and name in self._work and not self._stopping:
+                print_line(f"hub: {name} exited with status {status}; restarting it")
                 time.sleep(RESTART_SECONDS)
                 self._start(name)
 
-    def _wait_for_samples(self) -> list[str]:
-        """Wait some time until the samples are checked; return notes on them.
-
-        They take seconds, and until they are published a first `hub.load("resnet50")` would fail.
-        """
-        from hub.server import first_run  # noqa: PLC0415 - after Django is set up
-
-        address = os.environ["HUB_PUBLIC_URL"]
-        first = pending = first_run.unchecked()
-        if pending and "worker" not in self._commands:
-            return [f"{_samples(pending)} waiting for a worker; see {address}/jobs"]
-        until = time.monotonic() + SAMPLES_SECONDS
-        last = ""
-        while pending and not self._stopping and time.monotonic() < until:
-            line = f"Checking {pending[0]} ({len(first) - len(pending) + 1} of {len(first)})."
-            if line != last:
-                print_line(line)
-                last = line
-            self._restart_ended()
-            try:
-                pending = first_run.unchecked()
-            except DatabaseError:  # it is away for a moment
-                connections.close_all()
-        notes = [
-            f"{name} did not pass its checks; see {address}/models/{name}"
-            for name in first_run.refused()
-            if name in first
-        ]
-        if pending:
-            notes.append(f"{_samples(pending)} still being checked; see {address}/jobs")
-        return notes
-
     def _start(self, name: str) -> None:
-        self._children[name] = subprocess.Popen(
-            self._commands[name],
-            pass_fds=[self._listener.fileno()] if name == "web" else [],
-            start_new_session=True,  # Ctrl-C reaches this process alone, which stops them in order
-            preexec_fn=partial(die_with_parent, os.getpid()),  # noqa: PLW1509 - no threads here
-        )
+        self._processes[name] = Process(name, self._work[name])
 
     def _wait_until_ready(self) -> bool:
         host, port = self._listener.getsockname()[:2]
@@ -303,7 +327,7 @@ class Supervisor:
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         until = time.monotonic() + READY_SECONDS
         while time.monotonic() < until and not self._stopping:
-            if self._children["web"].poll() is not None:
+            if self._processes["web"].status() is not None:
                 return False
             try:
                 with urlopen(f"{address}/healthz", timeout=2):  # noqa: S310 - our own address
@@ -313,25 +337,32 @@ class Supervisor:
         return self._stopping
 
     def _end(self) -> None:
-        for child in self._children.values():
-            if child.poll() is None:
-                child.terminate()
+        for process in self._processes.values():
+            process.send_signal(signal.SIGTERM)
         until = time.monotonic() + STOP_SECONDS + settings.HUB_DRAIN_SECONDS
-        for child in self._children.values():
-            try:
-                child.wait(max(0.1, until - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+        for process in self._processes.values():
+            if process.wait(max(0.1, until - time.monotonic())) is None:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
 
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:
         self._stopping = True
 
 
-def _web(descriptor: int, threads: int) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
+def _pools(workers: int) -> dict[str, Sequence[str]]:
+    """The workers by name, with the pools that each takes jobs from."""
+    if not workers:
+        return {}
+    # One of them measures; while it does, the others leave the machine to it.
+    others = {f"worker {number}": ("cpu", "light") for number in range(2, workers + 1)}
+    return {"worker": pools.EMBEDDED, "urgent worker": _URGENT, **others}
+
+
+def _serve(descriptor: int, threads: int) -> int:
+    """Be gunicorn; it ends this process."""
+    from gunicorn.app import wsgiapp  # noqa: PLC0415 - needs the server extra
+
+    sys.argv = [
         "gunicorn",
         "--config",
         "python:hub.server.web",
@@ -342,13 +373,66 @@ def _web(descriptor: int, threads: int) -> list[str]:
         "--bind",
         f"fd://{descriptor}",
     ]
+    wsgiapp.run()
+    return 0
 
 
-def _greet(address: str, notes: Sequence[str]) -> None:
+def _keep_graphs() -> int:
+    from hub.server.graphs import Maintenance  # noqa: PLC0415 - needs the server extra
+
+    return Maintenance().run()
+
+
+def _do_jobs(of: Sequence[str]) -> int:
+    from runners.workers.worker import Worker  # noqa: PLC0415 - after Django is set up
+
+    # The engine for urgent work stays warm for all.
+    Worker(of, idle_seconds=None if of == _URGENT else ENGINE_IDLE_SECONDS).run()
+    return 0
+
+
+def _greet(*, samples: bool, workers: bool) -> int:
+    """Print the address, with `samples` once those are checked."""
+    address = os.environ["HUB_PUBLIC_URL"]
+    notes = wait_for_samples(workers=workers) if samples else []
     print_line(f"address: {address}")
     for note in notes:
         print_line(note)
     print_line("Press Ctrl-C to stop the hub.")
+    return 0
+
+
+def wait_for_samples(*, workers: bool) -> list[str]:
+    """Wait some time until the samples are checked; return notes on them.
+
+    They take seconds, and until they are published a first `hub.load("resnet50")` would fail.
+    """
+    from hub.server import first_run  # noqa: PLC0415 - after Django is set up
+
+    address = os.environ["HUB_PUBLIC_URL"]
+    first = pending = first_run.unchecked()
+    if pending and not workers:
+        return [f"{_samples(pending)} waiting for a worker; see {address}/jobs"]
+    until = time.monotonic() + SAMPLES_SECONDS
+    last = ""
+    while pending and time.monotonic() < until:
+        line = f"Checking {pending[0]} ({len(first) - len(pending) + 1} of {len(first)})."
+        if line != last:
+            print_line(line)
+            last = line
+        time.sleep(LOOK_SECONDS)
+        try:
+            pending = first_run.unchecked()
+        except DatabaseError:  # it is away for a moment
+            connections.close_all()
+    notes = [
+        f"{name} did not pass its checks; see {address}/models/{name}"
+        for name in first_run.refused()
+        if name in first
+    ]
+    if pending:
+        notes.append(f"{_samples(pending)} still being checked; see {address}/jobs")
+    return notes
 
 
 def _samples(names: Sequence[str]) -> str:

@@ -57,8 +57,16 @@ def _counts() -> TextIO:
     return held
 
 
+# The process that made the folder, and removes it; `hub serve` forks after it has.
+_maker = 0
 if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-    _lock = _counts()
+    _lock, _maker = _counts(), os.getpid()
+
+
+def remove_counts() -> None:
+    """Remove the folder if this process made it."""
+    if _maker == os.getpid():
+        shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
 
 
 def on_starting(server: Any) -> None:
@@ -81,4 +89,4 @@ def child_exit(_server: Any, worker: Any) -> None:
 
 def on_exit(_server: Any) -> None:
     """Called by gunicorn when it ends."""
-    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
+    remove_counts()

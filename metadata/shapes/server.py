@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rdflib import Graph
 
 # Seconds without a request after which the memory is given back.
-IDLE_SECONDS = 300.0
+IDLE_SECONDS = 60.0
 _CHUNK = 1 << 16
 _MOST_BYTES = 64 << 20
 _MOST_GRAPHS = 4

@@ -13,9 +13,11 @@ from collections.abc import Callable
 from django.db import Error as DatabaseTrouble
 from django.db import connection
 
+from registry.core import memory
+
 # How often a process that waits looks, and how long it goes without a full turn at most.
 LOOK_SECONDS = 0.25
-LONGEST_SECONDS = 1.0
+LONGEST_SECONDS = 2.0
 
 # A connection, and its count of what others committed.
 Mark = tuple[int, int]
@@ -35,7 +37,8 @@ def mark() -> Mark | None:
 
 
 def wait(before: Mark | None, is_over: Callable[[], bool]) -> None:
-    """Sleep until another connection has committed since ``before``, or for a second at most."""
+    """Sleep until another connection has committed since ``before``, or for `LONGEST_SECONDS`."""
+    memory.give_back()
     until = time.monotonic() + (LOOK_SECONDS if before is None else LONGEST_SECONDS)
     while not is_over() and (remaining := until - time.monotonic()) > 0:
         time.sleep(min(remaining, LOOK_SECONDS))

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+# A worker whose engine has ended leaves new work to others for so long: theirs may be warm.
+_YIELD_SECONDS = 2 * changes.LOOK_SECONDS
+
 
 class Pulse:
     """Sends heartbeats in a thread of its own, and recovers jobs of lost workers.
@@ -73,11 +76,15 @@ class Pulse:
 class Worker:
     """Claims and runs jobs one after the other until it is stopped."""
 
-    def __init__(self, names: Sequence[str], *, runtime: str = "") -> None:
+    def __init__(
+        self, names: Sequence[str], *, runtime: str = "", idle_seconds: float | None = None
+    ) -> None:
+        """``idle_seconds`` without a job end its engine; None: it stays."""
         self.name = registration.name()
         self.queues = pools.queues_of(names, runtime)
         self.features = WorkerFeatures()
         self._runtime = runtime
+        self._idle_seconds = idle_seconds
         # Where no process keeps graphs, events that a user waits for must not wait for the sweep.
         self._delivers = not {"light", "cpu.urgent"}.isdisjoint(self.queues)
         self._stopping = False
@@ -146,7 +153,11 @@ class Worker:
             log.warning("database_unavailable", exc_info=True)
             worked = False
         if not worked:
+            if self._idle_seconds is not None:
+                sandbox.close_idle(self._idle_seconds)
             changes.wait(before, lambda: self._stopping)
+            if not sandbox.is_warm():
+                time.sleep(_YIELD_SECONDS)
         close_old_connections()
 
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:

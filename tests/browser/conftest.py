@@ -173,7 +173,7 @@ class Hub:
         found = [
             int(pid)
             for pid in children.split()
-            if b"hub.server.work" in Path(f"/proc/{pid}/cmdline").read_bytes()
+            if Path(f"/proc/{pid}/comm").read_bytes().startswith((b"hub worker", b"hub urgent"))
         ]
         assert found, "no worker runs"
         return found

@@ -30,18 +30,17 @@ KEPT = ROOT / ".pytest_cache" / "homes"
 
 
 def processes():
-    """Every process as (pid, parent, command line)."""
+    """Every process as (pid, parent, its name and command line)."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                words = (
-                    (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                )
+                words = (entry / "comm").read_bytes().replace(b"\n", b" ")
+                words += (entry / "cmdline").read_bytes().replace(b"\0", b" ")
                 parent = int((entry / "stat").read_text().rpartition(") ")[2].split()[1])
             except (OSError, ValueError):
                 continue
-            found.append((int(entry.name), parent, words))
+            found.append((int(entry.name), parent, words.decode(errors="replace")))
     return found
 
 
@@ -232,16 +231,16 @@ class Hub:
         return found
 
     def child(self, words):
-        """The oldest pid below this hub whose command line holds ``words``."""
+        """The oldest pid below this hub whose name or command line holds ``words``."""
         below = set(self.tree(self.process.pid))
         return min(
             (pid for pid, _, line in processes() if pid in below and words in line), default=None
         )
 
     def kill(self, words):
-        """`kill -9` the child that is known by ``words``, and all web or worker processes of it."""
+        """`kill -9` the child that is known by ``words``, and all web processes of it."""
         pid = wait_for(lambda: self.child(words), f"a process {words}")
-        for each in [*self.tree(pid), pid] if words == "gunicorn" else [pid]:
+        for each in [*self.tree(pid), pid] if words == "hub web" else [pid]:
             try:
                 os.kill(each, signal.SIGKILL)
             except ProcessLookupError:

@@ -168,7 +168,7 @@ def test_a_web_process_killed_in_the_middle_of_an_upload(hub, published):
     upload = urlsplit(headers["Location"]).path
     parts = {"Content_Type": "application/offset+octet-stream", "Tus_Resumable": "1.0.0"}
     assert second.call("PATCH", upload, content[:1000], Upload_Offset="0", **parts)[0] == 204
-    hub.kill("gunicorn")
+    hub.kill("hub web")
     wait_for(hub.alive, "the web process to be back")
     offset = int(second.call("HEAD", upload, Tus_Resumable="1.0.0")[1]["Upload-Offset"])
     assert offset == 1000
@@ -176,7 +176,7 @@ def test_a_web_process_killed_in_the_middle_of_an_upload(hub, published):
     assert rest[0] == 204, rest[2]
     manifest, signature = second.sign(task, content)
     handed = {"manifest": manifest.to_json(), "signature": signature}
-    hub.kill("gunicorn")  # the answer may be lost: the same again gives what is there
+    hub.kill("hub web")  # the answer may be lost: the same again gives what is there
     wait_for(hub.alive, "the web process to be back")
     statuses = [
         second.call("PUT", f"rounds/{task['round']}/contribution", handed)[0] for _ in range(2)
@@ -191,8 +191,8 @@ def test_a_round_passes_its_deadline_while_no_worker_is_there(hub, published):
     layout = hub.call("GET", f"{training}/schema")[2]["layout"]
     device.push(device.task(), update(layout, 0.5))
     hub.call("POST", f"{training}/rounds/1/close")
-    for _ in range(2):
-        hub.kill("hub.server.work")
+    hub.kill("hub worker")
+    hub.kill("hub urgent")
     told = {}
 
     def is_over():

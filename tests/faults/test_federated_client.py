@@ -54,7 +54,7 @@ def test_a_hub_killed_during_an_upload_gets_all_of_it(hub, devices, tmp_path, mo
         # In the middle of a step, once: what the hub holds then is for it to say.
         if not kills and self._left < 2 * MIB:
             kills.append(True)
-            hub.kill("gunicorn")
+            hub.kill("hub web")
         return part
 
     monkeypatch.setattr(upload._Slice, "read", read_and_kill)

@@ -68,7 +68,7 @@ class Watched(Hub):
             HUB_LIMITS_ANON_RATE="1000000/min",
         )
         below = set(self.tree(self.process.pid))
-        pids = [pid for pid, _, line in processes() if pid in below and "gunicorn" in line]
+        pids = [pid for pid, _, line in processes() if pid in below and "hub web" in line]
         self.web = max(pids)
 
     def seconds(self):

@@ -48,7 +48,7 @@ def test_web_killed_in_the_middle_of_a_patch(hub):
     assert hub.patch(path, 0, CONTENT[:1_000_000])[1]["Upload-Offset"] == "1000000"
     line = send_slowly(hub, path, 1_000_000, CONTENT[1_000_000:2_500_000], 2_000_000)
     time.sleep(0.3)
-    hub.kill("gunicorn")
+    hub.kill("hub web")
     line.close()
     offset, digest = resume(hub, path)
     assert 1_000_000 <= offset <= 2_500_000
@@ -60,7 +60,7 @@ def test_web_killed_around_the_last_byte(hub, delay):
     path = hub.upload(CONTENT, sha256=SHA256)
     line = send_slowly(hub, path, 0, CONTENT, len(CONTENT))
     time.sleep(delay)
-    hub.kill("gunicorn")
+    hub.kill("hub web")
     line.close()
     assert resume(hub, path)[1] == f"sha256:{SHA256}"
 
@@ -71,7 +71,7 @@ def test_web_killed_while_it_submits(hub, delay):
     request = threading.Thread(target=lambda: _ignore(hub, path), daemon=True)
     request.start()
     time.sleep(delay)
-    hub.kill("gunicorn")
+    hub.kill("hub web")
     wait_for(hub.alive, "the web process to be back")
     request.join(60)  # on a busy machine it may connect only now
     assert not request.is_alive()

@@ -352,10 +352,10 @@ def test_a_killed_transfer_goes_on_where_it_stopped(there, here):
         wait_for(lambda: read(here, mirror)["received_bytes"] > 4 << 20, "some bytes", 30)
         assert here.call("GET", f"models/{slug}/heavy", Authorization="")[0] == 404
         assert here.call("GET", f"models/{slug}/heavy/versions")[2]["items"] == []
-        worker = here.child("hub.server.work")
-        here.kill("hub.server.work")
+        worker = here.child("hub worker")
+        here.kill("hub worker")
         opened.set()
-        wait_for(lambda: here.child("hub.server.work") != worker, "another worker", 30)
+        wait_for(lambda: here.child("hub worker") != worker, "another worker", 30)
         wait_for(lambda: read(here, mirror)["synced_at"], lambda_text(here, mirror), 90)
     assert files(here, f"{slug}/heavy", 1) == files(there, "zoo/heavy", 1)
     assert asked[0] is None

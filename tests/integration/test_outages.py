@@ -200,7 +200,7 @@ def test_pushes_outlive_a_database_that_is_killed(hub, postgres, push, moment):
 def test_pushes_and_loads_outlive_a_web_process_that_is_killed(hub, push, tmp_path):
     running = push("web")
     wait_for(lambda: is_receiving(hub), "bytes to arrive")
-    hub.kill("gunicorn")
+    hub.kill("hub web")
     check(hub, running)
     name = f"zoo/{running[0].name}"
     loaded = []
@@ -212,7 +212,7 @@ def test_pushes_and_loads_outlive_a_web_process_that_is_killed(hub, push, tmp_pa
     threads = [threading.Thread(target=load, args=(at,)) for at in range(PUSHES)]
     for thread in threads:
         thread.start()
-    hub.kill("gunicorn")
+    hub.kill("hub web")
     for thread in threads:
         thread.join(120)
     assert loaded == [(tmp_path / running[0].name / "model.onnx").read_bytes()] * PUSHES

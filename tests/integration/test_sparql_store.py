@@ -63,7 +63,7 @@ def test_what_is_committed_is_seen_soon(hub):
 def test_the_graphs_process_killed_in_the_middle_loses_nothing(hub):
     for number in range(10, 16):
         write(hub, number, 2000)
-        hub.kill("hub.server.graphs")
+        hub.kill("hub graphs")
         assert asking.truth(asking.post(hub, "ASK { ?s ?p ?o }"))
     wait_for(lambda: seen(hub, 15), "the last graph to be seen", 60)
     for number in range(10, 16):

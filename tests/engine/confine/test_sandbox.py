@@ -337,3 +337,19 @@ def test_a_poorer_machine_is_told_and_still_works(stored, tmp_path, missing, sai
         text=True,
     )
     assert done.stdout.strip() == said
+
+
+def test_an_idle_engine_ends_and_the_next_request_starts_another(own, stored):
+    assert not own.is_warm()
+    own.level()
+    first = server_of(own)
+    own.close_idle(3600.0)
+    assert own.is_warm()
+    own.close_idle(0.0)
+    assert not own.is_warm()
+    assert not Path(f"/proc/{first}").exists()
+    places = stored({"model.onnx": samples.mlp()})
+    assert own.run(Request("check", "model.onnx", places, SUBJECT)).outcome == "passed"
+    own.close_idle(3600.0)
+    assert own.is_warm()
+    assert server_of(own) != first

@@ -33,8 +33,8 @@ def supervisor(workers):
         return serve.Supervisor(listener, threads=1, workers=workers)
 
 
-def notes(*, workers=1):
-    return supervisor(workers)._wait_for_samples()
+def notes(*, workers=True):
+    return serve.wait_for_samples(workers=workers)
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,14 @@ def test_workers_grow_with_the_processors(cores, workers):
 
 
 def test_one_worker_measures_and_the_others_check_and_prove():
-    commands = {name: one[3:] for name, one in supervisor(3)._commands.items() if "worker" in name}
-    proofs = ["--pool", "cpu", "--pool", "light"]
-    assert commands == {
-        "worker": [],
-        "urgent worker": ["--pool", "cpu.urgent"],
+    proofs = ("cpu", "light")
+    assert supervisor(3).pools == {
+        "worker": ("cpu", "bench-cpu", "light"),
+        "urgent worker": ("cpu.urgent",),
         "worker 2": proofs,
         "worker 3": proofs,
     }
-    assert list(supervisor(0)._commands) == ["web", "graphs"]
+    assert supervisor(0).pools == {}
 
 
 def set_state(name, state):
@@ -62,13 +61,13 @@ def set_state(name, state):
 
 def test_after_a_bounded_wait_the_rest_is_told(planted, monkeypatch):
     assert notes() == [f"3 samples are still being checked; see {ADDRESS}/jobs"]
-    assert notes(workers=0) == [f"3 samples are waiting for a worker; see {ADDRESS}/jobs"]
+    assert notes(workers=False) == [f"3 samples are waiting for a worker; see {ADDRESS}/jobs"]
     for name in ("digits-cnn-int8", "wine-gbt"):
         set_state(name, "published")
     assert first_run.unchecked() == ["zoo/digits-cnn"]
     assert notes() == [f"1 sample is still being checked; see {ADDRESS}/jobs"]
     monkeypatch.setattr(serve, "SAMPLES_SECONDS", 1e9)
-    assert notes(workers=0) == [f"1 sample is waiting for a worker; see {ADDRESS}/jobs"]
+    assert notes(workers=False) == [f"1 sample is waiting for a worker; see {ADDRESS}/jobs"]
 
 
 def test_progress_and_refusals(planted, monkeypatch, capsys):
@@ -76,7 +75,7 @@ def test_progress_and_refusals(planted, monkeypatch, capsys):
     states = iter(
         [("digits-cnn", "published"), ("wine-gbt", "draft"), ("digits-cnn-int8", "published")]
     )
-    monkeypatch.setattr(serve.Supervisor, "_restart_ended", lambda _: set_state(*next(states)))
+    monkeypatch.setattr(serve.time, "sleep", lambda _: set_state(*next(states)))
     assert notes() == [f"zoo/wine-gbt did not pass its checks; see {ADDRESS}/models/zoo/wine-gbt"]
     assert capsys.readouterr().out.splitlines() == [
         "Checking zoo/digits-cnn (1 of 3).",
