@@ -16,8 +16,7 @@ from urllib.parse import unquote
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet, Subquery
-from django.db.models.functions import Lower
+from django.db.models import Q, Subquery
 
 from hub.protocol import problems, refs
 from hub.protocol.cards import Card
@@ -161,7 +160,7 @@ def _bases(actor: Actor, names: list[tuple[Version, str]]) -> list[Version | Non
     """For each name in a card the version that it means, as far as the actor may see it."""
     targets = [_target(text) for _, text in names]
     visible = RegisteredModel.objects.visible_to(actor)
-    models = _models(visible, {target.name for target in targets if target})
+    models = resolution.models_named(visible, {target.name for target in targets if target})
     confirmed = _confirmed({young.model_id for young, _ in names}, filter(None, targets))
     visible_pks = set(visible.filter(pk__in=confirmed.values()).values_list("pk", flat=True))
     bases = [
@@ -222,23 +221,6 @@ def _choose(
         and (row.number == number if number is not None else row.created_at < young.created_at)
     ]
     return max(candidates, key=lambda row: row.number, default=None)
-
-
-def _models(visible: QuerySet[RegisteredModel], names: set[str]) -> dict[str, int]:
-    """Keys of the visible models with these names (in lower case), those they had included."""
-    if not names:
-        return {}
-    spaces, own = zip(*(name.split("/", 1) for name in names), strict=True)
-    rows = (
-        visible.alias(space=Lower("namespace__slug"), own=Lower("name"))
-        .filter(space__in=set(spaces), own__in=set(own))
-        .values_list("namespace__slug", "name", "pk")[:_MODELS]
-    )
-    models = {f"{space}/{name}".lower(): pk for space, name, pk in rows}
-    if missing := names - models.keys():
-        former = visible.filter(former_names__name__in=missing)
-        models |= dict(former.values_list("former_names__name", "pk")[:_MODELS])
-    return {name: pk for name, pk in models.items() if name in names}
 
 
 def _target(text: str) -> Target | None:

@@ -7,8 +7,14 @@ from typing import Any
 from rest_framework import serializers as fields
 
 from hub.protocol import proofs
-from hub.protocol.filters import FILTERS, SORTS, Bound, Choice, Text
+from hub.protocol.filters import FILTERS, SORTS, Bound, Choice, Day, Text
 from registry.catalogue.facets import GROUPS
+
+
+def _require_day(text: str) -> None:
+    """Raise ValidationError for a text that is no day."""
+    if not Day.is_day(text):
+        raise fields.ValidationError("Write a day as YYYY-MM-DD, such as 2026-01-31.")
 
 
 def _field(filter_: Choice | Bound | Text) -> fields.Field[Any, Any, Any, Any]:
@@ -21,6 +27,7 @@ def _field(filter_: Choice | Bound | Text) -> fields.Field[Any, Any, Any, Any]:
         return fields.FloatField(**number)
     if isinstance(filter_, Text):
         return fields.CharField(
+            validators=[_require_day] if isinstance(filter_, Day) else [],
             required=False,
             allow_blank=True,
             default="",
