@@ -39,7 +39,7 @@ def connect() -> None:
     outbox.subscribe("metadata.moves", ("model.moved",), _on_moved)
     outbox.subscribe("metadata.models", ("model.",), _on_model, apart=True)
     outbox.subscribe("metadata.heirs", BASE_VERBS, _on_base, apart=True)
-    outbox.subscribe("metadata.ancestry", ("model.",), _on_ancestor, apart=True)
+    outbox.subscribe("registry.search.ancestry", ("model.",), _on_ancestor, apart=True)
     searchable.contribute(ancestry.facts_of)
     outbox.subscribe("metadata.datasets", ("dataset.",), _on_dataset)
     outbox.subscribe("metadata.agents", ("namespace.edited",), _on_namespace)

@@ -585,8 +585,8 @@ MAX_ACCURACY_LOSS: Final = Bound(
     title="Maximum accuracy loss",
     quantity=POINTS,
     option="max_accuracy_loss",
-    description="has a variant whose measured accuracy is at most so many percentage points below "
-    "that of the variant it was made from, on all splits on which both were measured",
+    description="has a variant whose measured accuracy is at most this number of percentage points "
+    "below that of the variant it was made from, on all splits on which both were measured",
     words="accuracy loss of {}",
     example="1",
 )

@@ -1,4 +1,4 @@
-"""Which public models the newest version of a model comes from, for filters of lists.
+"""Ancestors of the newest version of each model, for filters of lists.
 
 The facts of a model hold all of its ancestors, so a model that becomes visible, hidden or renamed
 concerns the models whose cards name it, and all that come from these.
@@ -24,7 +24,7 @@ _GROUP = filters.DERIVED_FROM.name
 
 
 def facts_of(version: Version) -> Iterator[Fact]:
-    """The models that a version comes from as anybody may know it, by key."""
+    """Keys of the models that a version comes from, as far as guests may know."""
     side = relatives.ancestors(AnonymousUser(), version, depth=relatives.MOST)
     for ancestor in withdrawals.versions_in(side.relatives):
         yield _GROUP, str(ancestor.model_id)

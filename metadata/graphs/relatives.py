@@ -37,7 +37,8 @@ MOST_BASES = 50
 _MENTIONS, _VERSIONS, _MODELS = 300, 4000, 200
 _COLUMNS = (
     "number", "card", "created_at", "state", "reason", "ended_at",
-    "model__name", "model__namespace",  "model__namespace__slug",
+    "model__name", "model__namespace",  "model__namespace__slug", "model__deleted_at",
+    "model__deletion_reason",
 )  # fmt: skip
 
 
@@ -159,7 +160,7 @@ def descendants(actor: Actor, version: Version, *, depth: int = DOWN) -> Descent
 def _bases(actor: Actor, names: list[tuple[Version, str]]) -> list[Version | None]:
     """For each name in a card the version that it means, as far as the actor may see it."""
     targets = [_target(text) for _, text in names]
-    visible = RegisteredModel.objects.visible_to(actor)
+    visible = RegisteredModel.objects.known_to(actor)
     models = resolution.models_named(visible, {target.name for target in targets if target})
     confirmed = _confirmed({young.model_id for young, _ in names}, filter(None, targets))
     visible_pks = set(visible.filter(pk__in=confirmed.values()).values_list("pk", flat=True))
@@ -169,7 +170,7 @@ def _bases(actor: Actor, names: list[tuple[Version, str]]) -> list[Version | Non
     ]
     if not any(bases):
         return [None] * len(names)
-    served = Version.objects.visible_to(actor).filter(state__in=Version.VISIBLE)
+    served = Version.objects.filter(model__in=visible, state__in=Version.VISIBLE)
     selection = Q(pk__in=())
     for (young, _), target, pk in zip(names, targets, bases, strict=True):
         if target is None or pk is None:

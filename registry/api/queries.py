@@ -9,6 +9,7 @@ from rest_framework import serializers as fields
 from hub.protocol import proofs
 from hub.protocol.filters import FILTERS, SORTS, Bound, Choice, Day, Text
 from registry.catalogue.facets import GROUPS
+from registry.models.registered_models import LONGEST_REASON
 
 
 def _require_day(text: str) -> None:
@@ -91,6 +92,24 @@ class ModelsQuery(fields.Serializer[Any]):
     def get_fields(self) -> dict[str, fields.Field[Any, Any, Any, Any]]:
         """The parameters above, and one for each filter."""
         return {**super().get_fields(), **{name: _field(row) for name, row in FILTERS.items()}}
+
+
+class DeletionQuery(fields.Serializer[Any]):
+    """Why a model is deleted, and whether its address says so."""
+
+    reason = fields.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        max_length=LONGEST_REASON,
+        help_text="shown at the address of the model",
+    )
+    tombstone = fields.BooleanField(
+        required=False,
+        default=True,
+        help_text="keep an answer at the address of a public model with the time, the user and "
+        "the reason of the deletion, and keep its licence, data and lineage in graphs",
+    )
 
 
 class ResolveQuery(fields.Serializer[Any]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
 from hub.protocol import filters
@@ -19,7 +20,6 @@ from registry.models import (
     RegisteredModel,
     SearchDocument,
 )
-from registry.models.registered_models import listed_for_everybody
 from registry.versions import selectors
 
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ def _is_fast(query: Query) -> Q:
 
 
 def _is_derived(query: Query) -> Q:
-    """The condition that a model comes from one of these, as far as everybody may know."""
+    """The condition that a model comes from one of these, as far as guests may know."""
     names = {name.strip().lower() for name in query[filters.DERIVED_FROM]}
-    public = RegisteredModel.objects.filter(listed_for_everybody())
+    public = RegisteredModel.objects.known_to(AnonymousUser())
     keys = map(str, resolution.models_named(public, names).values())
     facts = DocumentFact.objects.filter(group=filters.DERIVED_FROM.name, value__in=keys)
     return Q(pk__in=facts.values("document_id"))

@@ -182,9 +182,22 @@ class ModelsGroup(Group):
             ),
         )
 
-    def delete(self, model: str) -> None:
+    def delete(
+        self,
+        model: str,
+        *,
+        reason: Annotated[str | None, "shown at the address of the model"] = None,
+        tombstone: Annotated[
+            bool | None,
+            "keep an answer at the address of a public model with the time, the user and the reason of the deletion, and keep its licence, data and lineage in graphs",
+        ] = None,
+    ) -> None:
         """Delete a model; a name that was once published is never reused."""
-        self._do("DELETE", f"models/{model_path(model)}")
+        self._do(
+            "DELETE",
+            f"models/{model_path(model)}",
+            query={"reason": reason, "tombstone": tombstone},
+        )
 
     def edit(
         self,
@@ -252,7 +265,7 @@ class ModelsGroup(Group):
         ] = None,
         max_accuracy_loss: Annotated[
             float | None,
-            "has a variant whose measured accuracy is at most so many percentage points below that of the variant it was made from, on all splits on which both were measured",
+            "has a variant whose measured accuracy is at most this number of percentage points below that of the variant it was made from, on all splits on which both were measured",
         ] = None,
         max_bytes: Annotated[int | None, "maximum total size of the files in bytes"] = None,
         max_macs: Annotated[

@@ -1,4 +1,4 @@
-"""Models by what they come from: the facts of lists follow what everybody may know."""
+"""Models by what they come from: the facts of lists follow what guests may know."""
 
 from __future__ import annotations
 
