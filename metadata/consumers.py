@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
+from metadata.graphs import ancestry
 from metadata.rdf.iris import Places, graph_of
 from metadata.store import maintenance
 from metadata.validation import card_check, reports
 from registry.cards import mentions, resolution
+from registry.catalogue import searchable
 from registry.core import outbox
 from registry.core.events import RELEASE_VERBS
 from registry.models import Dataset, Mention, Namespace, RegisteredModel, Version
@@ -37,6 +39,8 @@ def connect() -> None:
     outbox.subscribe("metadata.moves", ("model.moved",), _on_moved)
     outbox.subscribe("metadata.models", ("model.",), _on_model, apart=True)
     outbox.subscribe("metadata.heirs", BASE_VERBS, _on_base, apart=True)
+    outbox.subscribe("registry.search.ancestry", ("model.",), _on_ancestor, apart=True)
+    searchable.contribute(ancestry.facts_of)
     outbox.subscribe("metadata.datasets", ("dataset.",), _on_dataset)
     outbox.subscribe("metadata.agents", ("namespace.edited",), _on_namespace)
     outbox.subscribe("metadata.users", ("dataset.",), _on_used, apart=True)
@@ -77,17 +81,30 @@ def _on_model(subject: outbox.Subject) -> None:
 
 def _on_base(subject: outbox.Subject) -> None:
     """A model concerns the graphs of the versions whose cards are based on it."""
+    for model in _model_of(subject):
+        maintenance.refresh_versions(_versions(_naming(model)))
+
+
+def _on_ancestor(subject: outbox.Subject) -> None:
+    """And the lists' facts of all models that come from it."""
+    for model in _model_of(subject):
+        ancestry.refresh_heirs(model.pk, _versions(_naming(model)))
+
+
+def _model_of(subject: outbox.Subject) -> QuerySet[RegisteredModel]:
     rows = RegisteredModel.objects.filter(pk=subject.model_id or 0)
-    for model in rows.select_related("namespace"):
-        names = [model.ref, *(former.name for former in moves.former_names(model))]
-        confirmed = model.confirmed_as_base.values_list("name", flat=True)
-        addresses = [f"{settings.HUB_PUBLIC_URL}/models/{name}" for name in names]
-        numbers = model.versions.values_list("number", flat=True)
-        numbered = [f"{address}/v/{number}" for address in addresses for number in numbers]
-        keys = {*confirmed, *map(mentions.key, [*names, *addresses, *numbered])}
-        maintenance.refresh_versions(
-            _versions(Mention.objects.filter(kind=Mention.Kind.MODEL, name__in=keys))
-        )
+    return rows.select_related("namespace")
+
+
+def _naming(model: RegisteredModel) -> QuerySet[Mention]:
+    """Where cards name a model, by any name or address that it has or had."""
+    names = [model.ref, *(former.name for former in moves.former_names(model))]
+    confirmed = model.confirmed_as_base.values_list("name", flat=True)
+    addresses = [f"{settings.HUB_PUBLIC_URL}/models/{name}" for name in names]
+    numbers = model.versions.values_list("number", flat=True)
+    numbered = [f"{address}/v/{number}" for address in addresses for number in numbers]
+    keys = {*confirmed, *map(mentions.key, [*names, *addresses, *numbered])}
+    return Mention.objects.filter(kind=Mention.Kind.MODEL, name__in=keys)
 
 
 def _on_dataset(subject: outbox.Subject) -> None:

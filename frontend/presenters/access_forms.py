@@ -65,6 +65,19 @@ class EndForm(forms.Form):
     )
 
 
+class DeletionForm(forms.Form):
+    """Why a model is deleted, and whether its address says so."""
+
+    reason = forms.CharField(
+        label="Reason",
+        max_length=LONGEST_REASON,
+        required=False,
+        help_text="Shown permanently at the address of the model.",
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    tombstone = forms.BooleanField(required=False, initial=True)
+
+
 class AskForm(forms.Form):
     """A message to the maintainers who review the request."""
 

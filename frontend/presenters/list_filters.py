@@ -35,7 +35,7 @@ PARAMETERS = (
     *FILTERS,
     *speeds.Setup._fields,
 )
-_MILLISECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+_FRACTION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 # Words for values that a filter takes beside those that it declares.
 _OTHER_WORDS: dict[str, Callable[[str], str]] = {
     filters.TASK.name: labels.task,
@@ -46,6 +46,7 @@ _AMOUNTS: dict[Quantity, Callable[[str], str]] = {
     filters.COUNT: lambda value: formatting.quantity(int(value)),
     filters.MACS: lambda value: f"{formatting.quantity(int(value))} MACs",
     filters.MILLISECONDS: lambda value: f"{value}{formatting.NARROW}ms",
+    filters.POINTS: lambda value: f"{value} point{'' if float(value) == 1 else 's'}",
 }
 
 
@@ -58,6 +59,11 @@ def read(data: QueryDict) -> Query:
     values: dict[str, Any] = {name: many(name) for name in filters.CHOICES}
     values |= {bound.name: _number(bound, data.get(bound.name, "")) for bound in BOUNDS.values()}
     values |= {name: data.get(name, "").strip()[:200] for name in filters.TEXTS}
+    for day in filters.DAYS.values():
+        if (text := values[day.name]) and not day.is_day(text):
+            raise problems.InvalidRequest.at(
+                f"/{day.name}", f"{text[:20]!r} is not a day, such as 2026-01-31."
+            )
     setup = [data.get(name, "") for name in speeds.Setup._fields]
     if on := data.get("on"):  # a select has one value for all three
         setup = on.split("/", 2)
@@ -292,7 +298,7 @@ def latency_limit(query: Query) -> str:
 def _number(bound: Bound, text: str) -> float | None:
     """The number of a limit in an address; None for an empty one."""
     if not bound.quantity.is_whole:
-        return _milliseconds(text.strip())
+        return _fraction(bound, text.strip())
     number = addresses.whole(text, bound.quantity.digits)
     if text and number is None:
         noun = bound.attribute.noun if bound.attribute else bound.title.lower()
@@ -306,9 +312,10 @@ def _is_on(text: str) -> bool:
     return text == "1"
 
 
-def _milliseconds(text: str) -> float | None:
-    if text and not _MILLISECONDS.fullmatch(text):
-        raise problems.InvalidRequest(f"The latency {text[:20]!r} is not a number of milliseconds.")
+def _fraction(bound: Bound, text: str) -> float | None:
+    if text and not _FRACTION.fullmatch(text):
+        what = f"{bound.title.lower()} {text[:20]!r}"
+        raise problems.InvalidRequest(f"The {what} is not a number ({bound.quantity.form_unit}).")
     return float(text) if text else None
 
 

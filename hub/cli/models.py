@@ -22,6 +22,10 @@ _FILTERS = (
     filters.KEYWORD,
     filters.PRECISION,
     filters.OPSET_MAX,
+    filters.DERIVED_FROM,
+    filters.RISK,
+    filters.PUBLISHED_SINCE,
+    filters.PUBLISHED_UNTIL,
 )
 _PARAMETERS = (*(row.name for row in _FILTERS), "sort", "device", "runtime", "provider")
 

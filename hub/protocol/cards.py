@@ -109,6 +109,17 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Risk:
+    """A risk that a card states; what it leaves out is empty."""
+
+    title: str = ""
+    description: str = ""
+    severity: str = ""
+    probability: str = ""
+    mitigation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Emissions:
     """The carbon of a training in grams of CO2e, and how the card says it was determined."""
 
@@ -174,6 +185,7 @@ class Card:
     hardware: tuple[str, ...] = ()
     location: str = ""
     inputs: tuple[DeclaredInput, ...] = ()
+    risks: tuple[Risk, ...] = ()
 
     @classmethod
     def read(cls, front: object) -> Card:
@@ -213,6 +225,7 @@ class Card:
             hardware=tuple(dict.fromkeys(hardware)),
             location=next(iter(places), ""),
             inputs=inputs.parse(card.get("inputs")),
+            risks=risks(card.get("risks")),
         )
 
     def personal_words(self, dataset: CardDataset) -> str:
@@ -244,6 +257,13 @@ def results(front: dict[str, Any]) -> Iterator[Result]:
         name = _metric(score) if isinstance(score, dict) else _text(score)
         name = name or _text(stored.mapping(result.get("dataset")).get("task_id"))
         yield _result(f"/eval_results/{at}", result, result, name)
+
+
+def risks(value: object) -> tuple[Risk, ...]:
+    """The risks of a card, mappings before texts; what has no title and no description is none."""
+    rows = [*stored.rows(value), *({"description": text} for text in texts(value))]
+    parts = [{field: _text(row.get(field)) for field in Risk.__slots__} for row in rows]
+    return tuple(Risk(**row) for row in parts if row["title"] or row["description"])
 
 
 def texts(value: object) -> tuple[str, ...]:

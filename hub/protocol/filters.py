@@ -8,6 +8,8 @@ takes.
 
 from __future__ import annotations
 
+import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Generic, TypeVar
@@ -71,7 +73,8 @@ MILLISECONDS: Final = Quantity(
     "ms", "ms", 1, {"ms": 1, "us": 1e-3, "s": 1e3}, _TIMES, _TIMES, is_whole=False
 )
 OPSETS: Final = Quantity("", "version", digits=5)
-QUANTITIES: Final = (BYTES, COUNT, MACS, MILLISECONDS, OPSETS)
+POINTS: Final = Quantity("percentage point", "points", 1, {"": 1, "pp": 1}, is_whole=False)
+QUANTITIES: Final = (BYTES, COUNT, MACS, MILLISECONDS, OPSETS, POINTS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,11 +243,12 @@ class Filter(Generic[T]):
 
     ``name`` is its parameter in addresses and in the API, ``title`` its name on pages,
     ``description`` what the API and the command line say of it. ``is_counted`` tells whether lists
-    offer its values with the number of models. ``option`` is its name in `hub.find` and, with
-    hyphens, in `hub find`, where these have it.
+    offer its values with the number of models, ``field_type`` the HTML type of its field.
+    ``option`` is its name in `hub.find` and, with hyphens, in `hub find`, where these have it.
     """
 
     nothing: ClassVar[object]
+    field_type: ClassVar[str] = "text"
     name: str
     title: str
     description: str
@@ -299,6 +303,43 @@ class Text(Filter[str]):
     """A filter by a text that a model's name or summary holds."""
 
     nothing: ClassVar[str] = ""
+
+
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Day(Text):
+    """A filter by a day in UTC, written YYYY-MM-DD: since its beginning, or until its end."""
+
+    field_type: ClassVar[str] = "date"
+    is_end: bool = False
+
+    @staticmethod
+    def is_day(text: str) -> bool:
+        """Whether a text is a day of the calendar that has one after it."""
+        return Day._read(text) is not None
+
+    def bound(self, text: str) -> datetime.datetime:
+        """The first moment that counts, or with ``is_end`` the first one after all that count.
+
+        Raises ValueError for a text that is no day.
+        """
+        day = self._read(text)
+        if day is None:
+            raise ValueError(text)
+        day += datetime.timedelta(days=self.is_end)
+        return datetime.datetime.combine(day, datetime.time(), datetime.UTC)
+
+    @staticmethod
+    def _read(text: str) -> datetime.date | None:
+        if not _DAY.fullmatch(text):
+            return None
+        try:
+            day = datetime.date.fromisoformat(text)
+        except ValueError:
+            return None
+        return day if day < datetime.date.max else None
 
 
 PIXEL_FORMATS: Final = ("Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8")
@@ -506,6 +547,49 @@ WITHDRAWN_DATA: Final = Choice(
     values={"yes": "trained on withdrawn data"},
     phrases={"yes": "trained on withdrawn data, withdrawn data, withdrawn data sets"},
 )
+DERIVED_FROM: Final = Choice(
+    name="derived_from",
+    title="Derived from",
+    description="derived from a public model of this hub, `namespace/name`, directly or through "
+    "other public models",
+)
+RISK: Final = Choice(
+    name="risk",
+    title="Risk",
+    is_closed=True,
+    description="risks that the card states: any (stated), none (unstated), one without "
+    "mitigation (unmitigated), or one of this severity",
+    values={
+        "stated": "risks stated",
+        "unstated": "no risks stated",
+        "unmitigated": "a risk without mitigation",
+        "low": "a risk of low severity",
+        "medium": "a risk of medium severity",
+        "high": "a risk of high severity",
+        "critical": "a risk of critical severity",
+    },
+)
+PUBLISHED_SINCE: Final = Day(
+    name="published_since",
+    title="Published since",
+    description="first day in UTC on which the newest version was published, as YYYY-MM-DD",
+)
+PUBLISHED_UNTIL: Final = Day(
+    name="published_until",
+    title="Published until",
+    description="last day in UTC on which the newest version was published, as YYYY-MM-DD",
+    is_end=True,
+)
+MAX_ACCURACY_LOSS: Final = Bound(
+    name="max_accuracy_loss",
+    title="Maximum accuracy loss",
+    quantity=POINTS,
+    option="max_accuracy_loss",
+    description="has a variant whose measured accuracy is at most this number of percentage points "
+    "below that of the variant it was made from, on all splits on which both were measured",
+    words="accuracy loss of {}",
+    example="1",
+)
 FAILS_ON: Final = Choice(
     name="fails_on",
     title="Fails on",
@@ -553,13 +637,19 @@ FILTERS: Final[dict[str, Choice | Bound | Text]] = {
         PIXEL_FORMAT,
         PERSONAL_DATA,
         WITHDRAWN_DATA,
+        DERIVED_FROM,
+        RISK,
         FAILS_ON,
         MAX_LATENCY,
+        MAX_ACCURACY_LOSS,
+        PUBLISHED_SINCE,
+        PUBLISHED_UNTIL,
         CONTAINS,
     )
 }
 CHOICES: Final = {choice.name: choice for choice in FILTERS.values() if isinstance(choice, Choice)}
 BOUNDS: Final = {bound.name: bound for bound in FILTERS.values() if isinstance(bound, Bound)}
+DAYS: Final = {day.name: day for day in FILTERS.values() if isinstance(day, Day)}
 TEXTS: Final = {text.name: text for text in FILTERS.values() if isinstance(text, Text)}
 # The limits of `hub.find`, by the names that these have there.
 LIMITS: Final = {bound.option: bound for bound in BOUNDS.values() if bound.option}

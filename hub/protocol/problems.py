@@ -203,6 +203,9 @@ class AccessNeeded(Problem, status=403, title="Access to this model's files is r
 class NotFound(Problem, status=404, title="Not found"): ...
 
 
+class Deleted(NotFound, status=410, title="The model was deleted"): ...
+
+
 class VariantMissing(Problem, status=404, title="Variant not found"): ...
 
 

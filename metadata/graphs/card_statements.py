@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import phrases, stored
+from hub.protocol.cards import risks
 from metadata.rdf import languages
 from metadata.rdf.quads import foreign, link, string, words
 from registry.cards.values import is_orcid
@@ -37,7 +38,6 @@ _JOINED_TEXTS = {
     "limitations": "it6:limitations",
     "bias": "it6:bias fair4ml:modelRisksBiasLimitations",
 }
-_PARTS_OF_RISK = ("severity", "probability", "mitigation")
 
 
 def describe(graph: Graph, version: str, card: dict[str, Any]) -> None:
@@ -148,18 +148,17 @@ def _papers(text: str) -> Iterator[str]:
 
 
 def _risks(graph: Graph, version: str, card: dict[str, Any]) -> None:
-    risks = card.get("risks")
-    plain = [{"description": text} for text in texts(risks)]
-    for index, row in enumerate([*stored.rows(risks), *plain][:LONGEST_LIST], start=1):
-        labels = [str(row[field]) for field in ("title", "description") if row.get(field)]
-        if not labels:
-            continue
+    for index, risk in enumerate(risks(card.get("risks"))[:LONGEST_LIST], start=1):
         node = f"{version}#risk-{index}"
         graph.add(version, "it6:hasRisk", link(node))
-        graph.type(node, "it6:HarmRisk")
-        graph.add(node, "dcterms:title", words(phrases.ellipsis(labels[0], 100)))
-        graph.add(node, "dcterms:description", words(labels[-1]))
-        for field in _PARTS_OF_RISK:
-            value = row.get(field)
-            if isinstance(value, str | int | float):
-                graph.add(node, f"it6:{field}", words(value))
+        graph.describe(
+            node,
+            "it6:HarmRisk",
+            {
+                "dcterms:title": words(phrases.ellipsis(risk.title or risk.description, 100)),
+                "dcterms:description": words(risk.description or risk.title),
+                "it6:severity": words(risk.severity),
+                "it6:probability": words(risk.probability),
+                "it6:mitigation": words(risk.mitigation),
+            },
+        )

@@ -18,6 +18,7 @@ from hub.protocol.figures import Kind
 from hub.protocol.vocabularies import SHARES, metric_name
 from metadata.graphs import datasets, figures, metrics
 from metadata.graphs.datasets import LONGEST_LIST, Names
+from metadata.rdf.iris import variant_of
 from metadata.rdf.quads import count, decimal, foreign, link, moment, number, part, string, words
 from registry.cards import metrics as reported_metrics
 
@@ -106,6 +107,7 @@ def describe_measured(graph: Graph, version: str, subject: str, of: Evaluation) 
     graph.state(
         node,
         {
+            "hub:variant": link(variant_of(version, of.variant.name)),
             "hub:split": string(of.split),
             "dcat:version": string(str(of.dataset_version.number)),
             "hub:evaluatedRows": count(of.rows),

@@ -204,3 +204,4 @@ class ModelFacts:
     card_licenses: tuple[str, ...] = ()
     is_gated: bool = False
     former: tuple[FormerFacts, ...] = ()
+    withdrawal: WithdrawalFacts | None = None

@@ -107,7 +107,6 @@ def model_graph(of: ModelFacts, home: str) -> str:
     model, publisher = places.model(space, of.name), places.agent(space)
     graph = Graph(graph_of(model), places)
     ref = f"{space}/{of.name}"
-    graph.add(places.catalogue, "dcat:resource", link(model))
     graph.add(model, "dcterms:publisher", link(publisher))
     graph.describe(
         model,
@@ -117,12 +116,18 @@ def model_graph(of: ModelFacts, home: str) -> str:
             "dcterms:identifier": string(ref),
             "dcterms:created": moment(of.created_at),
             "dcterms:issued": moment(of.published_at),
-            "dcterms:description": words(of.summary),
             "dcat:hasVersion": [
                 link(places.version(space, of.name, number)) for number in of.versions
             ],
         },
     )
+    if of.withdrawal is not None:
+        licenses = [link(places.licence(name)) for name in of.licenses or ("",)]
+        graph.add(model, "dcterms:license", *licenses)
+        tombstones.describe(graph, model, of.withdrawal)
+        return graph.text()
+    graph.add(places.catalogue, "dcat:resource", link(model))
+    graph.add(model, "dcterms:description", words(of.summary))
     _subject(graph, model, of)
     if _is_conflict(of.licenses, of.card_licenses):
         graph.add(model, "hub:licenceConflict", truth(True))

@@ -16,8 +16,7 @@ from urllib.parse import unquote
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet, Subquery
-from django.db.models.functions import Lower
+from django.db.models import Q, Subquery
 
 from hub.protocol import problems, refs
 from hub.protocol.cards import Card
@@ -38,7 +37,8 @@ MOST_BASES = 50
 _MENTIONS, _VERSIONS, _MODELS = 300, 4000, 200
 _COLUMNS = (
     "number", "card", "created_at", "state", "reason", "ended_at",
-    "model__name", "model__namespace",  "model__namespace__slug",
+    "model__name", "model__namespace",  "model__namespace__slug", "model__deleted_at",
+    "model__deletion_reason",
 )  # fmt: skip
 
 
@@ -160,8 +160,8 @@ def descendants(actor: Actor, version: Version, *, depth: int = DOWN) -> Descent
 def _bases(actor: Actor, names: list[tuple[Version, str]]) -> list[Version | None]:
     """For each name in a card the version that it means, as far as the actor may see it."""
     targets = [_target(text) for _, text in names]
-    visible = RegisteredModel.objects.visible_to(actor)
-    models = _models(visible, {target.name for target in targets if target})
+    visible = RegisteredModel.objects.known_to(actor)
+    models = resolution.models_named(visible, {target.name for target in targets if target})
     confirmed = _confirmed({young.model_id for young, _ in names}, filter(None, targets))
     visible_pks = set(visible.filter(pk__in=confirmed.values()).values_list("pk", flat=True))
     bases = [
@@ -170,7 +170,7 @@ def _bases(actor: Actor, names: list[tuple[Version, str]]) -> list[Version | Non
     ]
     if not any(bases):
         return [None] * len(names)
-    served = Version.objects.visible_to(actor).filter(state__in=Version.VISIBLE)
+    served = Version.objects.filter(model__in=visible, state__in=Version.VISIBLE)
     selection = Q(pk__in=())
     for (young, _), target, pk in zip(names, targets, bases, strict=True):
         if target is None or pk is None:
@@ -222,23 +222,6 @@ def _choose(
         and (row.number == number if number is not None else row.created_at < young.created_at)
     ]
     return max(candidates, key=lambda row: row.number, default=None)
-
-
-def _models(visible: QuerySet[RegisteredModel], names: set[str]) -> dict[str, int]:
-    """Keys of the visible models with these names (in lower case), those they had included."""
-    if not names:
-        return {}
-    spaces, own = zip(*(name.split("/", 1) for name in names), strict=True)
-    rows = (
-        visible.alias(space=Lower("namespace__slug"), own=Lower("name"))
-        .filter(space__in=set(spaces), own__in=set(own))
-        .values_list("namespace__slug", "name", "pk")[:_MODELS]
-    )
-    models = {f"{space}/{name}".lower(): pk for space, name, pk in rows}
-    if missing := names - models.keys():
-        former = visible.filter(former_names__name__in=missing)
-        models |= dict(former.values_list("former_names__name", "pk")[:_MODELS])
-    return {name: pk for name, pk in models.items() if name in names}
 
 
 def _target(text: str) -> Target | None:

@@ -20,7 +20,7 @@ from registry.models import (
     Variant,
     Version,
 )
-from registry.versions import moves
+from registry.versions import moves, tombstones
 from runners.benchmarks import selectors, speed_index
 from runners.engine.reports import FileCheck
 from runners.evaluations import selectors as evaluations
@@ -48,7 +48,12 @@ def is_public(version: Version) -> bool:
 
 def has_graph(version: Version) -> bool:
     """Whether a version has a public graph: its own, or what stays of a withdrawn one."""
-    return version.state in Version.VISIBLE and version.model.is_public
+    return version.state in Version.VISIBLE and has_model_graph(version.model)
+
+
+def has_model_graph(model: RegisteredModel) -> bool:
+    """Whether a model has a public graph: its own, or what stays of a deleted one."""
+    return model.is_public or model.has_tombstone
 
 
 def versions_of(model: RegisteredModel) -> QuerySet[Version]:
@@ -106,7 +111,7 @@ def version_facts(version: Version) -> facts.VersionFacts:
         withdrawal=(
             _withdrawal(version, version.ended_at, version.reason)
             if version.state == Version.State.WITHDRAWN
-            else None
+            else _deletion(model)
         ),
     )
 
@@ -171,6 +176,7 @@ def model_facts(model: RegisteredModel) -> facts.ModelFacts:
         newest=newest.number if newest else None,
         card_licenses=licences.named(*newest.typed_card.licenses) if newest else (),
         former=tuple(_former(model, rows)),
+        withdrawal=_deletion(model),
     )
 
 
@@ -209,6 +215,14 @@ def _withdrawal(
     )
     by = ended.order_by("-pk").values_list("actor__username", flat=True).first()
     return facts.WithdrawalFacts(at, reason, by or "")
+
+
+def _deletion(model: RegisteredModel) -> facts.WithdrawalFacts | None:
+    """The deletion of a model that left a tombstone; None for any other."""
+    tombstone = tombstones.of(model)
+    if tombstone is None:
+        return None
+    return facts.WithdrawalFacts(tombstone.at, tombstone.reason, tombstone.by)
 
 
 def _dataset_versions(dataset: Dataset) -> Iterator[facts.DatasetVersionFacts]:

@@ -41,7 +41,9 @@ class WithdrawnSource:
         """The source and the reason of its withdrawal, as the end of a sentence."""
         if self.dataset is None:
             name = self.version.ref if self.version else "a model"
-            return f"derived from {name}, which was withdrawn: {self.reason}"
+            is_deleted = self.version is not None and self.version.model.deleted_at is not None
+            end = "deleted" if is_deleted else "withdrawn"
+            return f"derived from {name}, which was {end}: {self.reason}"
         data = f"{self.dataset.public_title}, a data set that was withdrawn: {self.reason}"
         if self.through is None:
             return f"trained on {data}"
@@ -54,6 +56,9 @@ def sources_of(actor: Actor, version: Version) -> list[WithdrawnSource]:
     for ancestor in versions_in(relatives.ancestors(actor, version).relatives):
         if ancestor.state == Version.State.WITHDRAWN and ancestor.ended_at is not None:
             sources.append(WithdrawnSource(ancestor.ended_at, ancestor.reason, version=ancestor))
+        elif ancestor.model.deleted_at is not None:
+            reason = ancestor.model.deletion_reason or "no reason was given"
+            sources.append(WithdrawnSource(ancestor.model.deleted_at, reason, version=ancestor))
         sources += _data_of(ancestor, through=ancestor)
     distinct: dict[tuple[int | None, int | None], WithdrawnSource] = {}
     for source in sources:

@@ -222,6 +222,7 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
         if values := query[filters.CHOICES[group]]:
             lines += write(places, values)
     lines += [*_bounds(query), *_latency(places, query), *_accuracies(places, query)]
+    lines += [*_loss(places, query), *_days(query)]
     if text := query[filters.CONTAINS]:
         lines.append(
             "FILTER EXISTS { ?version dcterms:title|it6:shortDescription ?said . "
@@ -333,6 +334,64 @@ def _withdrawn(_: Places, values: tuple[str, ...]) -> list[str]:
     return [f"FILTER EXISTS {{ {data} . ?withdrawn adms:status ?status }}"]
 
 
+def _derived(places: Places, values: tuple[str, ...]) -> list[str]:
+    named = [value.strip().split("/") for value in values if value.strip().count("/") == 1]
+    if not named:
+        return [_NOTHING]
+    bases = ", ".join(f"<{places.model(space, name)}>" for space, name in named)
+    path = "?version prov:wasDerivedFrom+/dcat:isVersionOf ?base"
+    return [f"FILTER EXISTS {{ {path} . FILTER(?base IN ({bases})) }}"]
+
+
+def _risks(_: Places, values: tuple[str, ...]) -> list[str]:
+    """One of the values holds: that there are risks or none, or what one of them is."""
+    whole = {
+        "stated": "EXISTS { ?version it6:hasRisk ?risk }",
+        "unstated": "NOT EXISTS { ?version it6:hasRisk ?risk }",
+        "unmitigated": "EXISTS { ?version it6:hasRisk ?risk . "
+        "FILTER NOT EXISTS { ?risk it6:mitigation ?mitigation } }",
+    }
+    conditions = [
+        whole.get(value)
+        or "EXISTS { ?version it6:hasRisk/it6:severity ?severity . "
+        f"FILTER(LCASE(STR(?severity)) = {literal(value)}) }}"
+        for value in values
+    ]
+    return [f"FILTER({' || '.join(conditions)})"]
+
+
+def _days(query: Query) -> list[str]:
+    """That the newest version was published between two days."""
+    lines = []
+    for day in filters.DAYS.values():
+        if text := query[day]:
+            moment = quads.moment(day.bound(text))
+            sign = "<" if day.is_end else ">="
+            lines.append(f"?version dcterms:issued ?at . FILTER(?at {sign} {moment})")
+    return lines
+
+
+def _loss(places: Places, query: Query) -> list[str]:
+    """That the variant that loses the least accuracy against its source keeps a limit."""
+    limit = query[filters.MAX_ACCURACY_LOSS]
+    if limit is None:
+        return []
+    about = (
+        f"dqv:isMeasurementOf <{places.metric('accuracy')}> ; fair4ml:evaluationDataset ?data ; "
+        "dcat:version ?number ; hub:split ?split"
+    )
+    return [
+        "{ SELECT ?version (MIN(?most) AS ?loss) WHERE {",
+        "  { SELECT ?version ?derived (MAX(100 * (?before - ?after)) AS ?most) WHERE {",
+        "    ?version hub:hasVariant ?derived . ?derived prov:wasDerivedFrom ?source .",
+        f"    ?old hub:variant ?source ; {about} ; dqv:value ?before .",
+        f"    ?new hub:variant ?derived ; {about} ; dqv:value ?after .",
+        "  } GROUP BY ?version ?derived }",
+        "} GROUP BY ?version }",
+        f"FILTER(?loss <= {limit!r})",
+    ]
+
+
 def _passes(places: Places, values: tuple[str, ...]) -> list[str]:
     """As runners.proofs.verdicts has it, for each runtime.
 
@@ -416,6 +475,8 @@ _WRITERS: dict[str, Callable[[Places, tuple[str, ...]], list[str]]] = {
     filters.PIXEL_FORMAT.name: _OneOf("?version hub:bitmapPixelFormat", "?pixels", _literal),
     filters.PERSONAL_DATA.name: _personal,
     filters.WITHDRAWN_DATA.name: _withdrawn,
+    filters.DERIVED_FROM.name: _derived,
+    filters.RISK.name: _risks,
     filters.PASSES_ON.name: _passes,
     filters.FAILS_ON.name: _fails,
     filters.EVIDENCE.name: _evidence,

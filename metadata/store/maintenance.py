@@ -226,7 +226,7 @@ def expected() -> Iterator[tuple[str, str]]:
 
 def _public_models() -> Iterator[tuple[str, str]]:
     for model in RegisteredModel.objects.select_related("namespace").order_by("pk").iterator():
-        if model.is_public:
+        if selectors.has_model_graph(model):
             yield model_iri(model), _model_text(model)
 
 
@@ -296,7 +296,7 @@ def _write_version(version: Version) -> bool:
 
 def _write_model(model: RegisteredModel) -> bool:
     iri = model_iri(model)
-    if not model.is_public:
+    if not selectors.has_model_graph(model):
         return not _gave_way(model) and remove(iri)
     return put(iri, _model_text(model))
 

@@ -14,7 +14,7 @@ from django.conf import settings
 
 from hub.protocol import problems
 from metadata.graphs import benchmarks, jobs, projection, selectors
-from metadata.rdf.iris import Places
+from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.terms import PREFIXES
 from metadata.store import maintenance, texts
 from registry.models import Dataset, RegisteredModel, Version
@@ -151,6 +151,13 @@ def of_dataset(dataset: Dataset) -> str:
     return texts.of(maintenance.dataset_iri(dataset)) or projection.dataset_graph(
         selectors.dataset_facts(dataset), settings.HUB_PUBLIC_URL
     )
+
+
+def tombstone(path: str) -> str:
+    """The public graph of what was withdrawn or deleted at a path; empty where nothing stays."""
+    text = texts.of(graph_of(f"{settings.HUB_PUBLIC_URL}{path}"))
+    # A graph that was not written again yet still says what stood there before.
+    return text if f"<{PREFIXES['prov']}wasInvalidatedBy>" in text else ""
 
 
 def of_device(actor: Actor, name: str) -> str:

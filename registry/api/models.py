@@ -179,11 +179,13 @@ class Models(ModelView):
         tagged=True,
         guarded=True,
     )
-    destroy = command(
-        "models_delete",
-        registered_models.delete,
-        "Delete a model; a name that was once published is never reused.",
-    )
+
+    @asks(queries.DeletionQuery)
+    @operation("models_delete")
+    def destroy(self) -> None:
+        """Delete a model; a name that was once published is never reused."""
+        fields = parse(queries.DeletionQuery, self.request.query_params.dict())
+        registered_models.delete(self.request.user, model=self.model, **fields)
 
     @operation(
         "models_move", shapes.ModelOutput, reads=shapes.MoveInput, tagged=True, location=_address

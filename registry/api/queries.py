@@ -7,8 +7,15 @@ from typing import Any
 from rest_framework import serializers as fields
 
 from hub.protocol import proofs
-from hub.protocol.filters import FILTERS, SORTS, Bound, Choice, Text
+from hub.protocol.filters import FILTERS, SORTS, Bound, Choice, Day, Text
 from registry.catalogue.facets import GROUPS
+from registry.models.registered_models import LONGEST_REASON
+
+
+def _require_day(text: str) -> None:
+    """Raise ValidationError for a text that is no day."""
+    if not Day.is_day(text):
+        raise fields.ValidationError("Write a day as YYYY-MM-DD, such as 2026-01-31.")
 
 
 def _field(filter_: Choice | Bound | Text) -> fields.Field[Any, Any, Any, Any]:
@@ -21,6 +28,7 @@ def _field(filter_: Choice | Bound | Text) -> fields.Field[Any, Any, Any, Any]:
         return fields.FloatField(**number)
     if isinstance(filter_, Text):
         return fields.CharField(
+            validators=[_require_day] if isinstance(filter_, Day) else [],
             required=False,
             allow_blank=True,
             default="",
@@ -84,6 +92,24 @@ class ModelsQuery(fields.Serializer[Any]):
     def get_fields(self) -> dict[str, fields.Field[Any, Any, Any, Any]]:
         """The parameters above, and one for each filter."""
         return {**super().get_fields(), **{name: _field(row) for name, row in FILTERS.items()}}
+
+
+class DeletionQuery(fields.Serializer[Any]):
+    """Why a model is deleted, and whether its address says so."""
+
+    reason = fields.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        max_length=LONGEST_REASON,
+        help_text="shown at the address of the model",
+    )
+    tombstone = fields.BooleanField(
+        required=False,
+        default=True,
+        help_text="keep an answer at the address of a public model with the time, the user and "
+        "the reason of the deletion, and keep its licence, data and lineage in graphs",
+    )
 
 
 class ResolveQuery(fields.Serializer[Any]):

@@ -117,6 +117,27 @@ def models_of(
     return models
 
 
+def models_named(visible: QuerySet[RegisteredModel], names: set[str]) -> dict[str, int]:
+    """Keys of the visible models with these names, former ones included.
+
+    ``names`` are of the form `namespace/name` in lower case; others mean no model.
+    """
+    names = {name for name in names if name.count("/") == 1}
+    if not names:
+        return {}
+    spaces, own = zip(*(name.split("/") for name in names), strict=True)
+    rows = (
+        visible.alias(space=Lower("namespace__slug"), own=Lower("name"))
+        .filter(space__in=set(spaces), own__in=set(own))
+        .values_list("namespace__slug", "name", "pk")[:_MODELS]
+    )
+    models = {f"{space}/{name}".lower(): pk for space, name, pk in rows}
+    if missing := names - models.keys():
+        former = visible.filter(former_names__name__in=missing)
+        models |= dict(former.values_list("former_names__name", "pk")[:_MODELS])
+    return {name: pk for name, pk in models.items() if name in names}
+
+
 def is_own(model: RegisteredModel, name: str) -> bool:
     """Whether `namespace/name` is in the namespace of a model's cards."""
     return name.partition("/")[0] == model.namespace.slug.lower()

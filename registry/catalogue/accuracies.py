@@ -15,7 +15,14 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from hub.protocol import accuracy, problems
 from registry.core import public_counts
-from registry.models import Dataset, DatasetVersion, DocumentAccuracy, SearchDocument, Variant
+from registry.models import (
+    Dataset,
+    DatasetVersion,
+    DocumentAccuracy,
+    SearchDocument,
+    Variant,
+    Version,
+)
 from registry.versions import selectors
 
 if TYPE_CHECKING:
@@ -53,7 +60,9 @@ class Offer(NamedTuple):
 
 
 Reader = Callable[["Variant"], Iterable[Accuracy]]
+LossReader = Callable[["Version"], float | None]
 _readers: list[Reader] = []
+_loss_readers: list[LossReader] = []
 
 
 def contribute(reader: Reader) -> None:
@@ -63,6 +72,18 @@ def contribute(reader: Reader) -> None:
     """
     if reader not in _readers:
         _readers.append(reader)
+
+
+def contribute_loss(reader: LossReader) -> None:
+    """Have ``reader`` give the percentage points that a version's best derived variant loses."""
+    if reader not in _loss_readers:
+        _loss_readers.append(reader)
+
+
+def loss_of(version: Version) -> float | None:
+    """The least loss of accuracy among the derived variants of a version; None if unmeasured."""
+    losses = (reader(version) for reader in _loss_readers)
+    return min((loss for loss in losses if loss is not None), default=None)
 
 
 def keep(document: SearchDocument, main: Variant | None) -> None:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
 from hub.protocol import filters
 from hub.protocol.filters import Sort
 from hub.protocol.vocabularies import TASKS_OF, task_name
-from registry.cards import licences
+from registry.cards import licences, resolution
 from registry.catalogue import accuracies, full_text, predictions, speeds, substrings, tags
-from registry.models import DocumentFact, DocumentKeyword, DocumentSpeed, SearchDocument
+from registry.models import (
+    DocumentFact,
+    DocumentKeyword,
+    DocumentSpeed,
+    RegisteredModel,
+    SearchDocument,
+)
 from registry.versions import selectors
 
 if TYPE_CHECKING:
@@ -132,6 +139,25 @@ def _is_fast(query: Query) -> Q:
     return fast
 
 
+def _is_derived(query: Query) -> Q:
+    """The condition that a model comes from one of these, as far as guests may know."""
+    names = {name.strip().lower() for name in query[filters.DERIVED_FROM]}
+    public = RegisteredModel.objects.known_to(AnonymousUser())
+    keys = map(str, resolution.models_named(public, names).values())
+    facts = DocumentFact.objects.filter(group=filters.DERIVED_FROM.name, value__in=keys)
+    return Q(pk__in=facts.values("document_id"))
+
+
+def _is_published(query: Query) -> Q:
+    """The condition that the newest version was published between two days."""
+    conditions = Q(latest__isnull=False)
+    for day in filters.DAYS.values():
+        if text := query[day]:
+            lookup = "lt" if day.is_end else "gte"
+            conditions &= Q(**{f"updated_at__{lookup}": day.bound(text)})
+    return conditions
+
+
 def _has_tag(tag: str) -> Q:
     """The condition that a model has a tag of the Hub protocol."""
     if tag == "onnx":
@@ -154,5 +180,10 @@ _OTHERS: dict[str, Callable[[Query], Q]] = {
     filters.LICENCE.name: lambda query: licensed(query[filters.LICENCE]),
     filters.MAX_LATENCY.name: _is_fast,
     filters.TASK.name: _has_task,
+    filters.DERIVED_FROM.name: _is_derived,
+    **dict.fromkeys(filters.DAYS, _is_published),
+    filters.MAX_ACCURACY_LOSS.name: lambda query: Q(
+        accuracy_loss__lte=query[filters.MAX_ACCURACY_LOSS]
+    ),
     filters.CONTAINS.name: lambda query: substrings.contain(query[filters.CONTAINS]),
 }

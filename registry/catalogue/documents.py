@@ -100,6 +100,7 @@ def _columns(
         "macs": latest.get("macs"),
         "memory_bytes": latest.get("memory_bytes"),
         "carbon_kg": latest.get("training_carbon_kg"),
+        "accuracy_loss": accuracies.loss_of(version) if version else None,
         "downloads": model.downloads,
         "updated_at": (version and version.published_at) or model.created_at,
         "latest": latest or None,

@@ -44,6 +44,7 @@ def facts_of(version: Version, main: Variant | None) -> set[Fact]:
     facts = {
         *((filters.PERSONAL_DATA.name, status) for status in personal_statuses(version)),
         *([(filters.WITHDRAWN_DATA.name, "yes")] if uses_withdrawn_data(version) else []),
+        *((filters.RISK.name, word) for word in _risk_words(card)),
         *([(_EVIDENCE, "carbon")] if card.emissions.grams is not None else []),
         *((tags.GROUP, word) for word in tags.of_card(card)),
         *((filters.LICENCE.name, name) for name in several_licences(version)),
@@ -99,6 +100,13 @@ def personal_statuses(version: Version) -> set[str]:
         if entry is None or dataset.is_described or general != "unknown":
             statuses.add(dataset.personal_data or general)
     return statuses or ({card.personal_data} if card.personal_data else set())
+
+
+def _risk_words(card: Card) -> set[str]:
+    """The values of the filter of risks that a card has."""
+    severities = {risk.severity.lower() for risk in card.risks} & filters.RISK.values.keys()
+    unmitigated = {"unmitigated" for risk in card.risks if not risk.mitigation}
+    return severities | unmitigated | {"stated" if card.risks else "unstated"}
 
 
 def uses_withdrawn_data(version: Version) -> bool:

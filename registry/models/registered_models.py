@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from registry.models.users import User
 
 
+# Characters of the reason of a deletion.
+LONGEST_REASON = 300
+
+
 def listed_for_everybody(prefix: str = "") -> Q:
     """The condition that every guest may see a model: public, published once, not deleted."""
     return Q(
@@ -41,6 +45,10 @@ class RegisteredModelQuerySet(models.QuerySet["RegisteredModel"]):
         if actor.bound_to:
             mine = mine.filter(pk=actor.bound_to)
         return rows.filter(public | Q(namespace__in=mine))
+
+    def known_to(self, actor: User | AnonymousUser) -> Self:
+        """Models that ``actor`` may know of, and deleted ones that left a tombstone."""
+        return self.filter(has_tombstone=True) | self.visible_to(actor)
 
     def readable_by(self, actor: User | AnonymousUser) -> Self:
         """Of these, the models whose files ``actor`` may have: open ones, and who let them in.
@@ -100,6 +108,14 @@ class RegisteredModel(models.Model):
         null=True, blank=True, help_text="when the first commit without an ONNX model was made"
     )
     deleted_at = models.DateTimeField(null=True, blank=True)
+    deletion_reason = models.CharField(
+        max_length=LONGEST_REASON, blank=True, default="", db_default=""
+    )
+    has_tombstone = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="deleted, and guests may read what the address had, who deleted it and why",
+    )
 
     objects = RegisteredModelQuerySet.as_manager()
 
@@ -115,6 +131,15 @@ class RegisteredModel(models.Model):
             one_of("visibility", Visibility, "registeredmodel"),
             one_of("gate", Gate, "registeredmodel"),
             matches("name", SLUG, "registeredmodel"),
+            models.CheckConstraint(
+                condition=Q(has_tombstone=False)
+                | Q(
+                    deleted_at__isnull=False,
+                    first_published_at__isnull=False,
+                    visibility=Visibility.PUBLIC,
+                ),
+                name="registeredmodel_tombstone_of_public",
+            ),
             models.CheckConstraint(
                 condition=Q(next_number__gte=1), name="registeredmodel_next_number_positive"
             ),

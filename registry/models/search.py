@@ -41,6 +41,11 @@ class SearchDocument(models.Model):
     carbon_kg = models.FloatField(
         null=True, blank=True, help_text="kilograms of CO2e that training took, as declared"
     )
+    accuracy_loss = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="percentage points of accuracy that the best derived variant loses",
+    )
     latest = models.JSONField(
         null=True, blank=True, help_text="the newest published version, or null"
     )

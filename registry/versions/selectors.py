@@ -32,7 +32,7 @@ from registry.models import (
 from registry.models.files import candidates
 from registry.models.search import EVERYBODY
 from registry.people import selectors as people
-from registry.versions import history, moves
+from registry.versions import history, moves, tombstones
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -52,7 +52,10 @@ def require_served(version: Version, purpose: str) -> None:
 
 
 def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
-    """A model by its name, ignoring case; raises NotFound, and Moved for a name that it had."""
+    """A model by its name, ignoring case; raises NotFound.
+
+    That is Moved for a name that it had, and Deleted for a model that left a tombstone.
+    """
     row = (
         RegisteredModel.objects.visible_to(actor)
         .select_related("namespace", "download_count")
@@ -63,6 +66,8 @@ def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
     if row is None:
         if heir := moves.heir(actor, namespace_slug, name):
             raise moves.Moved(f"{namespace_slug}/{name}", heir.ref)
+        if tombstone := tombstones.named(namespace_slug, name):
+            raise tombstone.problem
         raise problems.NotFound(
             f"Model {namespace_slug}/{name} not found. Check the name; for a "
             "private model sign in or send a token."

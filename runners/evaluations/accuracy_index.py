@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hub.protocol.accuracy import stated
@@ -12,12 +14,13 @@ from runners.evaluations import selectors
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from registry.models import Variant
+    from registry.models import Variant, Version
 
 
 def connect() -> None:
     """Update the figures of lists when an evaluation ends."""
     accuracies.contribute(of_main)
+    accuracies.contribute_loss(least_loss)
     documents.follow("accuracy", ("evaluation.",))
 
 
@@ -35,3 +38,23 @@ def of_main(variant: Variant) -> Iterator[Accuracy]:
             rows=row.rows,
             interval_method=row.interval_method,
         )
+
+
+def least_loss(version: Version) -> float | None:
+    """The percentage points of accuracy that the best derived variant of a version loses.
+
+    A variant loses the most that it does on any split on which its source was measured as well;
+    None where no variant was.
+    """
+    rows = selectors.rows_of(version).filter(metric="accuracy").select_related("variant")
+    values: dict[tuple[int | None, int, str], Decimal] = {
+        (row.variant_id, row.dataset_version_id, row.split): Decimal(str(stated(row.value)))
+        for row in rows
+    }
+    losses: defaultdict[int, list[Decimal]] = defaultdict(list)
+    for row in rows:
+        before = values.get((row.variant.derived_from_id, row.dataset_version_id, row.split))
+        if before is not None:
+            own = values[row.variant_id, row.dataset_version_id, row.split]
+            losses[row.variant_id].append(100 * (before - own))
+    return min((float(max(drops)) for drops in losses.values()), default=None)

@@ -151,6 +151,8 @@ SIGNED = {
     "tokens": "/account/tokens",
 }
 ERRORS = {"error-404": "/models/zoo/there-is-no-such-model"}
+# Pages that answer something else than 200, with their status.
+STATUS = dict.fromkeys(ERRORS, 404) | {"model-withdrawn": 410}
 PAGES = GUEST | SIGNED | ERRORS
 
 # Most bytes, compressed: document, style sheets, scripts, everything.
@@ -207,13 +209,14 @@ LOOKING_AT_THE_WIDTH = ("models", "query")
 @pytest.mark.parametrize("name", PAGES)
 def test_accessible_and_self_contained(window, name):
     one = window(signed=name in SIGNED)
-    one.watch.expected = (r"status of 404",) if name in ERRORS else ()
+    status = STATUS.get(name, 200)
+    one.watch.expected = () if status == 200 else (rf"status of {status}",)
     response = None
     for width, height in WIDTHS.items():
         one.page.set_viewport_size({"width": width, "height": height})
         if response is None or name.startswith(LOOKING_AT_THE_WIDTH):
             response = one.open(address(one, name))
-            assert response.status == (404 if name in ERRORS else 200)
+            assert response.status == status
             one.page.wait_for_function("document.fonts.status === 'loaded'")
         for theme, rules in (("light", AXE_RULES), ("dark", AXE_COLOURS)):
             one.page.emulate_media(color_scheme=theme)

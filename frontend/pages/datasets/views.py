@@ -113,6 +113,7 @@ def _page(request: HttpRequest, dataset: Dataset, number: int | None = None) -> 
             "may_withdraw": can(request.user, "dataset.withdraw", dataset.namespace),
             "formats": list(negotiation.FORMATS.values()),
         },
+        status=410 if dataset.withdrawn_at else 200,
     )
 
 
@@ -121,7 +122,7 @@ def graph(_request: HttpRequest, slug: str, ending: str) -> HttpResponse:
     """The graph of a data set; 410 for a withdrawn one."""
     dataset = selectors.dataset(slug)
     page = reverse("dataset", args=[dataset.slug])
-    return graph_views.answer(negotiation.of_dataset(dataset), ending, page)
+    return graph_views.answer_or_tombstone(lambda: negotiation.of_dataset(dataset), ending, page)
 
 
 @login_required

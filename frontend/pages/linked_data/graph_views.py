@@ -40,7 +40,7 @@ def negotiated(
     if not ending:
         response = page()
     else:
-        response = answer(nquads(), ending, describes=address)
+        response = answer_or_tombstone(nquads, ending, address)
         response["Content-Location"] = f"{address}.{ending}"
     patch_vary_headers(response, ["Accept"])
     return response
@@ -56,6 +56,22 @@ def answer(nquads: str, ending: str, describes: str = "") -> HttpResponse:
     if describes:
         page = f"{settings.HUB_PUBLIC_URL}{describes}"
         response["Link"] = signposting.back(page, ("describes", "collection"))
+    return response
+
+
+def answer_or_tombstone(nquads: Callable[[], str], ending: str, describes: str) -> HttpResponse:
+    """A graph; with the status 410 what stays of a thing that was withdrawn or deleted.
+
+    Raises Withdrawn and Deleted where nothing public stays.
+    """
+    try:
+        return answer(nquads(), ending, describes)
+    except (problems.Withdrawn, problems.Deleted):
+        tombstone = negotiation.tombstone(describes)
+        if not tombstone:
+            raise
+    response = answer(tombstone, ending, describes)
+    response.status_code = 410
     return response
 
 
@@ -98,8 +114,11 @@ def version(
     request: HttpRequest, namespace: str, name: str, number: int, ending: str
 ) -> HttpResponse:
     """The graph of a version that the reader may see; 410 for a withdrawn one."""
-    row = selectors.version(request.user, namespace, name, number)
-    return answer(negotiation.of_version(row), ending, _path(request, ending))
+
+    def nquads() -> str:
+        return negotiation.of_version(selectors.version(request.user, namespace, name, number))
+
+    return answer_or_tombstone(nquads, ending, _path(request, ending))
 
 
 @require_safe
@@ -108,8 +127,11 @@ def model(request: HttpRequest, namespace: str, name: str, ending: str) -> HttpR
     try:
         selectors.model(request.user, namespace, f"{name}.{ending}")
     except problems.NotFound:
-        row = selectors.model(request.user, namespace, name)
-        return answer(negotiation.of_model(row), ending, _path(request, ending))
+
+        def nquads() -> str:
+            return negotiation.of_model(selectors.model(request.user, namespace, name))
+
+        return answer_or_tombstone(nquads, ending, _path(request, ending))
     return model_page(request, namespace, f"{name}.{ending}")
 
 

@@ -96,6 +96,8 @@ def _line(node: LineageNode, relation: str) -> dict[str, Any]:
             "outside": bool(node.address),
         }
     notes = [str(node.version.state)] if node.version.state in ("yanked", "withdrawn") else []
+    if node.version.model.deleted_at is not None:
+        notes.append("deleted")
     if node.others:
         notes.append(f"and {node.others} earlier version{'s' if node.others != 1 else ''}")
     if node.again:

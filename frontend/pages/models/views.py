@@ -160,6 +160,7 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
             "under_way": under_way.read(request.user, version),
             "made_from_it": lineage.variants(version)[:DERIVED_SHOWN],
         },
+        status=410 if version.state == "withdrawn" else 200,
     )
     if linked is not None:
         response["Link"] = linked.header

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from frontend.presenters import forms
-from frontend.presenters.access_forms import EndForm
+from frontend.presenters.access_forms import DeletionForm, EndForm
 from frontend.presenters.version_page import of_version
 from hub.protocol import problems
 from registry.core.permissions import require
@@ -74,10 +73,11 @@ def model(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     """Delete a model, once its owner has read what goes and what stays."""
     row = selectors.model(request.user, namespace, name)
     require(request.user, "model.delete", row)
-    if request.method == "POST":
-        registered_models.delete(request.user, model=row)
+    form = DeletionForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        registered_models.delete(request.user, model=row, **form.cleaned_data)
         messages.success(request, f"{row.ref} is deleted.")
         return HttpResponseRedirect(reverse("models"))
     count = selectors.versions(request.user, row).count()
     context = {"section": "models", "model": row, "count": count}
-    return render(request, "models/delete.html", context)
+    return forms.page(request, "models/delete.html", form, context)

@@ -15,7 +15,7 @@ from django.http import QueryDict
 
 from frontend.parts.options import Option
 from frontend.presenters import list_filters, questions
-from hub.protocol.filters import FILTERS, Bound, Choice, Text
+from hub.protocol.filters import FILTERS, Bound, Choice, Day, Text
 from registry.catalogue import speeds
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ def _row(name: str, value: str) -> Row:
     if isinstance(of, Choice) and of.values:
         is_known = value in of.values
         return Row(of, value if is_known else "", "" if is_known else "Choose a value.")
+    if isinstance(of, Day):
+        return Row(of, value, "" if of.is_day(value) else "Enter a day, such as 2026-01-31.")
     return Row(of, value, "" if value else "Enter a value.")
 
 

@@ -182,9 +182,22 @@ class ModelsGroup(Group):
             ),
         )
 
-    def delete(self, model: str) -> None:
+    def delete(
+        self,
+        model: str,
+        *,
+        reason: Annotated[str | None, "shown at the address of the model"] = None,
+        tombstone: Annotated[
+            bool | None,
+            "keep an answer at the address of a public model with the time, the user and the reason of the deletion, and keep its licence, data and lineage in graphs",
+        ] = None,
+    ) -> None:
         """Delete a model; a name that was once published is never reused."""
-        self._do("DELETE", f"models/{model_path(model)}")
+        self._do(
+            "DELETE",
+            f"models/{model_path(model)}",
+            query={"reason": reason, "tombstone": tombstone},
+        )
 
     def edit(
         self,
@@ -225,6 +238,10 @@ class ModelsGroup(Group):
         contains: Annotated[
             str | None, "text that the name or summary contains, ignoring case"
         ] = None,
+        derived_from: Annotated[
+            Sequence[str] | None,
+            "derived from a public model of this hub, namespace/name, directly or through other public models",
+        ] = None,
         device: Annotated[
             str | None,
             "device class whose speeds are shown and sorted by; filters only with max_p50",
@@ -245,6 +262,10 @@ class ModelsGroup(Group):
         max: Annotated[
             Sequence[str] | None,
             "maximum of a metric of which less is better, such as rmse@prices=3.5",
+        ] = None,
+        max_accuracy_loss: Annotated[
+            float | None,
+            "has a variant whose measured accuracy is at most this number of percentage points below that of the variant it was made from, on all splits on which both were measured",
         ] = None,
         max_bytes: Annotated[int | None, "maximum total size of the files in bytes"] = None,
         max_macs: Annotated[
@@ -295,7 +316,20 @@ class ModelsGroup(Group):
         provider: Annotated[
             str | None, "execution provider of these speeds (default: the most used one)"
         ] = None,
+        published_since: Annotated[
+            str | None, "first day in UTC on which the newest version was published, as YYYY-MM-DD"
+        ] = None,
+        published_until: Annotated[
+            str | None, "last day in UTC on which the newest version was published, as YYYY-MM-DD"
+        ] = None,
         q: str | None = None,
+        risk: Annotated[
+            Sequence[
+                Literal["stated", "unstated", "unmitigated", "low", "medium", "high", "critical"]
+            ]
+            | None,
+            "risks that the card states: any (stated), none (unstated), one without mitigation (unmitigated), or one of this severity",
+        ] = None,
         runtime: Annotated[
             str | None, "runtime of these speeds (default: the most used one)"
         ] = None,
@@ -339,6 +373,7 @@ class ModelsGroup(Group):
             "models",
             query={
                 "contains": contains,
+                "derived_from": derived_from,
                 "device": device,
                 "domain": domain,
                 "evidence": evidence,
@@ -346,6 +381,7 @@ class ModelsGroup(Group):
                 "keyword": keyword,
                 "license": license,
                 "max": max,
+                "max_accuracy_loss": max_accuracy_loss,
                 "max_bytes": max_bytes,
                 "max_macs": max_macs,
                 "max_memory": max_memory,
@@ -363,7 +399,10 @@ class ModelsGroup(Group):
                 "precision": precision,
                 "predicted": predicted,
                 "provider": provider,
+                "published_since": published_since,
+                "published_until": published_until,
                 "q": q,
+                "risk": risk,
                 "runtime": runtime,
                 "sort": sort,
                 "task": task,

@@ -56,12 +56,19 @@ def edit(actor: Actor, *, model: RegisteredModel, **described: Any) -> Registere
 
 
 @transaction.atomic
-def delete(actor: Actor, *, model: RegisteredModel) -> None:
-    """Remove a model from sight; a name that was ever published is retired permanently."""
+def delete(
+    actor: Actor, *, model: RegisteredModel, reason: str = "", tombstone: bool = True
+) -> None:
+    """Remove a model from sight; a name that was ever published is retired permanently.
+
+    A public model leaves a tombstone, unless ``tombstone`` is false: its address gives the time,
+    the user and the reason.
+    """
     require(actor, "model.delete", model)
     model = lock(model)
-    model.deleted_at = timezone.now()
-    model.save(update_fields=["deleted_at"])
+    model.has_tombstone = tombstone and model.is_public
+    model.deleted_at, model.deletion_reason = timezone.now(), " ".join(reason.split())
+    model.save(update_fields=["deleted_at", "deletion_reason", "has_tombstone"])
     SearchDocument.objects.filter(pk=model.pk).delete()
     transaction.on_commit(public_counts.forget)
     if model.first_published_at:

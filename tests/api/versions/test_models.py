@@ -162,7 +162,9 @@ def test_a_deleted_name_is_retired_only_if_it_was_published(api, ada):
     factories.version(ada, factories.model(ada, "once"))
     for name in ("never", "once"):
         assert client.delete(f"models/ada/{name}").status_code == 204
-        problem(client.get(f"models/ada/{name}"), 404, "not-found")
+        is_public = name == "once"
+        status, slug = (410, "deleted") if is_public else (404, "not-found")
+        problem(client.get(f"models/ada/{name}"), status, slug)
     assert list(RetiredName.objects.values_list("name", flat=True)) == ["ada/once"]
     assert client.post("models", {"namespace": "ada", "name": "never"}).status_code == 201
     problem(client.post("models", {"namespace": "ada", "name": "Once"}), 409, "name-retired")

@@ -104,7 +104,7 @@ def test_what_was_written_stays_text(ada, guest):
 def test_a_withdrawn_entry_says_so(ada, guest, reader):
     factories.dataset(ada, "stones")
     reader.post("/datasets/stones/withdraw", {"reason": "Not ours."})
-    page = guest.page("/datasets/stones")
+    page = guest.page("/datasets/stones", status=410)
     assert "This entry was withdrawn." in page
     assert "Not ours." in page
     assert ".ttl" not in page
@@ -161,7 +161,7 @@ def test_the_list_has_the_newest_version(ada, guest):
 def test_a_withdrawn_data_set_links_no_files(ada, guest):
     version = factories.dataset_version(ada)
     services.withdraw(ada, dataset=version.dataset, reason="Not ours.")
-    assert " download " not in guest.page("/datasets/stones")
+    assert " download " not in guest.page("/datasets/stones", status=410)
 
 
 def test_many_files_columns_and_labels_are_cut_and_counted(ada, guest):

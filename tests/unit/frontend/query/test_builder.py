@@ -102,3 +102,20 @@ def test_the_page_shows_the_query_that_the_words_make(guest, two):
 def test_other_words_are_searched_as_text(guest, two):
     html = guest.page("/query?words=banana")
     assert "Text</span> banana" in html
+
+
+def test_days_points_and_names_of_models_are_values(two):
+    built = read(
+        "condition=published_since&value=2026-01-31&condition=max_accuracy_loss&value=1.5"
+        "&condition=derived_from&value=ada/digits&condition=risk&value=unmitigated",
+        two,
+    )
+    assert built.query == Query.of(
+        published_since="2026-01-31",
+        max_accuracy_loss=1.5,
+        derived_from=("ada/digits",),
+        risk=("unmitigated",),
+    )
+    wrong = read("condition=published_until&value=2026-13-01", two)
+    assert wrong.query is None
+    assert "2026-01-31" in wrong.rows[0].error

@@ -151,7 +151,7 @@ def test_a_card_that_names_an_agents_address_publishes_no_graph_of_it(ada, bob):
 def test_what_nothing_public_names_any_more_has_no_graph(catalogue, ada):
     assert {AGENT, MIT, ACCURACY, f"{HOME}/licences/llama3/metadata"} <= set(filled())
     for version in catalogue:
-        registered_models.delete(ada, model=version.model)
+        registered_models.delete(ada, model=version.model, tombstone=False)
     outbox.deliver()
     assert MIT not in filled()
     assert f"{HOME}/agents/lab/metadata" not in filled()

@@ -97,7 +97,7 @@ def test_a_model_that_becomes_private_loses_them_and_gets_them_back(ada, publish
 
 @pytest.mark.usefixtures("lists")
 def test_a_deleted_model_has_none(ada, published):
-    registered_models.delete(ada, model=published.model)
+    registered_models.delete(ada, model=published.model, tombstone=False)
     outbox.deliver()
     assert filled() == HUB
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pyoxigraph
 import pytest
@@ -19,7 +20,8 @@ from registry.catalogue.query import Query
 from registry.core import events, outbox
 from registry.datasets import services as datasets
 from registry.models import Dataset, Variant, Version
-from tests import deliveries, factories, learning, proven, timed
+from runners.evaluations import scheduling
+from tests import deliveries, evaluated, factories, learning, proven, timed
 from tests import shelf as models_of_all_kinds
 from tests.conftest import Api
 
@@ -67,6 +69,8 @@ def store(django_db_setup, django_db_blocker):
             timed.benchmark(both, spread=0.3, environment={"cpu_model": "Another CPU"})
             time_models_of_all_kinds(both)
             count_costs()
+            lose_accuracy(bob, both)
+            make_family(ada, bob)
             faces = Dataset.objects.select_related("namespace").get(slug="faces")
             datasets.withdraw(bob, dataset=faces, reason="Consent withdrawn.")
         maintenance.refresh_catalogue()
@@ -131,6 +135,33 @@ def time_models_of_all_kinds(both):
         timed.benchmark(first, 0.05 if name == "changed" else 4.0)
 
 
+def lose_accuracy(bob, both):
+    """Measure one model and its variant, which loses 1.5 points of accuracy."""
+    evaluated.stones(bob)
+    for name, figure in (("default", 0.8), ("int8", 0.785)):
+        job = scheduling.request(bob, version=both, dataset="stones", split="test", variant=name)
+        evaluated.end(job, evaluated.report((("accuracy", figure, 0.7, 0.9),)))
+
+
+def make_family(ada, bob):
+    """A base, a model of another user that comes from it, and one that comes from that one.
+
+    A hidden model comes from the base, too, and a model from the hidden one; nobody knows of that.
+    """
+    models_of_all_kinds.publish(ada, "root", risks="[{title: Misuse, severity: High}]")
+    models_of_all_kinds.publish(ada, "child", base_model="ada/root@1", risks="[It errs.]")
+    address = f"{HOME}/models/ada/child/v/1"
+    models_of_all_kinds.publish(
+        bob, "heir", base_model=address, risks="[{title: Misuse, mitigation: Review}]"
+    )
+    models_of_all_kinds.publish(ada, "secret", visibility="private", base_model="ada/root@1")
+    models_of_all_kinds.publish(ada, "orphan", base_model="ada/secret@1")
+    old = Version.objects.filter(model__name__in=["root", "child"])
+    old.update(published_at=datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC))
+    for version in old:
+        events.record("version.annotated", version, actor=None, model=version.model)
+
+
 def count_costs():
     """Give two models of three the operations of a run, and one of these its memory."""
     variants = Variant.objects.filter(name="default", version__state="published").order_by("pk")
@@ -179,6 +210,20 @@ NARROWED = {
     "personal data": {"personal_data": ("yes",)},
     "personal data, two": {"personal_data": ("no", "anonymised")},
     "withdrawn data": {"withdrawn_data": ("yes",)},
+    "derived": {"derived_from": ("ada/root",)},
+    "derived from one of two": {"derived_from": ("ada/child", "nobody/nothing")},
+    "derived from nothing": {"derived_from": ("ada/heir", "nothing")},
+    "derived from a hidden model": {"derived_from": ("ada/secret",)},
+    "risks": {"risk": ("stated",)},
+    "no risks": {"risk": ("unstated",), "namespace": ("ada",)},
+    "risks of two kinds": {"risk": ("unmitigated", "high")},
+    "severity": {"risk": ("high",)},
+    "published until": {"published_until": "2026-01-31"},
+    "published until the day before": {"published_until": "2026-01-30"},
+    "published since": {"published_since": "2026-02-01"},
+    "published between": {"published_since": "2026-01-31", "published_until": "2026-01-31"},
+    "accuracy loss": {"max_accuracy_loss": 1.5},
+    "less accuracy loss": {"max_accuracy_loss": 1.4},
     "passes": {"passes_on": ("onnxruntime",)},
     "passes on both": {"passes_on": ("onnxruntime", "openvino")},
     "fails": {"fails_on": ("onnxruntime",)},
@@ -264,9 +309,15 @@ def test_most_filters_narrow_to_something(store):
     empty = {name for name, given in NARROWED.items() if not titles(Query.of(**given))}
     assert empty == {
         "no such domain", "no such evidence", "quoted keyword", "measured nowhere",
-        "nothing so cheap",
+        "nothing so cheap", "derived from nothing", "derived from a hidden model",
+        "published until the day before", "less accuracy loss",
     }  # fmt: skip
     assert titles(Query.of(fails_on=("onnxruntime",))) == ["bob/both", "ada/failing"]
+    assert set(titles(Query.of(derived_from=("ada/root",)))) == {"ada/child", "bob/heir"}
+    assert set(titles(Query.of(derived_from=("ADA/child",)))) == {"bob/heir"}
+    assert set(titles(Query.of(risk=("unmitigated",)))) == {"ada/root", "ada/child"}
+    assert set(titles(Query.of(published_until="2026-01-31"))) == {"ada/root", "ada/child"}
+    assert titles(Query.of(max_accuracy_loss=1.5)) == ["bob/both"]
 
 
 def test_every_choice_has_a_pattern():
