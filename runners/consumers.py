@@ -9,7 +9,7 @@ from functools import partial
 
 from hub.protocol import proofs
 from hub.protocol.facts import read_ports
-from registry.cards import cards
+from registry.cards import cards, suggestions
 from registry.core import outbox
 from registry.models import Check, File, Variant, Version
 from registry.versions.services import checks
@@ -182,7 +182,30 @@ def _conclude(job: Job) -> None:
 
 
 def _contradictions(version: Version) -> tuple[Finding, ...]:
-    """Findings about declared inputs on the card that differ from all ONNX files of the version."""
+    """Findings about the licence and the inputs on the card that differ from those of the files."""
+    return _contradicting_licences(version) + _contradicting_inputs(version)
+
+
+def _contradicting_licences(version: Version) -> tuple[Finding, ...]:
+    declared = version.card.get("license")
+    written = [str(name) for name in (declared if isinstance(declared, list) else [declared or ""])]
+    return tuple(
+        Finding(
+            "licence-contradiction",
+            "warning",
+            f"The metadata of {variant.entry.path} state the licence {licence.value} (key "
+            f"{licence.origin}), and the card states {', '.join(written)}. Ask the author of the "
+            "file which one holds, and correct the other.",
+            f"license, {variant.entry.path}",
+        )
+        for variant in version.variants.filter(origin=Variant.Origin.UPLOADED)
+        .select_related("entry")
+        .order_by("pk")
+        for licence in suggestions.contradicting_licences(variant.typed_facts, written)
+    )
+
+
+def _contradicting_inputs(version: Version) -> tuple[Finding, ...]:
     if not version.card.get("inputs"):
         return ()
     facts = Variant.objects.filter(version=version).values_list("facts__inputs", flat=True)

@@ -212,6 +212,28 @@ def physics_table() -> str:
     return "\n".join(lines)
 
 
+def starter_table() -> str:
+    """Each model of the manifest of starter models, with its packages, size and licences."""
+    sys.path.insert(0, str(ROOT))
+    from runners.starter import manifest  # noqa: PLC0415 - this checkout
+
+    titles = ("model", "task", "package", "MB", "code", "weights", "first")
+    rows = [titles, ("---",) * len(titles)]
+    rows += [
+        (
+            f"`{model.name}`",
+            model.task,
+            model.title,
+            f"{model.size / 1e6:.1f}",
+            model.licences.code,
+            model.licences.weights,
+            "yes" if model.is_first else "no",
+        )
+        for model in manifest.models().values()
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 TABLES = {
     "capabilities": ("docs/ports.md", capabilities_table),
     "ports": ("docs/ports.md", ports_table),
@@ -221,6 +243,7 @@ TABLES = {
     "attacks": ("docs/federated.md", attacks_table),
     "commands": ("docs/cli.md", commands_tables),
     "physics": ("docs/benchmarks.md", physics_table),
+    "starter": ("docs/starter.md", starter_table),
     "strengths": ("docs/proofs.md", strengths_table),
 }
 

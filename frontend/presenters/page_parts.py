@@ -34,6 +34,8 @@ class Place(StrEnum):
     REPEAT = "repeat"
     # Of a namespace: after its members and its room.
     NAMESPACE = "namespace"
+    # Of the administration of the hub: after its own sections.
+    ADMINISTRATION = "administration"
     # Of every page: links in the menu of an account, and in the footer.
     ACCOUNT = "account"
     FOOTER = "footer"

@@ -109,6 +109,7 @@ EXAMPLES: Final = {
     ),
     "push": ("hub push zoo/resnet50 model.onnx --card README.md -m 'Retrained'",),
     "import hf": ("hub import hf onnx-community/some-model --namespace zoo",),
+    "import starter": ("hub import starter --list", "hub import starter magika silero-vad"),
     "import zoo": ("hub import zoo --help",),
     "variant": ("hub variant zoo/resnet50 int8", "hub variant zoo/resnet50 upgrade --opset 21"),
     "evaluate": ("hub evaluate zoo/digits-cnn --on digits@1:test",),

@@ -40,6 +40,11 @@ CAPABILITIES: typing.Final = {
         apps=("registry.mirrors", "runners.mirrors", "frontend.pages.mirrors"),
         documents=("mirrors",),
     ),
+    "starter": Capability(
+        apps=("runners.starter", "frontend.pages.starter"),
+        engine=("runners.engine.starter.tasks",),
+        documents=("starter",),
+    ),
     "community": Capability(
         apps=("registry.community", "metadata.community", "frontend.pages.community"),
         documents=("discussions", "collections"),

@@ -13,16 +13,15 @@ import structlog
 import yaml
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from hub.protocol.refs import DEFAULT_NAMESPACE
 from hub.server import samples
 from registry.datasets import services as datasets
-from registry.models import Dataset, Namespace, RegisteredModel, RetiredName, Upload, User, Version
+from registry.models import Dataset, Namespace, RegisteredModel, RetiredName, User, Version
 from registry.people.services import namespaces, users
-from registry.storage.services import blobs
-from registry.storage.services.uploads import LIFETIME
+from registry.storage.services import blobs, uploads
 from registry.versions.services import files, registered_models, versions
+from runners.first_models import first_models
 from runners.models import Job
 
 if TYPE_CHECKING:
@@ -58,6 +57,13 @@ def plant() -> None:
         if not exists and not RetiredName.objects.filter(name=ref.lower()).exists():
             _submit(admin, zoo, sample)
             log.info("sample_submitted", model=ref)
+
+
+def request_models() -> list[str]:
+    """Request the models that capabilities bring to a new hub; a line for each that has any."""
+    admin = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    lines = [models.request(admin) for models in first_models if admin is not None]
+    return [line for line in lines if line]
 
 
 def unchecked() -> list[str]:
@@ -119,16 +125,6 @@ def _submit(admin: User, zoo: Namespace, sample: samples.Sample) -> None:
 
 def _store(admin: User, source: Path) -> str:
     """Store a file as if ``admin`` had uploaded it, which is the right to link it."""
-    content = source.read_bytes()
-    blob = blobs.write(content)
-    Upload.objects.create(
-        owner=admin,
-        filename=source.name,
-        length=len(content),
-        offset=len(content),
-        claimed_sha256=blob.sha256,
-        state=Upload.State.STORED,
-        blob=blob,
-        expires_at=timezone.now() + LIFETIME,
-    )
+    blob = blobs.write(source.read_bytes())
+    uploads.credit(admin, blob=blob, filename=source.name)
     return f"sha256:{blob.sha256}"

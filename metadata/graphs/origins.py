@@ -1,4 +1,4 @@
-"""Where a version was brought from, as `hub import hf` and `hub import zoo` write into cards.
+"""Where a version was brought from, as imports write into cards.
 
 It is the publisher's claim, like all of a card, and no ancestor: the bytes are the same ones.
 """
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _FIELDS = {
     "mirrored_from": ("url", "commit", "date", "message"),
     "imported_from": ("manifest", "", "", "model"),
+    "packaged_in": ("package", "version", "", ""),
 }
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from registry.cards import fields, source, vocabularies
+from registry.cards import fields, licences, source, vocabularies
 from registry.cards.findings import Notes
 from registry.cards.imports.files import words
 from registry.core import parsing
@@ -20,6 +20,7 @@ from registry.core import parsing
 if TYPE_CHECKING:
     from hub.protocol.facts import Facts
 
+_LICENCE_KEYS = ("model_license", "license", "licence")
 _LITERAL_CHARACTERS = 2000
 _PRECISIONS = {
     "fp32": "float32",
@@ -73,6 +74,24 @@ def of(facts: Facts) -> list[Suggestion]:
         if suggestion.value not in (None, "", [], {}):
             best.setdefault(suggestion.name, suggestion)
     return list(best.values())
+
+
+def contradicting_licences(facts: Facts, written: Sequence[str]) -> Iterator[Suggestion]:
+    """The licences that a file states in its metadata and that a card's licences leave out.
+
+    A card without a licence contradicts none.
+    """
+    declared = {name.lower() for name in licences.named(*written)}
+    if not declared:
+        return
+    for key in _LICENCE_KEYS:
+        stated = _licence(facts.metadata.get(key, ""))
+        if vocabularies.is_licence(stated) and not declared & _names(stated):
+            yield Suggestion("license", stated, key)
+
+
+def _names(stated: str) -> set[str]:
+    return {name.lower() for name in licences.named(stated)}
 
 
 def _all(facts: Facts) -> Iterator[Suggestion]:

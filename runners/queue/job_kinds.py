@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class GoneError(Exception):
-    """What the job was about has ended, or its bytes are no longer kept."""
+    """What the job was about has ended, or its bytes are not there; ``code`` is the finding's."""
+
+    code = "input-gone"
 
 
 @dataclass(slots=True)
@@ -40,8 +42,10 @@ class JobKind:
     """A kind of job: what takes its result, and what gives it files that no version has.
 
     ``take`` gets jobs that succeeded, and with ``takes_failures`` those that failed or were
-    cancelled. ``stage`` is given a job that begins, and what finds the file of a blob by its
-    digest; it raises GoneError. ``method`` is the version of the method of jobs whose results may
+    cancelled. ``fetch`` stores bytes that come from outside before a job is staged: it is given
+    the job, what takes its progress in percent with a word, and whether to stop; it may take
+    minutes. ``stage`` is given a job that begins, and what finds the file of a blob by its digest.
+    Both raise GoneError. ``method`` is the version of the method of jobs whose results may
     be shared, if ``is_conclusive`` by the facts of their report; it may depend on the job.
     ``schedule_missing`` queues what a released version lacks, and takes a priority. Several kinds
     may share it; where the method of one of them rises, it is called for older versions too.
@@ -51,6 +55,7 @@ class JobKind:
     name: str
     take: Callable[[Job], object] | None = None
     takes_failures: bool = False
+    fetch: Callable[[Job, Callable[[int, str], None], Callable[[], bool]], None] | None = None
     stage: Callable[[Job, Callable[[str], Path]], Staged] | None = None
     method: str | Callable[[Job], str] | None = None
     is_conclusive: Callable[[dict[str, Any]], bool] = lambda _: True

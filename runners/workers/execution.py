@@ -207,9 +207,11 @@ def _run_on(job: Job, sandbox: Sandbox, lease: Lease, path_of: Callable[[str], P
     kind = job_kinds.of(job)
     if kind is not None and kind.stage is not None:
         try:
+            if kind.fetch is not None:
+                kind.fetch(job, lease.note, lease.is_lost)
             staged = kind.stage(job, path_of)
         except job_kinds.GoneError as gone:
-            finding = Finding("input-gone", "error", str(gone))
+            finding = Finding(gone.code, "error", str(gone))
             return Report(job.kind, {}, NOTHING, "failed", (finding,))
         files, options = staged.files, staged.options
     request = Request(

@@ -72,6 +72,10 @@ TRACES = {
         ("/api/v1/mirrors", "/api/v1/mirrors/import", "/api/v1/mirrors/1/sync"),
         "/docs/mirrors|/api/v1/mirrors|hub mirror",
     ),
+    "starter": Traces(
+        ("/administration/starter", "/api/v1/starter", "/api/v1/starter/magika"),
+        "/docs/starter|/api/v1/starter|[Ss]tarter",
+    ),
     "federated": Traces(
         (
             "/trainings",

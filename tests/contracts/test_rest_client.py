@@ -117,6 +117,9 @@ OTHER_COMMANDS = {
     "events.list": "events",
     "mirrors.import_version": "mirror import",
     "pools.drain": "pools drain",
+    "starter.list": "import starter",
+    "starter.read": "import starter",
+    "starter.request_import": "import starter",
 }
 
 

@@ -104,6 +104,11 @@ _PRODUCER = _Clause(
 _MIRRORED = _Clause(
     "Mirrored from {url}{commit}.", "declared", "prov:hadPrimarySource dcterms:source"
 )
+_PACKAGED = _Clause(
+    "Taken out of the package {package}{archive}.",
+    "declared",
+    "prov:hadPrimarySource dcterms:source",
+)
 _DATA = _Clause(
     "Trained on {data}{more}.", "declared", "it6:trainedOn", "Training data not declared."
 )
@@ -227,6 +232,14 @@ def _making(narrative: _Narrative) -> Iterator[Sentence]:
             _MIRRORED,
             url=Part(drawing.cut(url, _CLIPPED), place, outside=bool(place)),
             commit=commit and f" at the commit {commit}",
+        )
+    package = stored.mapping(of.card.get("packaged_in"))
+    if purl := str(package.get("package") or ""):
+        sha256 = str(package.get("sha256") or "")[:64]
+        yield from narrative.sentences(
+            _PACKAGED,
+            package=drawing.cut(purl, _CLIPPED),
+            archive=sha256 and f", archive sha256:{sha256}",
         )
 
 

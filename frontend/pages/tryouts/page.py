@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 CONFIG, MODEL_CONFIG = "preprocessor_config.json", "config.json"
 LABELS = ("labels.txt", "classes.txt", "class_names.txt", "synset.txt")
+# Keys of metadata under which exporters keep labels, and how long a value the facts have whole.
+LABEL_KEYS = ("character", "labels", "classes", "class_names")
+METADATA_CHARACTERS = 2000
 FEATURES = ("features.txt", "feature_names.txt", "columns.txt")
 MOST_BYTES, MOST_LABELS, MOST_SHOWN = 1 << 20, 5_000, 10
 # Types that a browser's runtime and an array file both have; the others run on the server alone.
@@ -114,6 +117,8 @@ def read(version: Version, variant: Variant) -> Model:
     if words and image_sources.CARD not in sources:
         sources.insert(0, image_sources.CARD)
     labels, labels_from = _labels(own)
+    if not labels:
+        labels, labels_from = _labels_inside(facts.metadata)
     return Model(
         inputs=rows,
         outputs=tuple((port.name, port.type.tensor_dtype in PLAIN) for port in facts.outputs),
@@ -234,6 +239,15 @@ def _labels(own: dict[str, File]) -> tuple[tuple[str, ...], str]:
         rows = [str(names[key])[:200] for key in sorted(names, key=int)]
         return tuple(rows[:MOST_LABELS]), MODEL_CONFIG
     return _lines(own, LABELS)
+
+
+def _labels_inside(metadata: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+    """The labels that a file holds in its metadata, one a line, if the facts have all of them."""
+    for key in LABEL_KEYS:
+        text = metadata.get(key, "")
+        if "\n" in text and len(text) < METADATA_CHARACTERS:
+            return tuple(line[:200] for line in text.split("\n")), f"metadata of the file, {key}"
+    return (), ""
 
 
 def _lines(own: dict[str, File], paths: Iterable[str]) -> tuple[tuple[str, ...], str]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hub.client.rest.rounds import RoundsGroup
     from hub.client.rest.runtimes import RuntimesGroup
     from hub.client.rest.scoreboard import ScoreboardGroup
+    from hub.client.rest.starter import StarterGroup
     from hub.client.rest.tokens import TokensGroup
     from hub.client.rest.trainings import TrainingsGroup
     from hub.client.rest.users import UsersGroup
@@ -81,6 +82,7 @@ GROUPS: Final = (
     "rounds",
     "runtimes",
     "scoreboard",
+    "starter",
     "tokens",
     "trainings",
     "users",
@@ -290,6 +292,12 @@ class Groups:
     def scoreboard(self) -> ScoreboardGroup:
         """Operations on scoreboard."""
         group: ScoreboardGroup = group_class("scoreboard")(self)
+        return group
+
+    @cached_property
+    def starter(self) -> StarterGroup:
+        """Operations on starter."""
+        group: StarterGroup = group_class("starter")(self)
         return group
 
     @cached_property

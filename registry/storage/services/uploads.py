@@ -274,6 +274,20 @@ def take(actor: Actor, *, model: RegisteredModel, content: bytes) -> Blob:
         raise
 
 
+def credit(user: User, *, blob: Blob, filename: str) -> None:
+    """Record a blob that the hub itself stored as an upload of a user, who may then name it."""
+    Upload.objects.create(
+        owner=user,
+        filename=filename[:512],
+        length=blob.size,
+        offset=blob.size,
+        claimed_sha256=blob.sha256,
+        state=Upload.State.STORED,
+        blob=blob,
+        expires_at=timezone.now() + LIFETIME,
+    )
+
+
 @transaction.atomic
 def _claim(user: User, model: RegisteredModel, staged: Staged) -> Blob:
     """Make prepared bytes a blob that counts for a user."""

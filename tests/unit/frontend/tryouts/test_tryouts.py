@@ -255,6 +255,27 @@ def test_declared_steps_of_a_processor(config, declared):
     assert (image.document() if image else None) == declared
 
 
+@pytest.mark.parametrize(
+    ("contents", "metadata", "labels", "source"),
+    [
+        ({}, {"character": "0\n90\n180"}, ("0", "90", "180"), "metadata of the file, character"),
+        ({}, {"classes": "cat\ndog"}, ("cat", "dog"), "metadata of the file, classes"),
+        ({"labels.txt": b"a\nb\n"}, {"classes": "cat\ndog"}, ("a", "b"), "labels.txt"),
+        ({}, {"classes": "2"}, (), ""),
+        ({}, {"character": "a\n" * 1000}, (), ""),
+    ],
+    ids=["character", "classes", "beside", "number", "cut"],
+)
+def test_labels_in_the_metadata_are_used_where_no_file_has_them(
+    ada, contents, metadata, labels, source
+):
+    factories.draft(ada, factories.model(ada, "seen"), {"model.onnx": b"x"} | contents)
+    facts = {"inputs": [PICTURE], "outputs": [SCORES], "metadata": metadata}
+    whole = selectors.whole_version(ada, "ada", "seen", 1)
+    known = tryout_page.read(whole, Variant(facts=facts, precision="fp32"))
+    assert (known.labels, known.labels_from) == (labels, source)
+
+
 def test_files_beside_the_model_give_settings_and_labels(ada):
     model = factories.model(ada, "seen")
     contents = {

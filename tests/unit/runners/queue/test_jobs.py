@@ -157,6 +157,38 @@ def test_a_card_that_declares_the_inputs_of_the_model_passes(ada):
     assert [one["path"] for one in check.report["files"]] == ["model.onnx"]
 
 
+@pytest.mark.parametrize(
+    ("metadata", "stated"),
+    [
+        ({"license": "AGPL-3.0"}, "AGPL-3.0"),
+        ({"license": "AGPL-3.0 License (https://example.org/license)"}, "AGPL-3.0"),
+        ({"model_license": "apache-2.0"}, "apache-2.0"),
+        ({"license": "MIT"}, ""),
+        ({"model_license": "MIT OR Apache-2.0"}, ""),
+        ({"license": "see the README"}, ""),
+    ],
+)
+def test_a_licence_in_the_file_that_the_card_does_not_state_is_a_warning(ada, metadata, stated):
+    version = factories.submitted(ada, card="---\nlicense: mit\n---\n# Net\n")
+    factories.work(facts={"metadata": metadata})
+    version.refresh_from_db()
+    check = Check.objects.get(version=version, kind="onnx")
+    assert (version.state, check.outcome) == (Version.State.PUBLISHED, Check.Outcome.PASSED)
+    findings = [each for file in check.report["files"] for each in file["findings"]]
+    assert [each["code"] for each in findings] == (["licence-contradiction"] if stated else [])
+    for finding in findings:
+        assert finding["severity"] == "warning"
+        assert f"state the licence {stated} (key " in finding["message"]
+        assert "the card states mit." in finding["message"]
+
+
+def test_a_card_without_a_licence_contradicts_none(ada):
+    version = factories.submitted(ada, card="# Net\n")
+    factories.work(facts={"metadata": {"license": "AGPL-3.0"}})
+    check = Check.objects.get(version=version, kind="onnx")
+    assert [each for file in check.report["files"] for each in file["findings"]] == []
+
+
 def test_a_card_whose_example_was_not_sent_passes_with_a_warning(ada):
     version, check = described(ada, "{pixels: {range: [0, 1], example: test_data/input.pb}}")
     assert (version.state, check.outcome) == (Version.State.PUBLISHED, Check.Outcome.PASSED)

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('registry', '0007_maintenance_mode'),
+        ('registry', '0008_maintenance_mode'),
     ]
 
     operations = [

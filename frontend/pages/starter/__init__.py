@@ -1,0 +1,1 @@
+"""The page on which administrators import models to begin with."""

@@ -1,0 +1,1 @@
+"""Models out of the archives of packages: files are read and converted, no code of them runs."""
