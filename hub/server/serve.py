@@ -301,9 +301,7 @@ class Supervisor:
             print("hub: the web process did not start; see its messages above.", file=sys.stderr)
             return 1
         if not self._stopping:
-            greet = partial(
-                _greet, samples=samples, starter=starter, workers=bool(self.pools)
-            )
+            greet = partial(_greet, samples=samples, starter=starter, workers=bool(self.pools))
             self._processes["greet"] = Process("greet", self._beside_web(greet))
         while not self._stopping:
             self._restart_ended()
@@ -402,7 +400,7 @@ def _do_jobs(of: Sequence[str]) -> int:
 
 
 def _greet(*, samples: bool, starter: bool, workers: bool) -> int:
-    """Print the address, with `samples` once those are checked, and request the `starter` models."""
+    """Print the address, with `samples` once they are checked; request the `starter` models."""
     from hub.server import first_run  # noqa: PLC0415 - after Django is set up
 
     address = os.environ["HUB_PUBLIC_URL"]

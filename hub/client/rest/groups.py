@@ -3,7 +3,6 @@
 # Written by scripts/rest.py.
 from __future__ import annotations
 
-from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -102,241 +101,241 @@ def group_class(name: str) -> Any:
 class Groups:
     """The groups of a hub; each module is imported at its first use."""
 
-    @cached_property
+    @property
     def access(self) -> AccessGroup:
         """Operations on access."""
         group: AccessGroup = group_class("access")(self)
         return group
 
-    @cached_property
+    @property
     def access_requests(self) -> AccessRequestsGroup:
         """Operations on access requests."""
         group: AccessRequestsGroup = group_class("access_requests")(self)
         return group
 
-    @cached_property
+    @property
     def benchmarks(self) -> BenchmarksGroup:
         """Operations on benchmarks."""
         group: BenchmarksGroup = group_class("benchmarks")(self)
         return group
 
-    @cached_property
+    @property
     def cards(self) -> CardsGroup:
         """Operations on cards."""
         group: CardsGroup = group_class("cards")(self)
         return group
 
-    @cached_property
+    @property
     def collections(self) -> CollectionsGroup:
         """Operations on collections."""
         group: CollectionsGroup = group_class("collections")(self)
         return group
 
-    @cached_property
+    @property
     def comparisons(self) -> ComparisonsGroup:
         """Operations on comparisons."""
         group: ComparisonsGroup = group_class("comparisons")(self)
         return group
 
-    @cached_property
+    @property
     def conformance(self) -> ConformanceGroup:
         """Operations on conformance."""
         group: ConformanceGroup = group_class("conformance")(self)
         return group
 
-    @cached_property
+    @property
     def dataset_versions(self) -> DatasetVersionsGroup:
         """Operations on dataset versions."""
         group: DatasetVersionsGroup = group_class("dataset_versions")(self)
         return group
 
-    @cached_property
+    @property
     def datasets(self) -> DatasetsGroup:
         """Operations on datasets."""
         group: DatasetsGroup = group_class("datasets")(self)
         return group
 
-    @cached_property
+    @property
     def devices(self) -> DevicesGroup:
         """Operations on devices."""
         group: DevicesGroup = group_class("devices")(self)
         return group
 
-    @cached_property
+    @property
     def discussions(self) -> DiscussionsGroup:
         """Operations on discussions."""
         group: DiscussionsGroup = group_class("discussions")(self)
         return group
 
-    @cached_property
+    @property
     def enrolled_workers(self) -> EnrolledWorkersGroup:
         """Operations on enrolled workers."""
         group: EnrolledWorkersGroup = group_class("enrolled_workers")(self)
         return group
 
-    @cached_property
+    @property
     def environments(self) -> EnvironmentsGroup:
         """Operations on environments."""
         group: EnvironmentsGroup = group_class("environments")(self)
         return group
 
-    @cached_property
+    @property
     def events(self) -> EventsGroup:
         """Operations on events."""
         group: EventsGroup = group_class("events")(self)
         return group
 
-    @cached_property
+    @property
     def evaluations(self) -> EvaluationsGroup:
         """Operations on evaluations."""
         group: EvaluationsGroup = group_class("evaluations")(self)
         return group
 
-    @cached_property
+    @property
     def files(self) -> FilesGroup:
         """Operations on files."""
         group: FilesGroup = group_class("files")(self)
         return group
 
-    @cached_property
+    @property
     def fleets(self) -> FleetsGroup:
         """Operations on fleets."""
         group: FleetsGroup = group_class("fleets")(self)
         return group
 
-    @cached_property
+    @property
     def invites(self) -> InvitesGroup:
         """Operations on invites."""
         group: InvitesGroup = group_class("invites")(self)
         return group
 
-    @cached_property
+    @property
     def jobs(self) -> JobsGroup:
         """Operations on jobs."""
         group: JobsGroup = group_class("jobs")(self)
         return group
 
-    @cached_property
+    @property
     def likes(self) -> LikesGroup:
         """Operations on likes."""
         group: LikesGroup = group_class("likes")(self)
         return group
 
-    @cached_property
+    @property
     def members(self) -> MembersGroup:
         """Operations on members."""
         group: MembersGroup = group_class("members")(self)
         return group
 
-    @cached_property
+    @property
     def mirrors(self) -> MirrorsGroup:
         """Operations on mirrors."""
         group: MirrorsGroup = group_class("mirrors")(self)
         return group
 
-    @cached_property
+    @property
     def models(self) -> ModelsGroup:
         """Operations on models."""
         group: ModelsGroup = group_class("models")(self)
         return group
 
-    @cached_property
+    @property
     def names(self) -> NamesGroup:
         """Operations on names."""
         group: NamesGroup = group_class("names")(self)
         return group
 
-    @cached_property
+    @property
     def namespaces(self) -> NamespacesGroup:
         """Operations on namespaces."""
         group: NamespacesGroup = group_class("namespaces")(self)
         return group
 
-    @cached_property
+    @property
     def participants(self) -> ParticipantsGroup:
         """Operations on participants."""
         group: ParticipantsGroup = group_class("participants")(self)
         return group
 
-    @cached_property
+    @property
     def pools(self) -> PoolsGroup:
         """Operations on pools."""
         group: PoolsGroup = group_class("pools")(self)
         return group
 
-    @cached_property
+    @property
     def refs(self) -> RefsGroup:
         """Operations on refs."""
         group: RefsGroup = group_class("refs")(self)
         return group
 
-    @cached_property
+    @property
     def refused_cards(self) -> RefusedCardsGroup:
         """Operations on refused cards."""
         group: RefusedCardsGroup = group_class("refused_cards")(self)
         return group
 
-    @cached_property
+    @property
     def rounds(self) -> RoundsGroup:
         """Operations on rounds."""
         group: RoundsGroup = group_class("rounds")(self)
         return group
 
-    @cached_property
+    @property
     def runtimes(self) -> RuntimesGroup:
         """Operations on runtimes."""
         group: RuntimesGroup = group_class("runtimes")(self)
         return group
 
-    @cached_property
+    @property
     def scoreboard(self) -> ScoreboardGroup:
         """Operations on scoreboard."""
         group: ScoreboardGroup = group_class("scoreboard")(self)
         return group
 
-    @cached_property
+    @property
     def starter(self) -> StarterGroup:
         """Operations on starter."""
         group: StarterGroup = group_class("starter")(self)
         return group
 
-    @cached_property
+    @property
     def tokens(self) -> TokensGroup:
         """Operations on tokens."""
         group: TokensGroup = group_class("tokens")(self)
         return group
 
-    @cached_property
+    @property
     def trainings(self) -> TrainingsGroup:
         """Operations on trainings."""
         group: TrainingsGroup = group_class("trainings")(self)
         return group
 
-    @cached_property
+    @property
     def users(self) -> UsersGroup:
         """Operations on users."""
         group: UsersGroup = group_class("users")(self)
         return group
 
-    @cached_property
+    @property
     def variants(self) -> VariantsGroup:
         """Operations on variants."""
         group: VariantsGroup = group_class("variants")(self)
         return group
 
-    @cached_property
+    @property
     def versions(self) -> VersionsGroup:
         """Operations on versions."""
         group: VersionsGroup = group_class("versions")(self)
         return group
 
-    @cached_property
+    @property
     def watches(self) -> WatchesGroup:
         """Operations on watches."""
         group: WatchesGroup = group_class("watches")(self)
         return group
 
-    @cached_property
+    @property
     def workers(self) -> WorkersGroup:
         """Operations on workers."""
         group: WorkersGroup = group_class("workers")(self)
