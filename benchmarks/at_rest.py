@@ -5,7 +5,7 @@ rest and measures. Memory is the proportional share (PSS): what processes share 
 measures models meanwhile (HUB_BENCH is off): on a busy machine that waits for hours.
 
     python benchmarks/at_rest.py
-    python benchmarks/at_rest.py --rest 5 --seconds 5
+    python benchmarks/at_rest.py --unused
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="of the processor time")
     parser.add_argument("--goal", type=int, default=GOAL_BYTES, help="bytes of all processes")
     parser.add_argument("--share", type=float, default=GOAL_SHARE, help="of a core, at rest")
+    parser.add_argument("--unused", action="store_true", help="push nothing: only start and rest")
     args = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
     with tempfile.TemporaryDirectory() as place:
@@ -76,8 +77,9 @@ def main() -> int:
                 f"first start until it answers and a person signed in: {started:.1f} s, "
                 f"{spent:.1f} s of processor time"
             )
-            print(f"first push until it is checked: {push(hub, 'first'):.1f} s", flush=True)
-            settle(hub)
+            if not args.unused:
+                print(f"first push until it is checked: {push(hub, 'first'):.1f} s", flush=True)
+                settle(hub)
             time.sleep(args.rest)
             pids = [hub.process.pid, *hub.tree(hub.process.pid)]
             before = cpu_seconds(pids)
@@ -90,7 +92,8 @@ def main() -> int:
                     total += size
                     print(f"  {role(pid):20} {size / 10**6:6.1f} MB")
             print(f"together {total / 10**6:.0f} MB; at rest {100 * share:.2f} % of a core")
-            print(f"push after the rest until it is checked: {push(hub, 'later'):.1f} s")
+            if not args.unused:
+                print(f"push after the rest until it is checked: {push(hub, 'later'):.1f} s")
         finally:
             hub.stop()
     return int(total > args.goal or share > args.share)
