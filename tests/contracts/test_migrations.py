@@ -139,3 +139,58 @@ def test_a_role_that_may_create_no_extension_goes_without_trigrams(postgresql, t
     assert "PostgreSQL has no pg_trgm for this role: see docs/operate.md" in result.stderr
     assert "search_short_part" in indexes
     assert "search_part_of_title" not in indexes
+
+
+# As many rows of accuracies as no hub of tests has, without the rows that they belong to.
+MANY = 1_000_000
+FILL = """
+SET session_replication_role = replica;
+INSERT INTO registry_documentaccuracy ({columns}) SELECT {values} FROM generate_series(1, {rows}) n;
+ANALYZE registry_documentaccuracy;
+"""
+# A value of each type of column.
+VALUES = {
+    "bigint": "n", "integer": "n", "smallint": "1", "double precision": "0.5", "boolean": "true",
+    "character varying": "left(n::text, 8)", "text": "'x'", "jsonb": "'{}'",
+    "timestamp with time zone": "now()",
+}  # fmt: skip
+
+
+def fill(address):
+    with connect(address) as connection, connection:
+        cursor = connection.cursor()
+        cursor.execute(
+            "SELECT column_name, data_type FROM information_schema.columns "
+            "WHERE table_name = 'registry_documentaccuracy' AND is_identity = 'NO'"
+        )
+        columns = cursor.fetchall()
+        cursor.execute(
+            FILL.format(
+                rows=MANY,
+                columns=", ".join(name for name, _ in columns),
+                values=", ".join(VALUES[kind] for _, kind in columns),
+            )
+        )
+
+
+def test_a_plan_names_locks_rows_and_times_and_changes_nothing(postgresql, tmp_path):
+    made = run(["django", "migrate", "registry", "0002"], postgresql, tmp_path)
+    assert made.returncode == 0, made.stderr
+    fill(postgresql)
+    before = tables(postgresql)
+    plan = run(["django", "migrate", "--plan"], postgresql, tmp_path)
+    assert plan.returncode == 0, plan.stderr
+    lines = plan.stdout.splitlines()
+    start = lines.index("registry.0003_interval_methods")
+    effects = lines[start + 1 : lines.index("registry.0004_strengths_of_proofs")]
+    column, check = (effects[at] for at in (0, 2))
+    words = "ACCESS EXCLUSIVE: reads and writes wait, about "
+    for effect in (column, check):
+        table, _, rest = effect.partition(" rows, ")
+        name, _, rows = table.strip().partition(", ")
+        assert name == "registry_documentaccuracy"
+        assert abs(int(rows.replace(" ", "")) - MANY) < MANY / 10  # as PostgreSQL estimates it
+        assert rest.startswith(words)
+    assert effects[-2].strip() == "unknown: runs code, time not measured"
+    assert "registry_maintenancemode, 0 rows, none: new table, about 0.0 s" in plan.stdout
+    assert tables(postgresql) == before
