@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import re
 import shutil
 import signal
@@ -9,6 +11,8 @@ import socket
 import subprocess
 import sys
 import tomllib
+from functools import partial
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -152,6 +156,64 @@ def test_the_older_release_works_beside_the_newer_one(older, migrated, tmp_path)
     )  # fmt: skip
     assert "all blobs are intact" in words.stdout
     errors = [line for line in first.lines if "[error" in line or "Traceback" in line]
+    assert errors == []
+
+
+def pushed_by(hub, token, method, path, body=b"", **headers):
+    """One request of a push; returns status, headers and content."""
+    parts = urlsplit(hub.address)
+    line = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+    names = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    names |= {name.replace("_", "-"): value for name, value in headers.items()}
+    try:
+        line.request(method, path, body, names)
+        answer = line.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        line.close()
+
+
+def test_the_older_release_starts_again_and_finishes_a_push(older, migrated, tmp_path):
+    """Back by one release: what the newer one has begun is finished by the older one."""
+    home, environment, token = migrated
+    content = samples.unlike_others(samples.mlp())
+    half = len(content) // 2
+    steps = {"Tus_Resumable": "1.0.0", "Content_Type": "application/offset+octet-stream"}
+    address = {"namespace": "zoo", "name": "back"}
+    newer = NewerWeb(home, environment, "http://127.0.0.1:8000")
+    try:
+        ask = partial(pushed_by, newer, token)
+        assert ask("POST", "/api/v1/models", json.dumps(address).encode())[0] == 201
+        status, headers, _ = ask(
+            "POST", "/api/v1/uploads", Tus_Resumable="1.0.0", Upload_Length=str(len(content))
+        )
+        assert status == 201
+        upload = urlsplit(headers["Location"]).path
+        status, headers, _ = ask("PATCH", upload, content[:half], Upload_Offset="0", **steps)
+        assert (status, headers["Upload-Offset"]) == (204, str(half))
+        status, _, draft = ask("POST", "/api/v1/models/zoo/back/versions", b"{}")
+        assert status == 201
+    finally:
+        newer.stop()
+    hub = Older(older, home, environment)
+    try:
+        ask = partial(pushed_by, hub, token)
+        assert ask("HEAD", upload, Tus_Resumable="1.0.0")[1]["Upload-Offset"] == str(half)
+        status, headers, _ = ask("PATCH", upload, content[half:], Upload_Offset=str(half), **steps)
+        assert status == 204
+        version = f"/api/v1/models/zoo/back/versions/{json.loads(draft)['number']}"
+        blob = json.dumps({"blob": headers["Hub-Blob"]}).encode()
+        assert ask("PUT", f"{version}/files/model.onnx", blob)[0] == 201
+        assert ask("POST", f"{version}/submit", b'{"publish": true}')[0] in (200, 202)
+        wait_for(
+            lambda: json.loads(ask("GET", version)[2])["state"] == "published",
+            "the older release to check and publish the version", 120,
+        )  # fmt: skip
+        client = Client(hub.address, token=token, cache=tmp_path / "cache")
+        assert client.load("zoo/back", progress=False).SerializeToString() == content
+    finally:
+        hub.stop()
+    errors = [line for line in hub.lines if "[error" in line or "Traceback" in line]
     assert errors == []
 
 
