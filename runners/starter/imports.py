@@ -138,16 +138,22 @@ def is_stored(package: Package) -> bool:
 
 def stage(job: Job, path_of: Callable[[str], Path]) -> Staged:
     """The archives of a model, and the files to take out of them; raises GoneError."""
-    staged = Staged(path_of)
-    rows: list[dict[str, Any]] = []
-    for package in _model(job).packages:
-        path = staged.add(package.archive, package.sha256)
-        for file in package.files:
-            member = asdict(file)
-            del member["path"]
-            rows.append({"archive": path, **member})
-    staged.options = {"members": rows}
+    staged, model = Staged(path_of), _model(job)
+    for package in model.packages:
+        staged.add(package.archive, package.sha256)
+    staged.options = {"members": members(model)}
     return staged
+
+
+def members(model: Model) -> list[dict[str, Any]]:
+    """The files of a model as the engine's task takes them, in the order of the manifest."""
+    rows = []
+    for package in model.packages:
+        for file in package.files:
+            row = {"archive": package.archive, **asdict(file)}
+            del row["path"]
+            rows.append(row)
+    return rows
 
 
 def take(job: Job) -> None:
