@@ -60,7 +60,7 @@ def _run(arguments: list[str]) -> int:
     # Only a wrong name needs the others, for suggestions.
     command_name = "help" if name == "--version" else name
     parser = parsing.parser(command_name if command_name in commands.NAMES else None)
-    options = parser.parse_args(arguments)
+    options = parsing.parse(parser, arguments)
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         return command(options)

@@ -56,6 +56,9 @@ def add_get(commands: Any) -> None:
         help="let that server batch requests, at most this many; the first dimension must be free",
     )
     add_flags(get, "quiet", "json")
+    get.add_argument(
+        "--wait", action="store_true", help="wait for the checks of a version that is not published"
+    )
     get.set_defaults(command=_get)
 
 
@@ -69,7 +72,11 @@ def _get(options: argparse.Namespace) -> int:
         return _write_layout(options)
     hub = api.default_hub()
     resolved = hub.resolve(
-        options.ref, opset=options.opset, variant=options.variant, strength=options.strength
+        options.ref,
+        opset=options.opset,
+        variant=options.variant,
+        strength=options.strength,
+        wait=options.wait,
     )
     folder = hub.download_resolved(resolved, options.to, progress=False if options.quiet else None)
     if not options.json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import hub
@@ -44,7 +44,24 @@ def parser(only: str | None = None) -> Parser:
         if path in commands.EXAMPLES:
             child.epilog = examples(commands.EXAMPLES[path])
             child.formatter_class = argparse.RawDescriptionHelpFormatter
+        child.set_defaults(parser=child)
     return root
+
+
+def parse(root: Parser, arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line; what the command does not know is its own error."""
+    options, unknown = root.parse_known_args(arguments)
+    if unknown:
+        _refuse(options, unknown)
+    return options
+
+
+def _refuse(options: argparse.Namespace, unknown: Sequence[str]) -> NoReturn:
+    command: argparse.ArgumentParser = options.parser
+    names = [name for action in actions(command) for name in action.option_strings]
+    near = difflib.get_close_matches(unknown[0], names, n=3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"Options: {', '.join(names)}."
+    command.error(f"unrecognized arguments: {' '.join(unknown)}. {hint}")
 
 
 def examples(lines: tuple[str, ...]) -> str:

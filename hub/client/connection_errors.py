@@ -121,4 +121,5 @@ def _cause(error: BaseException) -> str:
     if "CERTIFICATE_VERIFY_FAILED" in str(cause):
         reason = getattr(cause, "verify_message", None) or "verification failed"
         return f"its certificate is not trusted: {reason}; set HUB_CA_BUNDLE to its authority's"
-    return str(getattr(cause, "strerror", None) or cause or type(cause).__name__)
+    words = str(getattr(cause, "strerror", None) or cause or type(cause).__name__)
+    return problems.one_line(words)

@@ -90,6 +90,7 @@ class Hub(Catalogue, Groups):
         *,
         strength: str | None = None,
         progress: bool | None = None,
+        wait: bool = False,
     ) -> onnx.ModelProto:
         """Return the model as an `onnx.ModelProto`, external data included.
 
@@ -97,12 +98,13 @@ class Hub(Catalogue, Groups):
         `variant` for one by name, whatever its proof. `strength` is the least proof that is enough:
         "certified", or "sampled" to take also one that was equal on the inputs that ran; the hub
         has a default. Only the files of the model itself are
-        fetched, each verified by its SHA-256. Raise `NotFound`, `VariantMissing`,
-        `DigestMismatch`, `Unreachable`, or `NotCached` when offline.
+        fetched, each verified by its SHA-256. With `wait` a version that is still being checked is
+        waited for, up to an hour. Raise `NotFound`, `VariantMissing`, `DigestMismatch`,
+        `Unreachable`, `NotCached` when offline, `ChecksPending`, or with `wait` `ChecksFailed`.
         """
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 
-        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength)
+        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength, wait=wait)
 
         def bring(files: Iterable[RemoteFile]) -> Mapping[str, Path]:
             return self.bring(str(resolved.ref), list(files), progress=progress)
@@ -119,6 +121,7 @@ class Hub(Catalogue, Groups):
         variant: str | None = None,
         strength: str | None = None,
         progress: bool | None = None,
+        wait: bool = False,
         **options: Any,
     ) -> onnxruntime.InferenceSession:
         """Return an ONNX Runtime session; `options` go to `onnxruntime.InferenceSession`.
@@ -135,7 +138,7 @@ class Hub(Catalogue, Groups):
             ) from None
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 
-        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength)
+        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength, wait=wait)
         entry = loading.entry_of(resolved)
         folder = self._snapshot(resolved, progress=progress)
         names = runtime.get_available_providers() if providers is None else list(providers)
@@ -150,13 +153,14 @@ class Hub(Catalogue, Groups):
         *,
         strength: str | None = None,
         progress: bool | None = None,
+        wait: bool = False,
     ) -> Path:
         """Return a folder with every file of the version, each verified by its SHA-256.
 
         Without `to` it is a read-only folder of the cache; with `to` the files are written there,
         over files of the same name. Raises the same errors as `load`.
         """
-        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength)
+        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength, wait=wait)
         return self.download_resolved(resolved, to, progress=progress)
 
     def download_resolved(
@@ -359,18 +363,39 @@ class Hub(Catalogue, Groups):
         opset: int | None = None,
         variant: str | None = None,
         strength: str | None = None,
+        wait: bool = False,
     ) -> Resolved:
         """Return the version, variant and files that a reference means; see `load`.
 
         An earlier answer is requested again by its ETag only; a reference pinned by number
         or digest, once known, and everything when offline, is answered from the cache. While the
-        hub does not answer, an earlier answer is used, with a warning.
+        hub does not answer, an earlier answer is used, with a warning. `wait` follows the checks
+        of a version to their end.
         """
         from hub.client import references  # noqa: PLC0415  (each verb imports what it needs)
 
-        return references.resolve(
-            self.reads, self.cache, ref, opset=opset, variant=variant, strength=strength
+        def resolved() -> Resolved:
+            return references.resolve(
+                self.reads, self.cache, ref, opset=opset, variant=variant, strength=strength
+            )
+
+        try:
+            return resolved()
+        except problems.ChecksPending as pending:
+            number = pending.extensions.get("number")
+            if not (wait and isinstance(number, int)):
+                raise
+        from hub.client import checks  # noqa: PLC0415
+
+        address = f"/api/v1/models/{refs.parse(ref).name}/versions/{number}"
+        checks.follow(
+            self.reads.get(address),
+            lambda: self.reads.get(address),
+            self.transport.sleep,
+            publish=True,
+            progress=None,
         )
+        return resolved()
 
     def _snapshot(self, resolved: Resolved, *, progress: bool | None) -> Path:
         from hub.client import snapshots  # noqa: PLC0415  (each verb imports what it needs)

@@ -141,5 +141,6 @@ def _keep(
 
 def _warned(resolved: Resolved) -> Resolved:
     if resolved.warning:
-        warnings.warn(f"{resolved.ref}: {resolved.warning}", UserWarning, stacklevel=5)
+        text = problems.one_line(str(resolved.warning))
+        warnings.warn(f"{resolved.ref}: {text}", UserWarning, stacklevel=5)
     return resolved

@@ -154,7 +154,13 @@ class Problem(HubError):
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return one_line(value) if isinstance(value, str) else ""
+
+
+def one_line(text: str) -> str:
+    """A text of another machine on one line, without control characters."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(printable.split())
 
 
 def _field_errors(value: object) -> tuple[dict[str, str], ...]:

@@ -159,10 +159,26 @@ def find_version(actor: Actor, of: RegisteredModel, ref: refs.Ref) -> Version:
     else:
         row = _named(rows, ref.label)
     if row is None:
+        if ref.label in {None, "latest"} and (
+            pending := rows.filter(state=Version.State.SUBMITTED, branch="main").first()
+        ):
+            raise still_checked(pending)
         raise _unknown(actor, of, refs.format(ref))
     if row.state == Version.State.WITHDRAWN:
         raise problems.Withdrawn(f"{row.ref} was withdrawn: {row.reason}")
     return row
+
+
+def still_checked(of: Version) -> problems.ChecksPending:
+    """What says that a version was submitted and is not published yet, with the jobs of that."""
+    uuids = [str(uuid) for uuid in of.jobs.order_by("queued_at").values_list("uuid", flat=True)]
+    last = f" `hub jobs watch {uuids[-1]}` follows its last job." if uuids else ""
+    return problems.ChecksPending(
+        f"{of.ref} is still being checked. Try again later, or wait for it with "
+        f"hub.load(..., wait=True) or `hub get --wait`.{last}",
+        number=of.number,
+        jobs=uuids,
+    )
 
 
 def _named(rows: QuerySet[Version], name: str) -> Version | None:
@@ -211,6 +227,8 @@ def variant(
         rows = rows.filter(precision=precision)
     choice = rows.first()
     if choice is None:
+        if of.state == Version.State.SUBMITTED:
+            raise still_checked(of)
         offers = ", ".join(
             f"{row.name} (opset {row.opset or 'unknown'}, {row.precision or 'precision unknown'})"
             for row in of.variants.all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import path, re_path
 
 from registry.api import converters  # noqa: F401 - registers `number`
 from runners.api import (
@@ -38,5 +38,6 @@ urlpatterns = [
         path(f"pools/<str:name>/{action}", pools.Pools.as_view({"post": action}))
         for action in ("pause", "drain", "resume")
     ],
+    re_path(r"^jobs/(?P<text>[^/]+)(?:/.*)?$", views.unknown_job),
     path("workers", views.Jobs.as_view({"get": "workers"})),
 ]

@@ -15,8 +15,17 @@ from runners.models import Job, Worker
 from runners.queue import selectors, services
 
 if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
     from rest_framework.request import Request
     from rest_framework.response import Response
+
+
+def unknown_job(_: HttpRequest, text: str) -> HttpResponse:
+    """Answers for what cannot be the id of a job."""
+    raise problems.NotFound(
+        f"{text[:80]!r} is not the id of a job, which has 32 hexadecimal digits and four hyphens. "
+        "`hub jobs list` lists the jobs that you can see."
+    )
 
 
 class Jobs(View):

@@ -60,7 +60,9 @@ def job(actor: Actor, uuid: UUID) -> Job:
     """The job with this id; raises NotFound."""
     row = jobs(actor).filter(pk=uuid).first()
     if row is None:
-        raise problems.NotFound("There is no job of this id that you can see.")
+        raise problems.NotFound(
+            "There is no job of this id that you can see. `hub jobs list` lists those that you can."
+        )
     return row
 
 

@@ -437,3 +437,50 @@ def test_pools(run, ada, monkeypatch):
     assert "paused" in run("pools", "list")[1]
     assert run("pools", "resume", "cpu")[1].splitlines()[1].split()[:2] == ["cpu", "open"]
     assert run("pools", "pause", "none")[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("access", "show", "zoo/nothing"), "Model zoo/nothing not found. Check the name"),
+        (("jobs", "show", "123"), "'123' is not the id of a job"),
+        (("jobs", "cancel", "123"), "`hub jobs list` lists the jobs"),
+        (("jobs", "show", "00000000-0000-4000-8000-000000000000"), "`hub jobs list` lists"),
+    ],
+)
+def test_a_wrong_name_is_an_error_with_its_cure(run, arguments, words):
+    code, _, errors = run(*arguments)
+    assert code == 3
+    assert words in errors
+    assert "/api/" not in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usage", "hint"),
+    [
+        (("edit", "zoo/net", "--sumary", "x"), "usage: hub edit ", "Did you mean --summary?"),
+        (("edit", "zoo/net", "--colour", "x"), "usage: hub edit ", "--keywords"),
+        (("alias", "set", "zoo/net", "a", "--nonsense"), "usage: hub alias set ", "--version"),
+        (("get", "zoo/net", "--opsett", "3"), "usage: hub get ", "Did you mean --opset?"),
+    ],
+)
+def test_an_unknown_field_is_an_error_of_its_verb(capsys, arguments, usage, hint):
+    with pytest.raises(SystemExit) as ended:
+        command.main(arguments)
+    assert ended.value.code == 2
+    errors = capsys.readouterr().err
+    assert errors.startswith(usage)
+    assert hint in errors
+
+
+def test_a_version_that_is_still_checked_is_an_answer_of_its_own(run, ada):
+    version = factories.submitted(ada)
+    job = Job.objects.filter(version=version).latest("queued_at")
+    ref = version.model.ref
+    code, _, errors = run("get", ref)
+    assert code == 1
+    assert f"{ref}@1 is still being checked" in errors
+    assert f"hub jobs watch {job.uuid}" in errors
+    code, _, errors = run("get", ref, who="bob")
+    assert code == 3
+    assert "checked" not in errors

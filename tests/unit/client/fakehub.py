@@ -137,6 +137,10 @@ class FakeHub:
                 continue
             if ref.label and version["label"] != ref.label:
                 continue
+            if version["state"] == "submitted" and ref.number is None:
+                raise problems.ChecksPending(
+                    f"{version['ref']} is still being checked.", number=version["number"], jobs=[]
+                )
             return self._resolved(ref, version, opset, variant)
         raise problems.NotFound(f"There is no {text}.")
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 import subprocess
 import sys
 
@@ -370,3 +371,32 @@ def test_a_load_outlives_an_outage_at_every_request(fake, tmp_path, pauses, stat
         client.transport.sleep = pauses.append
         assert client.load("zoo/m", progress=False).graph.name == "ones"
         assert (fake.fail_at, len(fake.requests)) == (None, 5)
+
+
+def test_load_waits_for_a_version_that_is_still_checked(fake, client, pauses):
+    fake.add(
+        "zoo/net",
+        make_model(),
+        state="submitted",
+        publish_requested=True,
+        checks=[{"kind": "onnx", "required": True, "report": {}, "outcome": "pending"}],
+    )
+    fake.poll_rounds = 3
+    with pytest.raises(problems.ChecksPending, match="still being checked"):
+        client.load("zoo/net")
+    assert pauses == []
+    assert len(client.load("zoo/net", wait=True).graph.node) == 1
+    assert len(pauses) >= 3
+
+
+def test_messages_of_a_server_are_one_line_without_control_characters(fake, client):
+    document = {
+        "detail": "first\n\x1b[31msecond\x07\u2028third",
+        "errors": [{"pointer": "/a\nb", "detail": "c\r\nd"}],
+    }
+    headers = {"Content-Type": problems.MEDIA_TYPE}
+    fake.answers.append((409, headers, json.dumps(document).encode()))
+    with pytest.raises(problems.Problem) as caught:
+        client.info("zoo/net")
+    assert str(caught.value).splitlines() == ["first [31msecond third", "  /a b: c d"]
+    assert str(caught.value).replace("\n", "").isprintable()

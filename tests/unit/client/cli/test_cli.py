@@ -39,7 +39,7 @@ def test_what_the_server_says_cannot_drive_the_terminal(fake, capsys):
     body = json.dumps({"type": "/problems/not-found", "detail": "\x1b[2Jgone\u202e"}).encode()
     fake.answers.append((404, {"Content-Type": "application/problem+json"}, body))
     _, _, err = run(capsys, "get", "nothing")
-    assert err == "hub:  [2Jgone \n"
+    assert err == "hub: [2Jgone\n"
 
 
 def test_usage_is_exit_2(capsys):
