@@ -120,6 +120,7 @@ def collect(
         files |= entries
     for name in files:
         refs.check_path(name)
+    refs.check_portable(files)
     if not any(name.endswith(".onnx") for name in files):
         raise problems.ModelMissing(
             "None of the given files ends in .onnx. Give an ONNX model, or a folder with one."

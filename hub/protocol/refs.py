@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
 from hub.protocol import digests, problems
 
@@ -25,6 +27,8 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,9}")
 _DIGITS = re.compile(r"[0-9]+")
 # Text that would reorder what a person reads on a page or in a terminal.
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_NOT_ON_WINDOWS = frozenset('<>:"|?*')
+_DEVICE = re.compile(r"con|prn|aux|nul|com[1-9¹²³]|lpt[1-9¹²³]")
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
@@ -153,6 +157,8 @@ def check_label(text: str) -> str:
     reason = _label_fault(text)
     if not reason and _DIGITS.fullmatch(text):
         reason = "is all digits, which means a version number"
+    if not reason and text.lower().startswith("refs/"):
+        reason = "begins with 'refs/', as the full names of git do"
     if reason:
         raise problems.InvalidName(
             f"The label {str(text)[:120]!r} {reason}. Use 1 to 128 letters, digits, "
@@ -179,6 +185,50 @@ def check_path(text: str) -> str:
             f"'onnx/model.onnx', at most {MAX_PATH_BYTES} bytes."
         )
     return text
+
+
+def check_portable(paths: Iterable[str], new: Iterable[str] | None = None) -> None:
+    """Raise `PathInvalid` where a common system cannot hold the new ones among some paths.
+
+    Windows has reserved names and characters, and drops dots and spaces at an end. Windows and
+    macOS take two names for one that differ in case or in the Unicode form of their letters alone.
+    Without `new` all are new. Source: Microsoft, "Naming Files, Paths, and Namespaces".
+    """
+    every = tuple(paths)
+    fresh = frozenset(every if new is None else new)
+    for path in sorted(fresh):
+        for part in path.split("/"):
+            if reason := _portability_fault(part):
+                raise problems.PathInvalid(
+                    f"The path {path[:120]!r} {reason}, so Windows cannot hold the file. Rename it."
+                )
+    first: dict[str, str] = {}
+    for path in sorted(every):
+        # A folder may differ from another one as a file does.
+        for name in accumulate(path.split("/"), "{}/{}".format):
+            other = first.setdefault(_caseless(name), name)
+            if other != name and (path in fresh or _is_within(fresh, other)):
+                raise problems.PathInvalid(
+                    f"The paths {other[:120]!r} and {name[:120]!r} differ only in case or in the "
+                    "Unicode form of a letter, so Windows and macOS take them for one. Rename one."
+                )
+
+
+def _is_within(paths: Iterable[str], name: str) -> bool:
+    return any(path == name or path.startswith(f"{name}/") for path in paths)
+
+
+def _caseless(text: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def _portability_fault(part: str) -> str:
+    if part[-1:] in {".", " "}:
+        return "has a part that ends in a dot or a space"
+    if characters := _NOT_ON_WINDOWS.intersection(part):
+        return f"has the character {min(characters)!r}"
+    stem = part.partition(".")[0].rstrip(" ").lower()
+    return f"has the reserved name {stem!r}" if _DEVICE.fullmatch(stem) else ""
 
 
 def _name_fault(text: str) -> str:

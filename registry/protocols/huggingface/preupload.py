@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dulwich.ignore import IgnoreFilter
 from rest_framework.response import Response
 
-from hub.protocol import problems, stored
+from hub.protocol import problems, refs, stored
 from registry.cards import cards
 from registry.protocols.huggingface import writing
 from registry.protocols.huggingface.views import HubView
@@ -63,6 +63,8 @@ class Preupload(HubView):
         rows = {row.path: row for row in head.files} if head else {}
         is_ignored = _ignored(writing.text(writing.body(request), "gitIgnore"), rows)
         files = [_answer(path, size, rows.get(path), is_ignored) for path, size in sizes.items()]
+        sent = {file["path"] for file in files if not file["shouldIgnore"]}
+        refs.check_portable(sent, sent - rows.keys())
         return writing.warn(Response({"files": files}), self.writable)
 
 

@@ -144,7 +144,7 @@ def _make(
     after = _apply(before, changes, stored)
     if after == before:
         return CommitResult(head_id, None)
-    file_services.check_paths(after.keys())
+    file_services.check_paths(after.keys(), new=after.keys() - before.keys())
     _check_models(before, after)
     version = _amendable(user, head, branch)
     if version is None:

@@ -102,7 +102,7 @@ def _point(version: Version, blob_of: Mapping[str, Blob]) -> set[str]:
         if path.lower().endswith(".onnx"):
             file_types.expect_onnx(path, store().read(blob.pk, file_types.HEAD_BYTES), blob.size)
     present = set(version.files.values_list("path", flat=True))
-    check_paths(present | set(blob_of))
+    check_paths(present | set(blob_of), new=set(blob_of) - present)
     rows = [
         File(version=version, path=path, blob=blob, **git_names(path, blob))
         for path, blob in blob_of.items()
@@ -193,8 +193,12 @@ def save_card(version: Version, front: dict[str, Any], readme: str) -> None:
     version.save(update_fields=["card", "readme"])
 
 
-def check_paths(paths: Collection[str]) -> None:
-    """Raise QuotaExceeded for too many files, and PathInvalid for one that is a folder as well."""
+def check_paths(paths: Collection[str], *, new: Collection[str] | None = None) -> None:
+    """Raise QuotaExceeded for too many files, and PathInvalid for one that is a folder as well.
+
+    So it does for ``new`` ones, or all, that a common system cannot hold.
+    """
+    refs.check_portable(paths, new)
     if len(paths) > settings.HUB_LIMITS_FILES:
         raise problems.QuotaExceeded(
             f"A version may hold {settings.HUB_LIMITS_FILES} files, and this makes it "

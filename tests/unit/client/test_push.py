@@ -313,3 +313,14 @@ def test_a_name_that_somebody_else_hides_is_told(fake, client, folder):
     with pytest.raises(problems.NameTaken):
         client.push("ada/ones", folder)
     assert fake.versions == {}
+
+
+@pytest.mark.parametrize("other", ["con.txt", "MODEL.onnx", "notes.", "a:b"])
+def test_names_that_some_system_cannot_hold_are_refused_before_anything_is_sent(
+    fake, client, tmp_path, other
+):
+    for name in ("model.onnx", other):
+        (tmp_path / name).write_bytes(make_model()["model.onnx"])
+    with pytest.raises(problems.PathInvalid, match="Rename"):
+        client.push("zoo/ones", tmp_path / "model.onnx", tmp_path / other)
+    assert fake.requests == []

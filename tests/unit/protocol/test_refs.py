@@ -142,3 +142,51 @@ def test_names_and_variants():
     for name in ("", "INT8", "-a", "a" * 64):
         with pytest.raises(problems.InvalidName):
             refs.check_variant(name)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("con.txt", "reserved name 'con'"),
+        ("data/NUL", "reserved name 'nul'"),
+        ("com1.tar.gz", "reserved name 'com1'"),
+        ("lpt9/model.onnx", "reserved name 'lpt9'"),
+        ("model.onnx.", "ends in a dot"),
+        ("folder /model.onnx", "ends in a dot or a space"),
+        ("a:b.onnx", "character ':'"),
+        ("what?.onnx", "character"),
+    ],
+)
+def test_paths_that_windows_cannot_hold(path, reason):
+    with pytest.raises(problems.PathInvalid, match=reason):
+        refs.check_portable([path])
+    refs.check_portable([path], new=())
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("Model.onnx", "model.onnx"),
+        ("caf\u00e9.onnx", "cafe\u0301.onnx"),
+        ("Data/a.bin", "data/b.bin"),
+        ("stra\u00dfe.bin", "STRASSE.bin"),
+    ],
+)
+def test_pairs_that_windows_and_macos_take_for_one(pair):
+    for new in (None, pair[:1], pair[1:]):
+        with pytest.raises(problems.PathInvalid, match="differ only in case"):
+            refs.check_portable(pair, new)
+    refs.check_portable(pair, new=["other.onnx"])
+
+
+@pytest.mark.parametrize(
+    "path", ["console.txt", "com10.txt", "auxiliary/a", ".gitattributes", "a b.onnx", "nulls"]
+)
+def test_paths_that_every_system_holds(path):
+    refs.check_portable([path, "model.onnx", "other/model.onnx"])
+
+
+@pytest.mark.parametrize("name", ["refs/heads/dev", "Refs/tags/v1"])
+def test_full_names_of_git_are_no_names_of_branches(name):
+    with pytest.raises(problems.InvalidName, match="begins with 'refs/'"):
+        refs.check_label(name)

@@ -155,6 +155,14 @@ def test_preupload_says_how_each_file_comes(writer, ada):
     assert "oid" not in files["new.txt"]
 
 
+@pytest.mark.parametrize("path", ["con.txt", "a.", "MODEL.onnx"])
+def test_preupload_refuses_names_that_some_system_cannot_hold(writer, ada, published_net, path):
+    asked = [{"path": name, "size": 9} for name in (path, "model.onnx")]
+    answer = writer.post("/api/models/ada/net/preupload/main", {"files": asked})
+    assert answer.status_code == 400
+    assert "Rename" in answer.json()["error"]
+
+
 def test_preupload_refuses_strangers_and_pull_requests(writer, api, bob, published_net):
     path = "/api/models/ada/net/preupload/main"
     refused(api(bob).post(path, {"files": []}), 403)
