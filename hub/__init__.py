@@ -36,6 +36,9 @@ if typing.TYPE_CHECKING:
     )
     from hub.client.hub import Hub
 
+# Tells this package from that of another project of the same name; see onnx_hub.
+__distribution__ = "onnx-hub"
+
 __all__ = [
     "Hub",
     "__version__",

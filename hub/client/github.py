@@ -88,9 +88,9 @@ def install(url: str | None = None, token: str | None = None) -> None:
     """Let `onnx.hub` of onnx 1.11 to 1.20.1 load from a hub, in this process.
 
     `url` and `token` are what HUB_URL, HUB_TOKEN and `hub login` say unless they are given. Every
-    repository is then looked for on the hub, as `hub.onnx_hub.list_models` says; models of an opset
-    that the installed onnx does not know are left out. Only manifests
-    and files of models are led there; every other address is opened as before. It sets the opener
+    repository is then looked for on the hub, as `hub.onnx_compat.list_models` says; models of an
+    opset that the installed onnx does not know are left out. Only manifests and files of models
+    are led there; every other address is opened as before. It sets the opener
     of `urllib.request`, which a process has one of: one that was installed before is replaced, and
     a second call takes the place of the first. Raise `InvalidRequest` for what is no address.
     """

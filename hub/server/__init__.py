@@ -7,6 +7,8 @@ import gc
 import sys
 from pathlib import Path
 
+import onnx_hub  # noqa: F401 - refuses where another project has damaged the package hub
+
 _APPS = Path(__file__).parent / "apps"
 if _APPS.is_dir() and str(_APPS) not in sys.path:
     sys.path.insert(0, str(_APPS))

@@ -5,9 +5,9 @@ import inspect
 import json
 from pathlib import Path
 
-from hub import onnx_hub
+from hub import onnx_compat
 
-onnx_hub.install()
+onnx_compat.install()
 
 import onnx.hub  # noqa: E402  (after the opener, as a program of its own would have it)
 from onnx import numpy_helper  # noqa: E402
@@ -23,9 +23,10 @@ FUNCTIONS = ("list_models", "get_model_info", "load", "download_model_with_test_
              "load_composite_model", "set_dir", "get_dir", "ModelInfo")  # fmt: skip
 said = {"version": onnx.__version__}
 said["same arguments"] = all(
-    arguments(getattr(onnx.hub, name)) == arguments(getattr(onnx_hub, name)) for name in FUNCTIONS
+    arguments(getattr(onnx.hub, name)) == arguments(getattr(onnx_compat, name))
+    for name in FUNCTIONS
 )
-said["same folder"] = onnx.hub.get_dir() == onnx_hub.get_dir()
+said["same folder"] = onnx.hub.get_dir() == onnx_compat.get_dir()
 said["names"] = sorted({one.model for one in onnx.hub.list_models()})
 said["by tag"] = sorted({one.model for one in onnx.hub.list_models(tags=["FOR-TAGS"])})
 said["newest known"] = (

@@ -77,5 +77,5 @@ def test_what_is_missing_is_one_line_with_its_variable(contained, words, environ
 
 
 def test_the_functions_of_onnx_hub_name_their_variable(contained):
-    program = "from hub import onnx_hub; onnx_hub.get_dir()"
+    program = "from hub import onnx_compat; onnx_compat.get_dir()"
     assert "Set ONNX_HOME to" in contained("-c", program, HUB_CACHE="/cache")[2]

@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import hub
-from hub import onnx_hub
+from hub import onnx_compat
 from hub.client import github
 from hub.client.config import Config
 from hub.protocol import problems
@@ -47,10 +47,10 @@ def entry(model="net", opset=17, content=b"", **metadata):
 def here(fake, tmp_path, monkeypatch):
     """A hub that is asked, and an empty folder for what it gives."""
     monkeypatch.setenv("HUB_URL", fake.url)
-    before = onnx_hub.get_dir()
-    onnx_hub.set_dir(str(tmp_path / "onnx"))
+    before = onnx_compat.get_dir()
+    onnx_compat.set_dir(str(tmp_path / "onnx"))
     yield fake
-    onnx_hub.set_dir(before)
+    onnx_compat.set_dir(before)
 
 
 def answer(fake, *bodies, tag='"t"'):
@@ -82,81 +82,81 @@ def test_the_names_and_arguments_are_those_of_onnx_hub():
         "ModelInfo": {"raw_model_info": needed},
     }
     for name, arguments in expected.items():
-        found = inspect.signature(getattr(onnx_hub, name)).parameters
+        found = inspect.signature(getattr(onnx_compat, name)).parameters
         assert list(arguments.items()) == [(key, one.default) for key, one in found.items()]
 
 
 def test_listing_by_name_and_tags(here):
     entries = [entry(), entry("VGG-16"), entry("lab/net", tags=[])]
     answer(here, *[entries] * 6)
-    assert [one.model for one in onnx_hub.list_models()] == ["net", "VGG-16", "lab/net"]
-    assert [one.model for one in onnx_hub.list_models(model="NET")] == ["net"]
-    assert [one.model for one in onnx_hub.list_models(model="vgg 16")] == ["VGG-16"]
-    assert len(onnx_hub.list_models(tags=["vision", "other"])) == 2
-    [one] = onnx_hub.list_models(model="net", tags=["VISION"])
+    assert [one.model for one in onnx_compat.list_models()] == ["net", "VGG-16", "lab/net"]
+    assert [one.model for one in onnx_compat.list_models(model="NET")] == ["net"]
+    assert [one.model for one in onnx_compat.list_models(model="vgg 16")] == ["VGG-16"]
+    assert len(onnx_compat.list_models(tags=["vision", "other"])) == 2
+    [one] = onnx_compat.list_models(model="net", tags=["VISION"])
     assert (one.opset, one.tags, one.model_sha) == (17, {"Vision"}, hashlib.sha256().hexdigest())
     assert (
         str(one)
         == repr(one)
         == (f"ModelInfo(model=net, opset=17, path=zoo/net@1/opset17.onnx, metadata={one.metadata})")
     )
-    assert onnx_hub.list_models("zoo/models:champion", "none") == []
+    assert onnx_compat.list_models("zoo/models:champion", "none") == []
     assert here.requests[-1][1] == "/onnx-hub/zoo/models/champion/ONNX_HUB_MANIFEST.json"
 
 
 def test_the_largest_opset_or_the_one_asked_for(here):
     answer(here, *[[entry(opset=7), entry(opset=12)]] * 4)
-    assert onnx_hub.get_model_info("net").opset == 12
-    assert onnx_hub.get_model_info("net", opset=7).opset == 7
+    assert onnx_compat.get_model_info("net").opset == 12
+    assert onnx_compat.get_model_info("net", opset=7).opset == 7
     with pytest.raises(AssertionError, match=r"no version with opset 9. Valid opsets: \[7, 12\]"):
-        onnx_hub.get_model_info("net", opset=9)
+        onnx_compat.get_model_info("net", opset=9)
     with pytest.raises(AssertionError, match="No models found with name none"):
-        onnx_hub.get_model_info("none")
+        onnx_compat.get_model_info("none")
 
 
 def test_an_unchanged_manifest_is_not_sent_again_and_serves_offline(here, monkeypatch):
     answer(here, [entry()])
-    onnx_hub.list_models()
+    onnx_compat.list_models()
     here.answers.append((304, {"ETag": '"t"'}, b""))
-    assert len(onnx_hub.list_models()) == 1
+    assert len(onnx_compat.list_models()) == 1
     assert here.requests[-1][2]["if-none-match"] == '"t"'
     monkeypatch.setenv("HUB_OFFLINE", "1")
-    assert len(onnx_hub.list_models()) == 1
+    assert len(onnx_compat.list_models()) == 1
     with pytest.raises(problems.NotCached):
-        onnx_hub.list_models("zoo/models")
+        onnx_compat.list_models("zoo/models")
 
 
 def test_the_answer_for_one_token_is_not_given_to_another(here, monkeypatch):
     monkeypatch.setenv("HUB_TOKEN", "hf_one")
     answer(here, [entry("secret")])
-    assert len(onnx_hub.list_models()) == 1
+    assert len(onnx_compat.list_models()) == 1
     monkeypatch.setenv("HUB_TOKEN", "hf_two")
     answer(here, [])
-    assert onnx_hub.list_models() == []
+    assert onnx_compat.list_models() == []
     assert "if-none-match" not in here.requests[-1][2]
     assert here.requests[-1][2]["authorization"] == "Bearer hf_two"
 
 
 def test_a_missing_repository_is_an_assertion_error_as_in_onnx(here):
     with pytest.raises(AssertionError, match="Could not find manifest at"):
-        onnx_hub.list_models("no/models")
+        onnx_compat.list_models("no/models")
     with pytest.raises(problems.InvalidReference, match="owner/repo"):
-        onnx_hub.list_models("models")
+        onnx_compat.list_models("models")
 
 
 def test_loading_fills_the_cache_and_uses_it(here, tmp_path, capsys):
     content = chain()
     sha256 = hashlib.sha256(content).hexdigest()
     answer(here, [entry(content=content)], content)
-    assert onnx_hub.load("net").SerializeToString() == content
+    assert onnx_compat.load("net").SerializeToString() == content
     path = tmp_path / "onnx" / "zoo" / "net@1" / f"{sha256}_opset17.onnx"
     assert path.read_bytes() == content
     assert "Downloading net to local path" in capsys.readouterr().out
     answer(here, [entry(content=content)])
-    assert onnx_hub.load("net") is not None
+    assert onnx_compat.load("net") is not None
     assert f"Using cached net model from {path}" in capsys.readouterr().out
     answer(here, [entry(content=content)], content)
-    onnx_hub.load("net", force_reload=True)
+    onnx_compat.load("net", force_reload=True)
     assert (
         here.count("GET", "/onnx-hub/media/onnx/models/main/zoo/net%401/opset17.onnx")
         + here.count("GET", "/onnx-hub/media/onnx/models/main/zoo/net@1/opset17.onnx")
@@ -165,28 +165,28 @@ def test_loading_fills_the_cache_and_uses_it(here, tmp_path, capsys):
     path.write_bytes(b"damaged")
     answer(here, [entry(content=content)])
     with pytest.raises(AssertionError, match="Use force_reload"):
-        onnx_hub.load("net")
+        onnx_compat.load("net")
 
 
 def test_other_repositories_are_asked_about(here, monkeypatch, capsys):
     content = chain()
     answer(here, [entry(content=content)])
     monkeypatch.setattr("builtins.input", lambda: "n")
-    assert onnx_hub.load("net", "zoo/models") is None
+    assert onnx_compat.load("net", "zoo/models") is None
     assert "not trusted" in capsys.readouterr().err
     answer(here, [entry(content=content)], content)
     monkeypatch.setattr("builtins.input", lambda: "Y")
-    assert onnx_hub.load("net", "zoo/models") is not None
+    assert onnx_compat.load("net", "zoo/models") is not None
     monkeypatch.setattr("builtins.input", lambda: pytest.fail("asked"))
     answer(here, [entry(content=content)], content)
-    assert onnx_hub.load("net", "zoo/models", None, True, True) is not None
+    assert onnx_compat.load("net", "zoo/models", None, True, True) is not None
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../x", "a\\..\\x"])
 def test_a_manifest_cannot_write_elsewhere(here, path):
     answer(here, [entry() | {"model_path": path}])
     with pytest.raises(problems.PathInvalid):
-        onnx_hub.load("net")
+        onnx_compat.load("net")
 
 
 def test_a_model_with_test_data(here, tmp_path):
@@ -197,24 +197,24 @@ def test_a_model_with_test_data(here, tmp_path):
     told = {"model_with_data_path": "zoo/net@1/net.tar.gz",
             "model_with_data_sha": hashlib.sha256(raw).hexdigest()}  # fmt: skip
     answer(here, [entry(**told)], raw)
-    folder = onnx_hub.download_model_with_test_data("net")
+    folder = onnx_compat.download_model_with_test_data("net")
     name = f"{told['model_with_data_sha']}_net"
     assert folder == f"{tmp_path}/onnx/zoo/net@1/{name}/net"
     assert Path(folder, "test_data_set_0", "input_0.pb").read_bytes() == b"2"
     answer(here, [entry(**told | {"model_with_data_sha": None})], raw)
-    assert onnx_hub.download_model_with_test_data("net").endswith("/zoo/net@1/net/net")
+    assert onnx_compat.download_model_with_test_data("net").endswith("/zoo/net@1/net/net")
     answer(here, [entry(**told | {"model_with_data_sha": "0" * 64})], raw)
     with pytest.raises(AssertionError, match="SHA256"):
-        onnx_hub.download_model_with_test_data("net", force_reload=True)
+        onnx_compat.download_model_with_test_data("net", force_reload=True)
     answer(here, [entry()])
     with pytest.raises(KeyError):
-        onnx_hub.download_model_with_test_data("net")
+        onnx_compat.download_model_with_test_data("net")
 
 
 def test_a_composite_model_has_one_opset(here):
     first, second = chain(13, ("a", "b")), chain(17, ("x", "y"))
     answer(here, [entry("pre", 13, first)], first, [entry("net", 17, second)], second)
-    made = onnx_hub.load_composite_model("net", "pre")
+    made = onnx_compat.load_composite_model("net", "pre")
     onnx.checker.check_model(made)
     assert {one.version for one in made.opset_import} == {17}
     assert [made.graph.input[0].name, made.graph.output[0].name] == ["a", "y"]
@@ -224,11 +224,11 @@ def test_a_composite_model_of_two_versions_of_a_domain_is_refused(here):
     first, second = chain(17, ("a", "b"), [("x.y", 1)]), chain(17, ("x", "y"), [("x.y", 2)])
     answer(here, [entry("pre", 17, first)], first, [entry("net", 17, second)], second)
     with pytest.raises(ValueError, match=r"different opset versions for domain x\.y"):
-        onnx_hub.load_composite_model("net", "pre")
+        onnx_compat.load_composite_model("net", "pre")
 
 
 def test_default_folder_is_that_of_onnx(tmp_path):
-    from hub.client.onnx_hub import default_dir
+    from hub.client.onnx_compat import default_dir
 
     assert default_dir({"ONNX_HOME": "/a"}) == "/a/hub"
     assert default_dir({"XDG_CACHE_HOME": "/b"}) == "/b/onnx/hub"
@@ -262,8 +262,8 @@ def test_installing_changes_this_process_alone_and_sends_the_token_to_the_hub_on
 import urllib.request
 import onnx
 from pathlib import Path
-from hub import onnx_hub
-onnx_hub.install({here.url!r}, token="hf_secret")
+from hub import onnx_compat
+onnx_compat.install({here.url!r}, token="hf_secret")
 address = "https://raw.githubusercontent.com/onnx/models/main/ONNX_HUB_MANIFEST.json"
 print(urllib.request.urlopen(address).read().decode())
 print(len(urllib.request.urlopen({here.url!r} + "/elsewhere-ok").read()))
@@ -282,10 +282,10 @@ print(len(urllib.request.urlopen({here.url!r} + "/elsewhere-ok").read()))
 
 def test_importing_it_is_light():
     heavy = {"onnx", "urllib3", "numpy"}
-    code = f"import sys; from hub import onnx_hub; print({heavy} & set(sys.modules))"
+    code = f"import sys; from hub import onnx_compat; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "set()"
-    assert hub.load is not onnx_hub.load
+    assert hub.load is not onnx_compat.load
 
 
 def test_a_file_that_was_cut_is_fetched_again(here):
@@ -295,4 +295,4 @@ def test_a_file_that_was_cut_is_fetched_again(here):
     here.answers.append((200, {}, content))
     here.fail_at = None
     here.hang_ups = 2
-    assert onnx_hub.load("net").SerializeToString() == content
+    assert onnx_compat.load("net").SerializeToString() == content
