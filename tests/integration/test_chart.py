@@ -42,11 +42,27 @@ print(json.dumps(documents))
 LEAST = {"domain": "hub.example.org", "existingSecret": "keys", "storage": {"url": "s3://m/p"}}
 OWN = {"HUB_SECRET_KEY": "x7" * 40, "DATABASE_URL": "postgres://h@db/h", "REDIS_URL": "redis://r"}
 FILES = {"domain": "hub.example.org", "secrets": OWN, "storage": {"claim": "models"}}
+PLACE = {
+    "podAnnotations": {"example.org/team": "models"},
+    "nodeSelector": {"for": "hub"},
+    "affinity": {"podAntiAffinity": {}},
+    "tolerations": [{"key": "hub", "operator": "Exists"}],
+}
 ALL = LEAST | {
-    "web": {"autoscaling": {"enabled": True}},
-    "workers": {"autoscaling": {"enabled": True}},
-    "benchmarks": {"enabled": True, "nodeSelector": {"for": "benchmarks"}},
-    "gpuWorkers": [{"name": "a100", "resources": {"limits": {"memory": "64Gi"}}}],
+    "web": {"autoscaling": {"enabled": True}, **PLACE},
+    "workers": {"autoscaling": {"enabled": True}, **PLACE},
+    "beat": PLACE,
+    "setup": PLACE,
+    "benchmarks": {"enabled": True, **PLACE},
+    "gpuWorkers": [{"name": "a100", "resources": {"limits": {"memory": "64Gi"}}, **PLACE}],
+    "podAnnotations": {"example.org/team": "nobody", "example.org/cost": "7"},
+    "extraEnv": [
+        {"name": "HUB_GRID_REGION", "value": "FRA"},
+        {"name": "HUB_METRICS_TOKEN", "valueFrom": {"secretKeyRef": {"name": "m", "key": "k"}}},
+    ],
+    "extraVolumes": [{"name": "certificates", "configMap": {"name": "own-ca"}}],
+    "extraVolumeMounts": [{"name": "certificates", "mountPath": "/etc/own-ca", "readOnly": True}],
+    "serviceAccount": {"create": True, "annotations": {"example.org/role": "models"}},
     "ingress": {"tlsSecret": "certificate"},
 }
 EXTERNAL = LEAST | {"sparqlUrl": "http://sparql:7878/query"}
@@ -78,6 +94,15 @@ def pods(documents):
         if kind in {"Deployment", "DaemonSet", "Job"}:
             template = each["spec"]["template"]
             yield name, template["metadata"]["labels"], template["spec"]
+
+
+def annotations(documents):
+    """The annotations of each workload's pods, by its kind and name."""
+    return {
+        key: each["spec"]["template"]["metadata"].get("annotations", {})
+        for key, each in documents.items()
+        if key[0] in {"Deployment", "DaemonSet", "Job"}
+    }
 
 
 def containers(documents):
@@ -138,6 +163,7 @@ def test_every_selector_chooses_one_workload(values):
 
 def test_what_is_asked_for_is_there():
     least, everything = render(LEAST), render(ALL)
+    assert set(everything) - set(least) >= {("ServiceAccount", "hub")}
     assert {name for _, name in everything} - {name for _, name in least} == {
         "hub-worker-bench",
         "hub-worker-gpu-a100",
@@ -154,6 +180,79 @@ def test_what_is_asked_for_is_there():
     assert in_web(render(EXTERNAL)) == ["web"]
     assert ("Secret", "hub") not in least
     assert render(FILES)["Secret", "hub"]["stringData"] == OWN
+
+
+@pytest.mark.parametrize(
+    ("values", "change"),
+    [
+        (LEAST, {"settings": {"HUB_BENCH": "off"}}),
+        (LEAST, {"domain": "models.example.org"}),
+        (LEAST, {"existingSecretVersion": "2"}),
+        (LEAST, {"existingSecret": "other-keys", "existingSecretVersion": "2"}),
+        (FILES, {"secrets": OWN | {"REDIS_URL": "redis://other"}}),
+    ],
+)
+def test_changed_settings_and_secrets_start_all_pods_anew(values, change):
+    before, after = annotations(render(values)), annotations(render(values | change))
+    assert {name for _, name in before} == {
+        "hub-web", "hub-worker-cpu", "hub-beat", "hub-setup-1",
+    }  # fmt: skip
+    assert [key for key in before if before[key] == after[key]] == []
+
+
+def test_unchanged_values_start_no_pod_anew():
+    assert annotations(render(LEAST)) == annotations(render(LEAST | {"workers": {"replicas": 7}}))
+    assert not any("checksum/secret" in each for each in annotations(render(FILES)).values())
+
+
+def test_each_role_has_its_place_and_annotations():
+    documents = render(ALL)
+    for key, own in annotations(documents).items():
+        pod = documents[key]["spec"]["template"]["spec"]
+        assert {name: pod[name] for name in PLACE if name != "podAnnotations"} == {
+            name: value for name, value in PLACE.items() if name != "podAnnotations"
+        }, key
+        # What a role says goes before what all say.
+        assert (own["example.org/team"], own["example.org/cost"]) == ("models", "7"), key
+    least = render(LEAST)
+    for _, _, pod in pods(least):
+        assert not {"nodeSelector", "affinity", "tolerations"} & pod.keys()
+
+
+def test_variables_and_volumes_reach_every_container():
+    documents = render(ALL)
+    for container in containers(documents):
+        names = [each["name"] for each in container["env"]]
+        assert names[-2:] == ["HUB_GRID_REGION", "HUB_METRICS_TOKEN"]
+        assert len(names) == len(set(names))
+        assert container["env"][-1]["valueFrom"]["secretKeyRef"] == {"name": "m", "key": "k"}
+        assert ALL["extraVolumeMounts"][0] in container["volumeMounts"]
+    for _, _, pod in pods(documents):
+        assert ALL["extraVolumes"][0] in pod["volumes"]
+
+
+def test_pods_have_a_service_account():
+    made, least = render(ALL), render(LEAST)
+    account = made["ServiceAccount", "hub"]
+    assert account["metadata"]["annotations"] == {"example.org/role": "models"}
+    assert account["automountServiceAccountToken"] is False
+    named = render(LEAST | {"serviceAccount": {"name": "bucket-reader"}})
+    for documents, name in ((made, "hub"), (least, "default"), (named, "bucket-reader")):
+        assert {pod["serviceAccountName"] for _, _, pod in pods(documents)} == {name}
+
+
+def test_the_setup_job_has_resources_and_an_end():
+    job = render(LEAST)["Job", "hub-setup-1"]["spec"]
+    assert job["ttlSecondsAfterFinished"] == 604800
+    assert job["template"]["spec"]["containers"][0]["resources"]["limits"] == {"memory": "1Gi"}
+    kept = render(LEAST | {"setup": {"ttlSeconds": 0}})["Job", "hub-setup-1"]["spec"]
+    assert "ttlSecondsAfterFinished" not in kept
+
+
+def test_a_drain_of_nodes_takes_few_workers_at_once():
+    assert render(LEAST)["PodDisruptionBudget", "hub-worker-cpu"]["spec"]["maxUnavailable"] == 1
+    wide = render(LEAST | {"workers": {"maxUnavailable": 3}})
+    assert wide["PodDisruptionBudget", "hub-worker-cpu"]["spec"]["maxUnavailable"] == 3
 
 
 @pytest.mark.parametrize(("job", "seconds"), [(None, 3660), ("600", 3660), ("2000", 8060)])
@@ -189,6 +288,9 @@ def test_its_environment_passes_the_check_for_production(values, tmp_path):
         ({"storage": {"url": "s3://m", "claim": "c"}}, "not both"),
         ({"web": {"replica": 3}}, "replica"),
         ({"gpuWorkers": [{"name": "A 100"}]}, "/gpuWorkers/0/name"),
+        ({"extraEnv": [{"value": "x"}]}, "/extraEnv/0"),
+        ({"beat": {"podAnnotations": {"a": 1}}}, "/beat/podAnnotations/a"),
+        ({"serviceAccount": {"named": "x"}}, "named"),
     ],
 )
 def test_wrong_values_are_named(change, words):

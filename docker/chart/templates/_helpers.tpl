@@ -22,8 +22,43 @@ image: {{ printf "%s:%s" $image.repository ($image.tag | default .root.Chart.App
 imagePullPolicy: {{ $image.pullPolicy }}
 {{- end }}
 
+{{/* What pods are started anew for: changed settings and secrets. */}}
+{{- define "hub.checksums" -}}
+checksum/settings: {{ include (print .Template.BasePath "/settings.yaml") . | sha256sum }}
+{{- if .Values.existingSecret }}
+{{- $secret := lookup "v1" "Secret" .Release.Namespace .Values.existingSecret | default dict }}
+checksum/secret: {{ printf "%s %s" .Values.existingSecretVersion (toJson (get $secret "data" | default dict)) | sha256sum }}
+{{- end }}
+{{- end }}
+
+{{/* Annotations of a pod: (dict "root" $ "of" .Values.web) */}}
+{{- define "hub.annotations" -}}
+{{ include "hub.checksums" .root }}
+{{- range $name, $value := merge (dict) (.of.podAnnotations | default dict) .root.Values.podAnnotations }}
+{{ $name }}: {{ $value | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Where a pod runs: (dict "of" .Values.web) */}}
+{{- define "hub.placement" -}}
+{{- with .of.nodeSelector }}
+nodeSelector: {{ toJson . }}
+{{- end }}
+{{- with .of.affinity }}
+affinity: {{ toJson . }}
+{{- end }}
+{{- with .of.tolerations }}
+tolerations: {{ toJson . }}
+{{- end }}
+{{- end }}
+
+{{- define "hub.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (.Values.serviceAccount.create | ternary .Release.Name "default") }}
+{{- end }}
+
 {{- define "hub.pod" -}}
 automountServiceAccountToken: false
+serviceAccountName: {{ include "hub.serviceAccount" . | quote }}
 enableServiceLinks: false
 securityContext:
   runAsNonRoot: true
@@ -37,14 +72,18 @@ imagePullSecrets: {{ toJson . }}
 {{- end }}
 {{- end }}
 
+{{/* (dict "root" $ "env" (list …)) */}}
 {{- define "hub.container" -}}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
   capabilities: {drop: [ALL]}
 envFrom:
-  - configMapRef: {name: {{ .Release.Name | quote }}}
-  - secretRef: {name: {{ include "hub.secret" . | quote }}}
+  - configMapRef: {name: {{ .root.Release.Name | quote }}}
+  - secretRef: {name: {{ include "hub.secret" .root | quote }}}
+{{- with concat (.env | default list) .root.Values.extraEnv }}
+env: {{ toJson . }}
+{{- end }}
 {{- end }}
 
 {{/* What a probe asks for, by a host name that the hub always answers to. */}}
@@ -59,6 +98,9 @@ envFrom:
 {{- if .Values.storage.claim }}
 - {name: storage, mountPath: /srv/blobs}
 {{- end }}
+{{- range .Values.extraVolumeMounts }}
+- {{ toJson . }}
+{{- end }}
 {{- end }}
 
 {{/* (dict "root" $ "scratch" "20Gi") */}}
@@ -71,6 +113,9 @@ envFrom:
 - name: storage
   persistentVolumeClaim: {claimName: {{ . | quote }}}
 {{- end }}
+{{- range .root.Values.extraVolumes }}
+- {{ toJson . }}
+{{- end }}
 {{- end }}
 
 {{/* Holds a new pod back until the database is that of its release: (dict "root" $ "image" "web") */}}
@@ -78,7 +123,7 @@ envFrom:
 - name: wait-for-setup
   {{- include "hub.image" . | nindent 2 }}
   args: [wait-for-setup]
-  {{- include "hub.container" .root | nindent 2 }}
+  {{- include "hub.container" (dict "root" .root) | nindent 2 }}
   volumeMounts: {{- include "hub.mounts" .root | nindent 4 }}
 {{- end }}
 
@@ -87,8 +132,13 @@ envFrom:
 {{- add (max 3600 (mul 4 (int (.Values.settings.HUB_LIMITS_JOB_SECONDS | default 600)))) 60 -}}
 {{- end }}
 
-{{/* A worker's pod: (dict "root" $ "image" … "args" … "resources" … "scratch" … "nodeSelector" … "tolerations" …) */}}
+{{/* A worker's pod: (dict "root" $ "image" … "args" … "resources" … "scratch" … "of" values with its place) */}}
 {{- define "hub.workerPod" -}}
+{{- /* Workers of one node share its host, so that a benchmark has it for itself. */}}
+{{- $env := list (dict "name" "HUB_WORKER_HOST" "valueFrom" (dict "fieldRef" (dict "fieldPath" "spec.nodeName"))) }}
+{{- if .concurrency }}
+{{- $env = append $env (dict "name" "WORKER_CONCURRENCY" "value" (toString .concurrency)) }}
+{{- end }}
 {{ include "hub.pod" .root }}
 # A job in hand is finished before the worker goes: at most CELERY_TASK_TIME_LIMIT of the settings.
 terminationGracePeriodSeconds: {{ include "hub.jobSeconds" .root }}
@@ -97,14 +147,7 @@ containers:
   - name: worker
     {{- include "hub.image" . | nindent 4 }}
     args: {{ toJson .args }}
-    {{- include "hub.container" .root | nindent 4 }}
-    env:
-      # Workers of one node share its host, so that a benchmark has it for itself.
-      - name: HUB_WORKER_HOST
-        valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
-      {{- with .concurrency }}
-      - {name: WORKER_CONCURRENCY, value: {{ . | quote }}}
-      {{- end }}
+    {{- include "hub.container" (dict "root" .root "env" $env) | nindent 4 }}
     resources: {{ toJson .resources }}
     startupProbe: &alive
       exec: {command: [entrypoint, worker-is-alive]}
@@ -114,10 +157,5 @@ containers:
     livenessProbe: *alive
     volumeMounts: {{- include "hub.mounts" .root | nindent 6 }}
 volumes: {{- include "hub.volumes" . | nindent 2 }}
-{{- with .nodeSelector }}
-nodeSelector: {{ toJson . }}
-{{- end }}
-{{- with .tolerations }}
-tolerations: {{ toJson . }}
-{{- end }}
+{{- include "hub.placement" . }}
 {{- end }}
