@@ -34,7 +34,8 @@ CELERY_TASK_ACKS_LATE = False
 # that: with one, an acknowledgement that Redis never received would be waited for without end.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 0
 CELERY_WORKER_DISABLE_PREFETCH = True
-CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+# Workers answer questions alone: hub.server.celery removes the other commands.
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # How a Celery pool starts its processes: fork, or spawn for GPUs; see `hub worker`.
 CELERY_WORKER_POOL_START_METHOD = env.choice(
