@@ -33,7 +33,9 @@ PROOF = Proof(
     worst=2e-7,
     noise=3e-7,
     outputs=(Output("y", "compared", 2e-7, 3e-7),),
-    certificates=(NodeCertificate("Softmax", "a" * 64, 2, SearchOutcome.CERTIFIED, covers=True),),
+    certificates=(
+        NodeCertificate("Softmax", "a" * 64, 2, SearchOutcome.CERTIFIED, covers=True, exact=True),
+    ),
     ranges=InputRanges(32, 96, 4e4, 1e-38),
 )
 SAMPLED = replace(PROOF, certificates=None)

@@ -240,7 +240,8 @@ class Proof:
         """How much the evidence is worth; see `SUFFICIENT`.
 
         What did not run but means the same at both operator sets is no gap; it adds nothing to the
-        nodes that did run.
+        nodes that did run. A node that is certified up to rounding makes no proof `certified`: the
+        model may magnify that rounding on inputs that did not run.
         """
         if self.judges == (BY_SCHEMA,):
             return Strength.SCHEMA
@@ -250,7 +251,7 @@ class Proof:
             return Strength.SAMPLED
         if not self.certificates:
             return Strength.SCHEMA
-        is_certified = all(row.is_certified for row in self.certificates)
+        is_certified = all(row.is_certified and row.exact for row in self.certificates)
         return Strength.CERTIFIED if is_certified else Strength.SAMPLED
 
     @property

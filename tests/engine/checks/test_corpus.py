@@ -71,6 +71,10 @@ NOT_CERTIFIED = {
     "test_BatchNorm2d_eval": "sampled",
     "test_PReLU_2d_multiparam": "sampled",
     "test_operator_addmm": "sampled",
+    # Equal up to rounding alone.
+    "attention_opset23_kv_cache": "sampled",
+    "light_densenet121": "sampled",
+    "squeezenet_fp16_op7": "sampled",
     # No type can be inferred behind an operator of another domain, or a removed one.
     "sk_svc_rbf": "sampled",
     "style_candy_op7_crop": "sampled",

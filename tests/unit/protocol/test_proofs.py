@@ -75,10 +75,10 @@ def test_a_proof_by_runs_says_what_it_rests_on():
         ({"certificates": ()}, "schema", "no operator changed"),
         (
             {"certificates": (SEARCHED, replace(SPECIAL, nodes=3))},
-            "certified",
+            "sampled",
             "all 5 changed nodes certified, 3 up to rounding",
         ),
-        ({"certificates": (SPECIAL,)}, "certified", "changed node certified up to rounding"),
+        ({"certificates": (SPECIAL,)}, "sampled", "changed node certified up to rounding"),
         (
             {"certificates": (SEARCHED,), "refused": RefusedInputs(2, "no such size")},
             "partial",
