@@ -3,7 +3,7 @@
 A web process, one that keeps the graphs, and workers: one does every job, another only those that
 users wait for, so that publishing is not delayed by a long one, and where there are more than two
 processors, more of them do checks and proofs. All are forked from this process, which loads what
-they have in common and neither opens a connection nor starts a thread (decision 116).
+they have in common and neither opens a connection nor starts a thread (decision 112).
 
 Everything it makes lies in the home folder, so a second start takes up where the first was. A child
 that dies is started again; when this process dies, however it dies, its children die with it.
