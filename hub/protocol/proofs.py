@@ -47,8 +47,8 @@ BY_SCHEMA = "schema-registry"
 # What each strength means, for pages, tables and descriptions.
 WORDS: dict[Strength, str] = {
     Strength.CERTIFIED: (
-        "equal on every input that ran, and the conversion of each changed node is certified for "
-        "the sizes and values that the model declares or its runs used"
+        "equal on every input that ran, and the conversion of each changed node is certified "
+        "bit by bit for the sizes and values that the model declares or its runs used"
     ),
     Strength.SAMPLED: "equal on every input that ran; nothing is claimed for others",
     Strength.SCHEMA: "no operator of the model has a different meaning at the other opset",

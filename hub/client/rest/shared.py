@@ -158,11 +158,12 @@ class Proof:
     """The proof that an upgraded variant equals its original."""
 
     # `certified`: equal on every input that ran, and the conversion of each changed node is
-    # certified for the sizes and values that the model declares or its runs used; `sampled`: equal
-    # on every input that ran; nothing is claimed for others; `schema`: no operator of the model has
-    # a different meaning at the other opset; `partial`: equal where compared; but a branch was
-    # never entered, an output or some of its elements prove nothing, or internal values differ;
-    # `earlier-method`: recorded by an older method, without evidence; repeated in the background
+    # certified bit by bit for the sizes and values that the model declares or its runs used;
+    # `sampled`: equal on every input that ran; nothing is claimed for others; `schema`: no operator
+    # of the model has a different meaning at the other opset; `partial`: equal where compared; but
+    # a branch was never entered, an output or some of its elements prove nothing, or internal
+    # values differ; `earlier-method`: recorded by an older method, without evidence; repeated in
+    # the background
     strength: str
     # the proof as one sentence
     sentence: str
