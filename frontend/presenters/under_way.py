@@ -31,11 +31,12 @@ def read(actor: Actor, version: Version, jobs: Sequence[Job] | None = None) -> d
     ]
     at_work.sort(key=lambda job: job.state != Job.State.RUNNING)
     workers = selectors.live_workers() if at_work else []
+    holds = selectors.holds_of_pools() if at_work else {}
     lines = tuple(
         {
             "job": job,
             "title": job_progress.title(job),
-            "waits": selectors.why_waiting(job, workers) if at < _PLACES else "",
+            "waits": selectors.why_waiting(job, workers, holds) if at < _PLACES else "",
         }
         for at, job in enumerate(at_work)
     )

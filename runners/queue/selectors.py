@@ -5,7 +5,7 @@ Jobs without a version belong to the hub and are visible to everyone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -109,7 +109,7 @@ def pools_of_hub(actor: Actor) -> list[PoolStatus]:
         # The queues of one pool are `cpu`, `cpu.urgent` and `cpu.openvino`.
         for name in {queue.partition(".")[0] for queue in worker.queues}:
             workers[name] = workers.get(name, 0) + 1
-    holds = {row.pool: row for row in PoolHold.objects.all()}
+    holds = holds_of_pools()
     names = {*Job.Pool.values, *workers, *holds, *(pool for pool, _ in jobs_of)}
     return [
         PoolStatus(
@@ -138,8 +138,8 @@ def held_pools() -> dict[str, tuple[PoolHold, PoolState]]:
     running = Job.objects.filter(state=Job.State.RUNNING).order_by().values_list("pool", flat=True)
     busy = set(running.distinct())
     return {
-        row.pool: (row, _pool_state(row, running=row.pool in busy))
-        for row in PoolHold.objects.all()
+        name: (row, _pool_state(row, running=name in busy))
+        for name, row in holds_of_pools().items()
     }
 
 
@@ -160,15 +160,24 @@ def waiting_since() -> dict[str, datetime]:
     return dict(since)
 
 
-def why_waiting(waiting: Job, workers: Sequence[Worker] | None = None) -> str:
+def holds_of_pools() -> dict[str, PoolHold]:
+    """The holds of the pools that hand out no job, by the pool's name."""
+    return {row.pool: row for row in PoolHold.objects.all()}
+
+
+def why_waiting(
+    waiting: Job,
+    workers: Sequence[Worker] | None = None,
+    holds: Mapping[str, PoolHold] | None = None,
+) -> str:
     """Why a job has not started: no worker offers what it needs, it is not due, or jobs are ahead.
 
-    ``workers`` are the live ones, if they have been read before.
+    ``workers`` are the live ones and ``holds`` those of the pools, if they have been read before.
     """
     if waiting.state != Job.State.QUEUED:
         return ""
     reason = (
-        _held(waiting)
+        _held(waiting, holds)
         or _nobody_offers(waiting, workers)
         or _same_work(waiting)
         or _spent_budget(waiting)
@@ -241,9 +250,9 @@ def _key(actor: Actor) -> int:
     return getattr(actor, "pk", None) or 0
 
 
-def _held(waiting: Job) -> str:
+def _held(waiting: Job, holds: Mapping[str, PoolHold] | None) -> str:
     """Why the pool of a job hands out none; empty if it does."""
-    row = PoolHold.objects.filter(pool=waiting.pool).first()
+    row = (holds_of_pools() if holds is None else holds).get(waiting.pool)
     if row is None:
         return ""
     because = f": {row.reason}" if row.reason else ""

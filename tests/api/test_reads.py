@@ -94,6 +94,7 @@ def everything(ada):
         "commit_id": version.commit_id, "device": "d1", "digest": measured.environment_id,
         "filename": "card.json", "fleet": fleet.name, "prefix": "default", "pseudonym": "p",
         "runtime": "onnxruntime", "version": "1.31.1", "status": "pending", "token": "none",
+        "text": "wrong",
         "username": "ada", "variant": "default", "uuid": Job.objects.first().pk,
     }  # fmt: skip
     special = {

@@ -56,8 +56,8 @@ OPTIONS = {
     "run": [{"inputs": []}],
     "upgrade": [{}, {"target": 13}],
 }
-# The first two bring their own model, the others read weights and no model.
-OTHERS = {"suite", "calibrate", "federated-check", "federated-aggregate"}
+# The first two bring their own model, the others read weights or archives and no model.
+OTHERS = {"suite", "calibrate", "federated-check", "federated-aggregate", "import"}
 MODEL_TASKS = [task for task in FLOWS if task not in OTHERS]
 FEW = {"check": 8, "describe": 8, "benchmark": 1, "compare-speed": 1}
 

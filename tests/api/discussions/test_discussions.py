@@ -194,7 +194,7 @@ def test_discussions_move_with_their_model(api, hub):
     assert answer["Location"].endswith("/api/v1/models/lab/net/discussions/1")
     assert api().get("models/lab/net/discussions/1").json()["author"] == "bob"
     registered_models.delete(ada, model=model)
-    assert api(ada).get("models/lab/net/discussions/1").status_code == 404
+    assert api(ada).get("models/lab/net/discussions/1").status_code == 410
 
 
 def test_refusals_name_their_cause_and_cure(api, hub, settings, monkeypatch):

@@ -83,12 +83,12 @@ def test_headers_and_conditions(api, version):
 
 
 def test_a_name_stays_inside_its_header(api, ada):
-    name = 'a "b"; x=1, é%.bin'
+    name = "a 'b'; x=1, é%.bin"
     factories.version(ada, contents={"model.onnx": samples.mlp(), f"f/{name}": CONTENT})
     response = api().get(f"models/ada/net/versions/1/files/f/{quote(name)}")
     assert body(response) == CONTENT
     assert response["Content-Disposition"] == (
-        "attachment; filename*=UTF-8''a%20%22b%22%3B%20x%3D1%2C%20%C3%A9%25.bin"
+        "attachment; filename*=UTF-8''a%20%27b%27%3B%20x%3D1%2C%20%C3%A9%25.bin"
     )
 
 

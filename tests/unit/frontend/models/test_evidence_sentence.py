@@ -179,7 +179,7 @@ def test_states_without_evidence(guest, reader, ada, version):
     Version.objects.filter(pk=version.pk).update(
         state="withdrawn", reason="Wrong weights.", ended_at=timezone.now()
     )
-    assert sentence(guest.page(PAGE))[:2] == ("fail", "Withdrawn: its files were deleted.")
+    assert sentence(guest.page(PAGE, 410))[:2] == ("fail", "Withdrawn: its files were deleted.")
 
 
 def test_restricted_files_lead_to_the_request(guest, ada):

@@ -281,7 +281,7 @@ def test_notes_above_ended_and_superseded_versions(guest, ada, version, graphs):
     assert "Wrong labels." in html
     version.refresh_from_db()
     versions.withdraw(ada, version=version, reason="Somebody asked.")
-    html = guest.page("/models/ada/net/v/1")
+    html = guest.page("/models/ada/net/v/1", 410)
     assert "Withdrawn" in html
     assert "Download" not in html.partition('id="get"')[2].partition("</section>")[0]
     guest.page("/models/ada/net/v/1/files/model.onnx", 410)
