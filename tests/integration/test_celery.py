@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import sys
 import pytest
 
 from hub.server.celery import QUESTIONS
-from tests.faults.conftest import ROOT, wait_for
+from tests.faults.conftest import ROOT, own_environment, wait_for
 
 CELERY = [sys.executable, "-m", "celery", "-A", "hub.server.celery"]
 NAME = "one@test"
@@ -31,7 +30,7 @@ WORKER = [
 @pytest.fixture(scope="module")
 def environment(redis, tmp_path_factory):
     """The variables of a hub with a database and this Redis."""
-    variables = os.environ | {
+    variables = own_environment() | {
         "HUB_HOME": str(tmp_path_factory.mktemp("home")),
         "DJANGO_SETTINGS_MODULE": "hub.server.settings",
         "REDIS_URL": redis.url,
