@@ -75,20 +75,20 @@ def pending(connection: BaseDatabaseWrapper) -> Iterator[tuple[str, list[Effect]
         [key for key in executor.loader.applied_migrations if key in executor.loader.graph.nodes]
     )
     with transaction.atomic(using=connection.alias):
-        trial = _Trial(connection)
+        samples = _Samples(connection)
         for migration, _ in plan:
             with connection.schema_editor(collect_sql=True, atomic=False) as editor:
                 state = migration.apply(state, editor, collect_sql=True)
-            yield _name(migration), effects(connection, editor.collected_sql, trial)
+            yield _name(migration), effects(connection, editor.collected_sql, samples)
         transaction.set_rollback(True, using=connection.alias)
 
 
 def effects(
-    connection: BaseDatabaseWrapper, statements: list[str], trial: _Trial | None = None
+    connection: BaseDatabaseWrapper, statements: list[str], samples: _Samples | None = None
 ) -> list[Effect]:
     """The effect of each statement, tried in this order inside the caller's transaction."""
-    trial = trial or _Trial(connection)
-    results = [_effect(text, trial) for text in statements if _is_effective(text)]
+    samples = samples or _Samples(connection)
+    results = [_effect(text, samples) for text in statements if _is_effective(text)]
     results += [Effect("code", lock=Lock.UNKNOWN) for text in statements if _CODE in text]
     return results
 
@@ -99,23 +99,23 @@ def _is_effective(statement: str) -> bool:
     )
 
 
-def _effect(statement: str, trial: _Trial) -> Effect:
+def _effect(statement: str, samples: _Samples) -> Effect:
     for pattern, lock in _LOCKS:
         if match := pattern.match(statement):
             table = match["table"]
-            rows = trial.rows(table)
+            rows = samples.rows(table)
             if lock is Lock.NONE or rows is None:
                 return Effect(statement, table, Lock.NONE, 0, 0.0)
-            return Effect(statement, table, lock, rows, trial.seconds(statement, table, rows))
+            return Effect(statement, table, lock, rows, samples.seconds(statement, table, rows))
     return Effect(statement)
 
 
-class _Trial:
+class _Samples:
     """Tries statements on samples of tables, which stay until the transaction ends."""
 
     def __init__(self, connection: BaseDatabaseWrapper) -> None:
         self._connection = connection
-        self._samples: dict[str, str] = {}
+        self._tables: dict[str, str] = {}
         self._counts: dict[str, int | None] = {}
 
     def rows(self, table: str) -> int | None:
@@ -147,14 +147,14 @@ class _Trial:
         return int(self._execute(f'SELECT count(*) FROM "{table}"')[0][0])  # noqa: S608
 
     def _sample(self, table: str) -> str:
-        if table not in self._samples:
-            name = f"{_SAMPLE}_{len(self._samples)}"
+        if table not in self._tables:
+            name = f"{_SAMPLE}_{len(self._tables)}"
             self._execute(f'CREATE TEMPORARY TABLE "{name}" (LIKE "{table}" INCLUDING ALL)')
             self._execute(
                 f'INSERT INTO "{name}" SELECT * FROM "{table}" LIMIT {SAMPLE_ROWS}'  # noqa: S608
             )
-            self._samples[table] = name
-        return self._samples[table]
+            self._tables[table] = name
+        return self._tables[table]
 
     def _execute(self, statement: str, values: list[Any] | None = None) -> list[tuple[Any, ...]]:
         with self._connection.cursor() as cursor:

@@ -57,7 +57,7 @@ class StarterModels(View):
 
     index = rows(
         "starter_list",
-        selectors.every,
+        selectors.starter_models,
         "List the models that can be imported from packages; for administrators.",
         StarterModelOutput,
     )
@@ -65,11 +65,13 @@ class StarterModels(View):
     @operation("starter_read", StarterModelOutput)
     def read(self) -> StarterModel:
         """Read the state of a model and its import."""
-        return selectors.one(self.request.user, self.kwargs["name"])
+        return selectors.starter_model(self.request.user, self.kwargs["name"])
 
     @operation("starter_import", StarterModelOutput, status=202)
     def request_import(self) -> StarterModel:
         """Import a model from its packages; an import that is queued already is returned."""
         name = self.kwargs["name"]
-        imports.request(self.request.user, model=selectors.one(self.request.user, name).model)
-        return selectors.one(self.request.user, name)
+        imports.request(
+            self.request.user, model=selectors.starter_model(self.request.user, name).model
+        )
+        return selectors.starter_model(self.request.user, name)

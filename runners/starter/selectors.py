@@ -61,7 +61,7 @@ class StarterModel:
         return self.state in (StarterState.ABSENT, StarterState.FAILED)
 
 
-def every(actor: Actor) -> list[StarterModel]:
+def starter_models(actor: Actor) -> list[StarterModel]:
     """All models of the manifest in its order, for administrators."""
     require_admin(actor)
     models = manifest.models()
@@ -69,7 +69,7 @@ def every(actor: Actor) -> list[StarterModel]:
     return [_state(model, jobs.get(name)) for name, model in models.items()]
 
 
-def one(actor: Actor, name: str) -> StarterModel:
+def starter_model(actor: Actor, name: str) -> StarterModel:
     """A model of the manifest, for administrators; raises NotFound."""
     require_admin(actor)
     model = manifest.model(name)

@@ -20,14 +20,14 @@ from runners.starter import imports, selectors
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
     """The models of the manifest with their states."""
-    return render(request, "starter/models.html", {"rows": selectors.every(request.user)})
+    return render(request, "starter/models.html", {"rows": selectors.starter_models(request.user)})
 
 
 @login_required
 @require_POST
 def request_import(request: HttpRequest, name: str) -> HttpResponse:
     """Queue the import of a model."""
-    row = selectors.one(request.user, name)
+    row = selectors.starter_model(request.user, name)
     with as_message(request, problems.StateConflict):
         imports.request(request.user, model=row.model)
         messages.success(request, f"The import of {name} is queued.")

@@ -29,7 +29,7 @@ def chief(db):
 
 
 def state(chief):
-    return selectors.one(chief, "tiny-net")
+    return selectors.starter_model(chief, "tiny-net")
 
 
 def content(version, path):
@@ -159,7 +159,7 @@ def test_what_cannot_be_published_says_why(chief, tiny, work):
 
 
 def test_others_may_neither_see_nor_import(ada, tiny):
-    for call in (lambda: imports.request(ada, model=tiny), lambda: selectors.every(ada)):
+    for call in (lambda: imports.request(ada, model=tiny), lambda: selectors.starter_models(ada)):
         with pytest.raises(problems.NotAllowed):
             call()
 
