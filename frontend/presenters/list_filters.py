@@ -17,8 +17,9 @@ from django.urls import reverse
 from frontend.parts import addresses, formatting, labels
 from frontend.parts.options import Option
 from frontend.presenters import figures, licences
-from hub.protocol import accuracy, filters, problems
-from hub.protocol.filters import BOUNDS, FILTERS, Bound, Choice, Quantity, Text
+from hub.protocol import accuracy, attributes, filters, problems
+from hub.protocol.filters import BOUNDS, FILTERS, Bound, Choice, Text
+from hub.protocol.sorts import SORTS
 from registry.catalogue import accuracies, facets, search, speeds
 from registry.catalogue.query import Query
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
     from hub.protocol.accuracy import Limit
+    from hub.protocol.attributes import Quantity
 
 LIMIT = 7
 # All that the address of the list may hold: `on` is a setup in one value, as its form sends it, and
@@ -42,11 +44,11 @@ _OTHER_WORDS: dict[str, Callable[[str], str]] = {
     filters.MEASURED_ON.name: lambda value: value.replace("-", " "),
 }
 _AMOUNTS: dict[Quantity, Callable[[str], str]] = {
-    filters.BYTES: lambda value: formatting.size(int(value)),
-    filters.COUNT: lambda value: formatting.quantity(int(value)),
-    filters.MACS: lambda value: f"{formatting.quantity(int(value))} MACs",
-    filters.MILLISECONDS: lambda value: f"{value}{formatting.NARROW}ms",
-    filters.POINTS: lambda value: f"{value} point{'' if float(value) == 1 else 's'}",
+    attributes.BYTES: lambda value: formatting.size(int(value)),
+    attributes.COUNT: lambda value: formatting.quantity(int(value)),
+    attributes.MACS: lambda value: f"{formatting.quantity(int(value))} MACs",
+    attributes.MILLISECONDS: lambda value: f"{value}{formatting.NARROW}ms",
+    attributes.POINTS: lambda value: f"{value} point{'' if float(value) == 1 else 's'}",
 }
 
 
@@ -71,8 +73,8 @@ def read(data: QueryDict) -> Query:
         name: value.strip()[:96] for name, value in zip(speeds.Setup._fields, setup, strict=False)
     }
     sort = data.get("sort", "")
-    if sort and sort not in filters.SORTS:
-        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(filters.SORTS)}.")
+    if sort and sort not in SORTS:
+        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(SORTS)}.")
     limits = _limits(data)
     if sort == search.ACCURACY and not limits:  # the filter that the order went by was removed
         sort = ""
@@ -90,7 +92,7 @@ def sorts(query: Query, available: Sequence[speeds.Offer]) -> tuple[Option, ...]
 
     The default one has no value, so that it stays out of the address and follows the limits.
     """
-    titles = {sort.name: sort.title for sort in filters.SORTS.values()}
+    titles = {sort.name: sort.title for sort in SORTS.values()}
     if not available:
         titles[search.FASTEST] = "Fastest (no measurements yet)"
     return tuple(
@@ -122,7 +124,7 @@ def order_reason(query: Query) -> str:
     if query.sort == search.ACCURACY:
         first = measured(query.accuracy[0])
         return f"Sorted by “{first}”, the best first, because of that limit."
-    sort = filters.SORTS[query.sort]
+    sort = SORTS[query.sort]
     limit = next((bound for bound in query.bounds if bound.sort is sort), None)
     if limit is None:
         return "Newest first, since several limits are set. To sort by one of them, use Sort."

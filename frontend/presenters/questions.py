@@ -9,7 +9,7 @@ from typing import Any
 from django.http import QueryDict
 
 from frontend.presenters import list_filters
-from hub.protocol import filters
+from hub.protocol import sorts
 from registry.catalogue import speeds, wording
 from registry.catalogue.query import Query
 
@@ -47,7 +47,7 @@ def of(
         unsorted = list_filters.parameters(replace(query, sort=query.default_sort))
         order = {
             "title": "Sort",
-            "words": filters.SORTS[query.sort].title,
+            "words": sorts.SORTS[query.sort].title,
             "url": f"{page}?{unsorted}" if unsorted else page,
             "group": "sort",
         }

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hub.client import api, extensions
-from hub.protocol import digests, filters
+from hub.protocol import digests, filters, sorts
 from hub.protocol.figures import Status
 from hub.terminal import DONE, USAGE, add_flags, add_variant_options, plain, positive, size
 
@@ -129,7 +129,7 @@ def add_search(commands: Any) -> None:
         search.add_argument(f"--{row.name.replace('_', '-')}", type=kind, help=row.description)
     search.add_argument(
         "--sort",
-        choices=tuple(filters.SORTS),
+        choices=tuple(sorts.SORTS),
         help="order of the results; fastest compares speeds of one setup",
     )
     search.add_argument("--device", help="show speeds on this class of device")

@@ -108,7 +108,7 @@ class Catalogue:
         self, query: str | None, limit: int | None, filters: Mapping[str, Any]
     ) -> Iterator[dict[str, Any]]:
         from hub.client import speeds  # noqa: PLC0415  (each verb imports what it needs)
-        from hub.protocol.filters import FASTEST  # noqa: PLC0415
+        from hub.protocol.sorts import FASTEST  # noqa: PLC0415
 
         check = speeds.require if filters.get("sort") == FASTEST.name else None
         return items(self.reads, "/api/v1/models", {"q": query, **filters}, limit, check=check)

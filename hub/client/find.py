@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from hub.protocol import problems
-from hub.protocol.filters import DOWNLOADS, FASTEST, LIMITS, MAX_LATENCY, Bound
+from hub.protocol.filters import LIMITS, MAX_LATENCY, Bound
+from hub.protocol.sorts import DOWNLOADS, FASTEST
 
 # The order where nothing decides one.
 UNASKED_SORT: Final = DOWNLOADS.name

@@ -1,4 +1,4 @@
-"""The filters and orders of the list of models, each declared once.
+"""The filters of the list of models, each declared once.
 
 Lists, facets, pages, the API, the client, the command line and the graphs read these declarations:
 the name of a parameter, what it is compared with, its unit, the words by which people ask for it,
@@ -15,226 +15,33 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, Generic, TypeVar
 
 from hub.protocol import cards
+from hub.protocol.attributes import (
+    BYTES,
+    COUNT,
+    MACS,
+    MEMORY,
+    MILLISECONDS,
+    OPERATIONS,
+    OPSET_VERSION,
+    OPSETS,
+    PARAMETERS,
+    POINTS,
+    SIZE,
+    Attribute,
+    Quantity,
+)
 from hub.protocol.figures import Kind
+from hub.protocol.sorts import (
+    FASTEST,
+    FEWEST_OPERATIONS,
+    FEWEST_PARAMETERS,
+    LEAST_MEMORY,
+    SMALLEST,
+    Sort,
+)
 from hub.protocol.vocabularies import LICENCES, RUNTIMES, TASKS, TASKS_OF
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Quantity:
-    """What a number counts.
-
-    ``unit`` is its unit in the API, ``form_unit`` the one that forms ask in, with ``form_factor``
-    units in it. Three tables give the number of units for a name in lower case: ``symbols`` for
-    limits of the client (`20MB`), ``alone`` for words of a question that tell the quantity by
-    themselves (`5 megabytes`), ``named`` for words beside its name (`5 million` parameters).
-    """
-
-    unit: str = ""
-    form_unit: str = ""
-    form_factor: int = 1
-    symbols: Mapping[str, float] = field(default_factory=dict)
-    alone: Mapping[str, float] = field(default_factory=dict)
-    named: Mapping[str, float] = field(default_factory=dict)
-    is_whole: bool = True
-    digits: int = 18
-
-
-_DECIMAL: Final[dict[str, float]] = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_MULTIPLES: Final[dict[str, float]] = _DECIMAL | {
-    "thousand": 10**3,
-    "million": 10**6,
-    "mio": 10**6,
-    "b": 10**9,
-    "bn": 10**9,
-    "billion": 10**9,
-}
-_BYTES: Final[dict[str, float]] = {
-    "bytes": 1, "byte": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
-    "kib": 2**10, "mib": 2**20, "gib": 2**30,
-    "kilobytes": 10**3, "megabyte": 10**6, "megabytes": 10**6, "gigabyte": 10**9,
-    "gigabytes": 10**9,
-}  # fmt: skip
-_TIMES: Final[dict[str, float]] = {
-    "ms": 1, "msec": 1, "millisecond": 1, "milliseconds": 1,
-    "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "microseconds": 1e-3,
-    "s": 1e3, "sec": 1e3, "second": 1e3, "seconds": 1e3,
-}  # fmt: skip
-_MACS: Final[dict[str, float]] = {
-    f"{prefix}{word}": factor for prefix, factor in _DECIMAL.items() for word in ("mac", "macs")
-}
-BYTES: Final = Quantity(
-    "B", "MB", 10**6, {f"{name}b": factor for name, factor in _DECIMAL.items()}, _BYTES, _BYTES
-)
-COUNT: Final = Quantity("", "million", 10**6, _DECIMAL, {}, _MULTIPLES)
-MACS: Final = Quantity("MAC", "million", 10**6, _DECIMAL, _MACS, _MACS | _MULTIPLES)
-MILLISECONDS: Final = Quantity(
-    "ms", "ms", 1, {"ms": 1, "us": 1e-3, "s": 1e3}, _TIMES, _TIMES, is_whole=False
-)
-OPSETS: Final = Quantity("", "version", digits=5)
-POINTS: Final = Quantity("percentage point", "points", 1, {"": 1, "pp": 1}, is_whole=False)
-QUANTITIES: Final = (BYTES, COUNT, MACS, MILLISECONDS, OPSETS, POINTS)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Attribute:
-    """A number that lists know of the newest version of a model.
-
-    ``column`` is that of its search document and, unless ``key`` is another, the key in the
-    version that lists show. ``pattern`` binds it in the graphs to ``variable``.
-    """
-
-    column: str
-    noun: str
-    variable: str
-    pattern: str
-    quantity: Quantity = COUNT
-    key: str = ""
-
-
-SIZE: Final = Attribute(
-    "size",
-    "size",
-    "?size",
-    """{ SELECT ?version (SUM(?bytes) AS ?size) WHERE {
-      ?version a fair4ml:MLModel ; dcat:distribution ?file .
-      ?file dcat:byteSize ?bytes .
-    } GROUP BY ?version }""",
-    BYTES,
-)
-PARAMETERS: Final = Attribute(
-    "parameters",
-    "number of parameters",
-    "?parameters",
-    "?version it6:totalNumberOfParameters ?parameters .",
-)
-OPERATIONS: Final = Attribute(
-    "macs", "number of operations", "?macs", "?version hub:macs ?macs .", MACS
-)
-MEMORY: Final = Attribute(
-    "memory_bytes", "number of bytes", "?memory", "?version hub:memoryBytes ?memory .", BYTES
-)
-CARBON: Final = Attribute(
-    "carbon_kg",
-    "mass of CO2e",
-    "?kg",
-    "?version hub:trainingCO2eKg ?kg .",
-    key="training_carbon_kg",
-)
-OPSET_VERSION: Final = Attribute(
-    "opset", "opset", "?opset", "?version hub:opsetVersion ?opset .", OPSETS
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Sort:
-    """An order of the list: its word in addresses, and its title on pages.
-
-    It goes by an ``attribute``, leaving out models without it, by a ``column`` that every document
-    has, or by what was measured. ``order`` is the order in the graphs. A question names it by
-    ``nouns`` after a verb, by ``phrases``, or by ``adjectives`` before what they describe.
-    """
-
-    name: str
-    title: str
-    order: str
-    attribute: Attribute | None = None
-    column: str = ""
-    is_descending: bool = False
-    nouns: str = ""
-    phrases: str = ""
-    adjectives: str = ""
-
-
-_NEWEST_ORDER: Final = "DESC(?updated) DESC(?created)"
-UPDATED: Final = Sort(
-    "updated", "Recently updated", _NEWEST_ORDER, column="updated_at", is_descending=True
-)
-DOWNLOADS: Final = Sort(
-    "downloads",
-    "Most downloaded",
-    _NEWEST_ORDER,
-    column="downloads",
-    is_descending=True,
-    nouns="downloads, popularity",
-    phrases="most downloaded, most popular",
-    adjectives="popular",
-)
-# Of two results alike the older model comes first; of models without one the newest.
-FASTEST: Final = Sort(
-    "fastest",
-    "Fastest on the chosen device",
-    "DESC(BOUND(?p50)) ?p50 DESC(BOUND(?noisy)) ?noisy "
-    "(IF(BOUND(?p50) || BOUND(?noisy), ?created, 0)) DESC(?updated) DESC(?created)",
-    nouns="latency, speed, p50",
-    phrases="low latency, lowest latency, high speed",
-    adjectives="fast faster fastest quick quickest real-time realtime",
-)
-ACCURACY: Final = Sort(
-    "accuracy",
-    "Best by the accuracy filter",
-    "DESC(?accuracy1) DESC(?created)",
-    nouns="accuracy",
-    adjectives="accurate",
-)
-SMALLEST: Final = Sort(
-    "size",
-    "Smallest",
-    "?size ?created",
-    SIZE,
-    nouns="size, file size",
-    adjectives="small smaller smallest tiny tiniest lightweight light compact",
-)
-LEAST_CARBON: Final = Sort(
-    "carbon",
-    "Least carbon",
-    "?kg ?created",
-    CARBON,
-    nouns="carbon",
-    phrases="least carbon, low carbon, lowest carbon",
-)
-FEWEST_OPERATIONS: Final = Sort(
-    "macs",
-    "Fewest operations",
-    "?macs ?created",
-    OPERATIONS,
-    nouns="macs, operations",
-    phrases="fewest operations, fewest macs",
-)
-LEAST_MEMORY: Final = Sort(
-    "memory",
-    "Least memory",
-    "?memory ?created",
-    MEMORY,
-    nouns="memory",
-    phrases="least memory, low memory, lowest memory, memory efficient",
-)
-FEWEST_PARAMETERS: Final = Sort(
-    "parameters",
-    "Fewest parameters",
-    "?parameters ?created",
-    PARAMETERS,
-    nouns="parameters",
-    phrases="fewest parameters, few parameters",
-)
-BY_NAME: Final = Sort("name", "Name", "?name", column="title", nouns="name")
-# In the order of pages.
-SORTS: Final = {
-    sort.name: sort
-    for sort in (
-        UPDATED,
-        DOWNLOADS,
-        FASTEST,
-        ACCURACY,
-        SMALLEST,
-        LEAST_CARBON,
-        FEWEST_OPERATIONS,
-        LEAST_MEMORY,
-        FEWEST_PARAMETERS,
-        BY_NAME,
-    )
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

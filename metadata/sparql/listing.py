@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hub.protocol import filters
+from hub.protocol import filters, sorts
 from metadata.graphs.datasets import PERSONAL_DATA
 from metadata.rdf import quads
 from metadata.rdf.iris import Places
@@ -21,7 +21,7 @@ from registry.models.files import sufficient
 
 if TYPE_CHECKING:
     from hub.protocol.accuracy import Limit
-    from hub.protocol.filters import Sort
+    from hub.protocol.sorts import Sort
     from registry.catalogue.query import Query
 
 _USED = re.compile(r"\b([a-z0-9]+):[A-Za-z]")
@@ -62,15 +62,15 @@ def of(
     one thing. ``own`` says that the list may hold models that only its reader may see, ``collated``
     that its database sorts names by the rules of a language.
     """
-    if query.sort == filters.FASTEST.name and not query.device:  # nothing is measured
-        query = replace(query, sort=filters.UPDATED.name)
-    sort = filters.SORTS[query.sort]
+    if query.sort == sorts.FASTEST.name and not query.device:  # nothing is measured
+        query = replace(query, sort=sorts.UPDATED.name)
+    sort = sorts.SORTS[query.sort]
     places = Places(home)
     conditions, notes = _conditions(places, query)
     notes += _merged(places, query, spellings or {})
     if own:
         notes.append("Private models are not in the graphs, so the query leaves them out.")
-    if collated and sort is filters.BY_NAME:
+    if collated and sort is sorts.BY_NAME:
         notes.append(
             "The query sorts names by character codes; the database may sort capitals and "
             "hyphens differently."
@@ -80,12 +80,12 @@ def of(
         "?model dcterms:identifier ?name ; dcterms:created ?created .",
         *_newest(sort, any("?version" in line or line == _NOTHING for line in conditions)),
         *conditions,
-        *(_speed(places, query) if sort is filters.FASTEST else []),
+        *(_speed(places, query) if sort is sorts.FASTEST else []),
     ]
     order, column = sort.order, sort.attribute.variable if sort.attribute else ""
-    if sort is filters.FASTEST:
+    if sort is sorts.FASTEST:
         column = "?p50"
-    elif sort is filters.ACCURACY:
+    elif sort is sorts.ACCURACY:
         column = "?accuracy1"
         order = "?accuracy1 ?created" if query.accuracy[0].is_maximum else order
     body = "\n".join(f"  {line}" for line in lines)
@@ -116,9 +116,9 @@ def _newest(sort: Sort, narrowed: bool) -> list[str]:  # noqa: FBT001 - the valu
     if narrowed:
         return [
             newest,
-            *([] if sort is filters.BY_NAME else ["?version dcterms:issued ?updated ."]),
+            *([] if sort is sorts.BY_NAME else ["?version dcterms:issued ?updated ."]),
         ]
-    if sort is filters.BY_NAME:
+    if sort is sorts.BY_NAME:
         return []
     return [
         "OPTIONAL { ?model dcat:hasCurrentVersion ?version . ?version dcterms:issued ?issued }",
@@ -211,10 +211,10 @@ def _conditions(places: Places, query: Query) -> tuple[list[str], list[str]]:
             f"The words {query.text!r} need the full-text index, which the graphs do not have. "
             "The query ignores them and does not sort by relevance."
         )
-    if query.sort == filters.DOWNLOADS.name:
+    if query.sort == sorts.DOWNLOADS.name:
         notes.append("Downloads are not in the graphs. The query sorts by date instead.")
     is_limited = query[filters.MAX_LATENCY] is not None
-    if query.predicted and (is_limited or query.sort == filters.FASTEST.name):
+    if query.predicted and (is_limited or query.sort == sorts.FASTEST.name):
         notes.append("Predictions are not in the graphs. The query lists only what was measured.")
     if query.tags:
         notes.append("Tags are not in the graphs. The query ignores them.")
@@ -247,7 +247,7 @@ def _bounds(query: Query) -> list[str]:
         bound = filters.BOUNDS.get(name)
         if bound is None or bound.attribute is None:
             continue
-        is_bound = filters.SORTS[query.sort].attribute is bound.attribute
+        is_bound = sorts.SORTS[query.sort].attribute is bound.attribute
         sign = "=" if bound.is_exact else "<="
         limit = f"FILTER({bound.attribute.variable} {sign} {value})"
         lines.append(limit if is_bound else f"{bound.attribute.pattern} {limit}")

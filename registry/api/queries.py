@@ -7,7 +7,8 @@ from typing import Any
 from rest_framework import serializers as fields
 
 from hub.protocol import proofs
-from hub.protocol.filters import FILTERS, SORTS, Bound, Choice, Day, Text
+from hub.protocol.filters import FILTERS, Bound, Choice, Day, Text
+from hub.protocol.sorts import SORTS
 from registry.catalogue.facets import GROUPS
 from registry.models.registered_models import LONGEST_REASON
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
-from hub.protocol import filters
-from hub.protocol.filters import Sort
+from hub.protocol import attributes, filters, sorts
+from hub.protocol.sorts import Sort
 from hub.protocol.vocabularies import TASKS_OF, task_name
 from registry.cards import licences, resolution
 from registry.catalogue import accuracies, full_text, predictions, speeds, substrings, tags
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
 
 # The orders of lists, and those that the Hub protocol has beside them, with the largest first.
-ORDERS = filters.SORTS | {
+ORDERS = sorts.SORTS | {
     sort.name: sort
     for sort in (
         Sort("created", "Newest", "", column="pk", is_descending=True),
         Sort("modified", "Recently changed", "", column="updated_at", is_descending=True),
         Sort("name-down", "Name, backwards", "", column="title", is_descending=True),
-        Sort("largest", "Largest", "", filters.SIZE, is_descending=True),
-        Sort("most-parameters", "Most parameters", "", filters.PARAMETERS, is_descending=True),
+        Sort("largest", "Largest", "", attributes.SIZE, is_descending=True),
+        Sort("most-parameters", "Most parameters", "", attributes.PARAMETERS, is_descending=True),
     )
 }
 # A condition of either-or takes the keys of so few documents themselves, see `_among`.

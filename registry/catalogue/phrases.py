@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from hub.protocol import filters
+from hub.protocol import attributes, filters, sorts
 from hub.protocol.vocabularies import LICENCES, ONNXRUNTIME_WEB, RUNTIMES, TASKS
 
 Phrase = tuple[str, ...]
@@ -72,7 +72,7 @@ _PLAIN_LICENCE: Final = re.compile(r"[a-z][a-z-]*-\d(\.\d)?(-[a-z-]+)?", re.ASCI
 _SORT_VERBS: Final = "sorted by, sort by, ordered by, order by"
 # These are read only where they describe what follows, see `wording`: a model may be named so.
 ADJECTIVES: Final = {
-    word: ("sort", sort.name) for sort in filters.SORTS.values() for word in sort.adjectives.split()
+    word: ("sort", sort.name) for sort in sorts.SORTS.values() for word in sort.adjectives.split()
 }
 DESCRIBED: Final = frozenset(["model", "models", "network", "networks", "net", "nets"])
 BETWEEN: Final = frozenset(("and", "but", "most", "very"))
@@ -172,7 +172,10 @@ SUBJECTS: Final[dict[Phrase, str]] = {
 }
 SHARE: Final = {"%": 0.01, "percent": 0.01, "pct": 0.01}
 UNITS: Final = frozenset(
-    unit for quantity in filters.QUANTITIES for unit in (*quantity.alone, *quantity.named) if unit
+    unit
+    for quantity in attributes.QUANTITIES
+    for unit in (*quantity.alone, *quantity.named)
+    if unit
 ).union(SHARE)
 
 
@@ -234,7 +237,7 @@ def _licences() -> Iterator[tuple[Phrase, Meaning]]:
 
 
 def _sorts() -> Iterator[tuple[Phrase, Meaning]]:
-    for sort in filters.SORTS.values():
+    for sort in sorts.SORTS.values():
         meaning = ("sort", sort.name)
         for phrase in filter(None, _words(sort.phrases)):
             yield phrase, meaning

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hub.protocol import filters
+from hub.protocol import filters, sorts
 from registry.catalogue import speeds
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Query:
     """
 
     text: str = ""
-    sort: str = filters.UPDATED.name
+    sort: str = sorts.UPDATED.name
     values: tuple[tuple[str, Any], ...] = ()
     accuracy: tuple[Limit, ...] = ()
     """Limits of the measured accuracy of the main variant; all of them must hold."""
@@ -81,22 +81,22 @@ class Query:
         Of several limits of accuracy the first one decides.
         """
         if self[filters.MAX_LATENCY] is not None:
-            return filters.FASTEST.name
+            return sorts.FASTEST.name
         if self.accuracy:
-            return filters.ACCURACY.name
-        sorts = [bound.sort for bound in self.bounds if bound.sort]
-        return sorts[0].name if len(sorts) == 1 else filters.UPDATED.name
+            return sorts.ACCURACY.name
+        limited = [bound.sort for bound in self.bounds if bound.sort]
+        return limited[0].name if len(limited) == 1 else sorts.UPDATED.name
 
     @property
     def is_timed(self) -> bool:
         """Whether lists show speeds: ordered or limited by them, or of a setup that is named."""
         limit = self[filters.MAX_LATENCY]
-        return self.sort == filters.FASTEST.name or limit is not None or any(self.setup)
+        return self.sort == sorts.FASTEST.name or limit is not None or any(self.setup)
 
     @property
     def in_any_order(self) -> Query:
         """The same models in the usual order, whatever speeds are shown."""
-        plain = replace(self, sort=filters.UPDATED.name)
+        plain = replace(self, sort=sorts.UPDATED.name)
         if self[filters.MAX_LATENCY] is not None:
             return plain
         return replace(plain, device="", runtime="", provider="", predicted=False)

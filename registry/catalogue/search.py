@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
-from hub.protocol import filters, problems
+from hub.protocol import filters, problems, sorts
 from registry.catalogue import accuracies, conditions, full_text, predictions, speeds
 from registry.catalogue.query import Query
 from registry.catalogue.summaries import COLUMNS, Summary
@@ -30,13 +30,11 @@ CANDIDATES = COUNT_CAP
 # How many of the most downloaded are looked at for a text that may be common.
 WALK = 5_000
 
-FASTEST, ACCURACY, UPDATED = (
-    sort.name for sort in (filters.FASTEST, filters.ACCURACY, filters.UPDATED)
-)
+FASTEST, ACCURACY, UPDATED = (sort.name for sort in (sorts.FASTEST, sorts.ACCURACY, sorts.UPDATED))
 # Column -> its name in what a list shows of the newest version.
 _IN_LATEST = {
     attribute.column: attribute.key or attribute.column
-    for attribute in (sort.attribute for sort in filters.SORTS.values())
+    for attribute in (sort.attribute for sort in sorts.SORTS.values())
     if attribute and attribute.column not in COLUMNS
 }
 # Downloads, key and title of a document.
@@ -63,7 +61,7 @@ def find(
 ) -> Page:
     """One page of the models that match; raises InvalidRequest for an unknown sort or cursor."""
     if query.sort not in conditions.ORDERS:
-        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(filters.SORTS)}.")
+        raise problems.InvalidRequest.at("/sort", f"Sort by one of {', '.join(sorts.SORTS)}.")
     if query.sort == ACCURACY and not query.accuracy:
         raise problems.InvalidRequest.at(
             "/sort",
@@ -266,7 +264,7 @@ def _front(sort: str, limit: int) -> Prepared:
 
 def _count(parts: list[QuerySet[SearchDocument]], query: Query) -> int:
     """How many match, at most one above the cap; that all models are more is remembered."""
-    everything = query.sort in (UPDATED, filters.DOWNLOADS.name, FASTEST) and not _narrows(query)
+    everything = query.sort in (UPDATED, sorts.DOWNLOADS.name, FASTEST) and not _narrows(query)
     if everything and public_counts.get("counts:many", lambda: None):
         return COUNT_CAP + 1
     counts = [rows.order_by()[: COUNT_CAP + 1].count() for rows in parts]

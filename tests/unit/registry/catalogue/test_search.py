@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
-from hub.protocol import filters
+from hub.protocol import sorts
 from registry.api import serializers as shapes
 from registry.catalogue import conditions, documents, facets, full_text, search, summaries
 from registry.catalogue.query import Query
@@ -20,7 +20,7 @@ from tests import factories, shared
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 # The orders by a column.
-SORTS = [name for name, sort in filters.SORTS.items() if sort.attribute or sort.column]
+SORTS = [name for name, sort in sorts.SORTS.items() if sort.attribute or sort.column]
 
 GUEST = AnonymousUser()
 
