@@ -105,7 +105,7 @@ class Problem(HubError):
             for error in self.errors
             if error.get("detail") != self.detail
         ]
-        return "\n  ".join([self.detail, *fields])
+        return "\n  ".join([self.detail, *(line for line in fields if line != self.detail)])
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {key: value for key, value in vars(self).items() if key != "detail"}

@@ -80,6 +80,12 @@ def test_problem_of_one_field():
     assert problem.errors == ({"pointer": "/name", "detail": "It is too long."},)
 
 
+def test_words_of_a_field_are_said_once():
+    errors = [{"pointer": "/a", "detail": "is no day"}, {"pointer": "/b", "detail": "is missing"}]
+    problem = problems.InvalidRequest("/a: is no day", errors=errors)
+    assert str(problem) == "/a: is no day\n  /b: is missing"
+
+
 def test_problem_can_be_pickled():
     sent = problems.NameTaken("Taken.", errors=[{"pointer": "/name", "detail": "x"}], number=3)
     received = pickle.loads(pickle.dumps(sent))  # noqa: S301  (our own bytes)
