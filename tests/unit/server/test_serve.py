@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from hub.server import first_run, samples, serve
+from hub.server.supervisor import Supervisor, wait_for_samples
 from registry.models import RegisteredModel, Version
 from registry.versions.services import registered_models
 from runners.models import Job
@@ -19,7 +20,7 @@ ADDRESS = "http://127.0.0.1:8000"
 @pytest.fixture
 def planted(monkeypatch):
     monkeypatch.setenv("HUB_PUBLIC_URL", ADDRESS)
-    monkeypatch.setattr(serve, "SAMPLES_SECONDS", 0.0)
+    monkeypatch.setattr("hub.server.supervisor.SAMPLES_SECONDS", 0.0)
     few = ("digits-cnn", "digits-cnn-int8", "wine-gbt")
     monkeypatch.setattr(
         samples, "SAMPLES", [sample for sample in samples.SAMPLES if sample.name in few]
@@ -30,11 +31,11 @@ def planted(monkeypatch):
 
 def supervisor(workers):
     with socket.socket() as listener:
-        return serve.Supervisor(listener, threads=1, workers=workers)
+        return Supervisor(listener, threads=1, workers=workers)
 
 
 def notes(*, workers=True):
-    return serve.wait_for_samples(workers=workers)
+    return wait_for_samples(workers=workers)
 
 
 @pytest.mark.parametrize(
@@ -66,16 +67,16 @@ def test_after_a_bounded_wait_the_rest_is_told(planted, monkeypatch):
         set_state(name, "published")
     assert first_run.unchecked() == ["zoo/digits-cnn"]
     assert notes() == [f"1 sample is still being checked; see {ADDRESS}/jobs"]
-    monkeypatch.setattr(serve, "SAMPLES_SECONDS", 1e9)
+    monkeypatch.setattr("hub.server.supervisor.SAMPLES_SECONDS", 1e9)
     assert notes(workers=False) == [f"1 sample is waiting for a worker; see {ADDRESS}/jobs"]
 
 
 def test_progress_and_refusals(planted, monkeypatch, capsys):
-    monkeypatch.setattr(serve, "SAMPLES_SECONDS", 1e9)
+    monkeypatch.setattr("hub.server.supervisor.SAMPLES_SECONDS", 1e9)
     states = iter(
         [("digits-cnn", "published"), ("wine-gbt", "draft"), ("digits-cnn-int8", "published")]
     )
-    monkeypatch.setattr(serve.time, "sleep", lambda _: set_state(*next(states)))
+    monkeypatch.setattr("hub.server.supervisor.time.sleep", lambda _: set_state(*next(states)))
     assert notes() == [f"zoo/wine-gbt did not pass its checks; see {ADDRESS}/models/zoo/wine-gbt"]
     assert capsys.readouterr().out.splitlines() == [
         "Checking zoo/digits-cnn (1 of 3).",
