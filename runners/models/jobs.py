@@ -211,6 +211,12 @@ class Job(models.Model):
         return self.shared_from_id is not None or did_nothing
 
     @property
+    def failure(self) -> str:
+        """Why the job failed: what stopped it, else its first finding; empty without either."""
+        findings = self.typed_report.findings
+        return self.error_detail or (findings[0].message if findings else "")
+
+    @property
     def typed_report(self) -> Report:
         """What its worker reported; empty before it ended."""
         return Report.stored(self.report)

@@ -90,10 +90,5 @@ def _state(model: Model, job: Job | None) -> StarterModel:
             return StarterModel(model, StarterState.ABSENT)
         return StarterModel(model, state, 100, job.error_detail, job=job)
     state = _JOB_STATES.get(Job.State(job.state), StarterState.ABSENT)
-    detail = _failure(job) if state == StarterState.FAILED else job.phase
+    detail = job.failure if state == StarterState.FAILED else job.phase
     return StarterModel(model, state, job.progress, detail, job=job)
-
-
-def _failure(job: Job) -> str:
-    findings = job.typed_report.findings
-    return findings[0].message if findings else job.error_detail

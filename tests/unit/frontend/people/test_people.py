@@ -9,6 +9,8 @@ from django.contrib.auth import authenticate
 from django.test import Client
 
 from registry.models import Membership, Namespace, User
+from runners.engine.reports import Finding
+from runners.queue import services
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -132,6 +134,14 @@ def test_administration_is_the_administrators(owner, chief, guest):
         assert chief.get(path).status_code == 200
     assert owner.post(ACCOUNTS, {"username": "eve"}).status_code == 403
     assert not User.objects.filter(username="eve").exists()
+
+
+def test_a_failed_job_is_listed_with_its_finding(chief, ada):
+    services.enqueue(kind="describe", version=factories.version(ada))
+    job = services.claim("w", ["cpu"], host="h")
+    finding = Finding("conformance-not-run", "warning", "The model does not run.")
+    assert services.finish(job, factories.report("describe", "failed", [finding]))
+    assert "The model does not run." in chief.get("/administration").content.decode()
 
 
 def _secret(page):
