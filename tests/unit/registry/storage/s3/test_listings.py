@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from registry.models import Blob
+from registry.storage import files
 from registry.storage.blob_store import key_of
 from registry.storage.services import blobs
 
@@ -77,7 +78,9 @@ def bucket(monkeypatch, settings, tmp_path):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     settings.HUB_STORAGE_URL = "s3://models"
     settings.HUB_STORAGE_CACHE = tmp_path
+    files.store_at.cache_clear()  # a store keeps the address of the server it first met
     yield server
+    files.store_at.cache_clear()
     server.shutdown()
     thread.join()
     server.server_close()
