@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
 from hub.cli import commands, completion, failures, parsing
@@ -19,6 +20,8 @@ from hub.terminal import DONE, INTERRUPTED, PROBLEM, plain
 if TYPE_CHECKING:
     import argparse
 
+# Modules of commands that need the server extra, where they are named otherwise.
+_SERVER_MODULES = {"token": "tokens"}
 _OWN_ROOMS = frozenset({"hub", "registry", "metadata", "runners", "frontend"})
 
 
@@ -71,19 +74,8 @@ def _run(arguments: list[str]) -> int:
 
 def _run_server(command: str, arguments: list[str]) -> int:
     try:
-        if command == "serve":
-            from hub.server.serve import main as run  # noqa: PLC0415  (needs the server extra)
-        elif command == "worker":
-            from hub.server.worker import main as run  # noqa: PLC0415
-        elif command == "graphs":
-            from hub.server.graphs import main as run  # noqa: PLC0415
-        elif command == "doctor":
-            from hub.server.doctor import main as run  # noqa: PLC0415
-        elif command == "manage":
-            from hub.server.manage import main as run  # noqa: PLC0415
-        else:
-            from hub.server.tokens import main as run  # noqa: PLC0415
-        return int(run(arguments))
+        module = import_module(f"hub.server.{_SERVER_MODULES.get(command, command)}")
+        return int(module.main(arguments))
     except ModuleNotFoundError as error:
         # One of our own that is missing is a fault of ours and has to show itself.
         if (error.name or "").partition(".")[0] in _OWN_ROOMS:

@@ -85,7 +85,9 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "completion": "completion:add_to",
         "help": "help:add_to",
     },
-    "Server": dict.fromkeys(("serve", "worker", "graphs", "doctor", "token", "manage"), ""),
+    "Server": dict.fromkeys(
+        ("serve", "worker", "graphs", "doctor", "support", "token", "manage"), ""
+    ),
 }
 # Commands that read their own arguments, and what their help says.
 OWN_PARSERS: Final = {
@@ -94,6 +96,7 @@ OWN_PARSERS: Final = {
     "worker": "start another worker for a hub, optionally for another runtime",
     "graphs": "deliver events and keep graphs up to date; `hub serve` does this for you",
     "doctor": "check the settings of a hub and whether its backends answer",
+    "support": "write the state of a hub into a file, without secrets, for somebody who helps",
     "token": "create an access token for the hub on this machine",
     "manage": "run a maintenance command, such as verify_blobs; without arguments, list them",
 }

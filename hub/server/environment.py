@@ -45,17 +45,23 @@ class Fault:
 
 
 class Environment:
-    """Reads variables; ``variables`` are the names that were read, ``faults`` what is wrong."""
+    """Reads variables; ``faults`` are what is wrong.
+
+    ``variables`` are the names that were read, ``private`` those among them whose values may be
+    any text, such as a password.
+    """
 
     def __init__(self, values: Mapping[str, str] = os.environ) -> None:
         self._values = values
         self.variables: set[str] = set()
+        self.private: set[str] = set()
         self.faults: list[Fault] = []
         # False for a command that lists faults instead of being refused.
         self.is_strict = True
 
     def text(self, name: str, *, default: str) -> str:
         """A text; an empty one is the default."""
+        self.private.add(name)
         return self._text(name) or default
 
     def choice(self, name: str, *, default: str, choices: Collection[str]) -> str:
@@ -99,6 +105,7 @@ class Environment:
     def texts(self, name: str, *, default: list[str]) -> list[str]:
         """Texts between commas; an empty value is an empty list."""
         self.variables.add(name)
+        self.private.add(name)
         if name not in self._values:
             return default
         return [text for text in self._values[name].split(",") if text]
@@ -114,7 +121,7 @@ class Environment:
 
     def database(self, name: str) -> dict[str, Any] | None:
         """The database of a URL as Django's settings describe it, None without one."""
-        text = self._text(name)
+        text = self.text(name, default="")
         if not text:
             return None
         try:
@@ -135,8 +142,14 @@ class Environment:
         )
         return None
 
+    def values(self, *, private: bool) -> dict[str, str]:
+        """The values of variables that are set, of those that may be anything or of the others."""
+        names = self.private if private else self.variables - self.private
+        return {name: self._values[name] for name in sorted(names) if self._values.get(name)}
+
     def refuse(self, name: str, text: str, cure: str) -> None:
         """Note that a variable cannot be used."""
+        self.private.add(name)
         self.faults.append(Fault(f"{name} {text}", cure))
 
     def misspelt(self) -> list[Fault]:

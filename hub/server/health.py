@@ -51,7 +51,7 @@ def ready(request: HttpRequest) -> HttpResponse:
     work, other processes have no better one.
     """
     with waiting.within(_DATABASE_SECONDS):
-        parts = report() | {"blobs": _blobs()}
+        parts = report() | {"blobs": blobs()}
         details = is_administrator(request)
     status = 200 if parts["database"]["ok"] else 503
     if draining.has_begun():
@@ -116,7 +116,7 @@ def _storage() -> dict[str, Any]:
     }
 
 
-def _blobs() -> dict[str, Any]:
+def blobs() -> dict[str, Any]:
     """How many blobs are missing or changed, and which."""
     try:
         unsound = verification.unsound()
