@@ -96,7 +96,7 @@ OWN_PARSERS: Final = {
     "worker": "start another worker for a hub, optionally for another runtime",
     "graphs": "deliver events and keep graphs up to date; `hub serve` does this for you",
     "doctor": "check the settings of a hub and whether its backends answer",
-    "support": "write the state of a hub into a file, without secrets, for somebody who helps",
+    "support": "write the state of a hub into a file, without secrets",
     "token": "create an access token for the hub on this machine",
     "manage": "run a maintenance command, such as verify_blobs; without arguments, list them",
 }

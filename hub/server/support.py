@@ -1,4 +1,4 @@
-"""`hub support`: the state of a hub in one file, for somebody who helps its operator.
+"""The state of a hub in one file, without secrets: `hub support`.
 
 No part reads names of models, files, people or tokens. What settings hold as text, such as
 passwords, addresses and paths, is replaced wherever it stands.
@@ -144,7 +144,7 @@ def _metrics() -> str:
     from hub.server.gauges import HubCollector  # noqa: PLC0415
 
     registry = CollectorRegistry()
-    registry.register(HubCollector())  # type: ignore[arg-type]
+    registry.register(HubCollector())
     return generate_latest(registry).decode()
 
 
@@ -174,7 +174,7 @@ def _tables() -> dict[str, int]:
     return rows
 
 
-def _rows(*, failed: bool) -> list[dict[str, Any]]:
+def _rows(*, failed: bool) -> list[Any]:
     """Live jobs, or the newest that failed, without what a worker says of them."""
     from runners.models import Job  # noqa: PLC0415
 
@@ -184,7 +184,7 @@ def _rows(*, failed: bool) -> list[dict[str, Any]]:
     return list(jobs.values(*fields, *times)[:_JOBS])
 
 
-def _periodic_tasks() -> list[dict[str, Any]]:
+def _periodic_tasks() -> list[Any]:
     from registry.models import PeriodicTask  # noqa: PLC0415
 
     return list(PeriodicTask.objects.values("name", "succeeded_at", "seconds", "done", "failed_at"))
