@@ -83,6 +83,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "This machine": {
         "cache": "cache:add_to",
         "completion": "completion:add_to",
+        "mcp": "mcp_server:add_to",
         "help": "help:add_to",
     },
     "Server": dict.fromkeys(
@@ -126,6 +127,7 @@ EXAMPLES: Final = {
     "cache verify": ("hub cache verify",),
     "cache pin": ("hub cache pin zoo/resnet50@3",),
     "cache unpin": ("hub cache unpin zoo/resnet50@3",),
+    "mcp": ("hub mcp", "hub mcp --write"),
     "help": ("hub help", "hub help jobs watch"),
 }
 NAMES: Final = tuple(name for section in SECTIONS.values() for name in section)

@@ -137,7 +137,7 @@ def add(
     else:
         settings |= _values(kind)
     if kind == bytes | str | Path:
-        settings["type"] = _content
+        settings["type"] = content
     if name == "token":
         settings["type"] = _secret
         settings["help"] += "; - reads it from standard input"
@@ -183,7 +183,7 @@ def _values(kind: Any) -> dict[str, Any]:
     if origin is typing.Literal:
         return {"choices": [value for value in typing.get_args(kind) if value]}
     if origin is Mapping or kind is Any:
-        return {"type": _document, "metavar": "JSON"}
+        return {"type": document, "metavar": "JSON"}
     reader = kind if kind in {int, float} else str
     return {"type": _nullable(reader) if is_nullable else reader}
 
@@ -200,7 +200,7 @@ def _nullable(reader: type) -> Any:
 NULL = object()
 
 
-def _document(text: str) -> Any:
+def document(text: str) -> Any:
     """JSON, or `@` and the name of a file with it."""
     try:
         return json.loads(Path(text[1:]).read_text("utf-8") if text.startswith("@") else text)
@@ -210,7 +210,8 @@ def _document(text: str) -> Any:
         ) from error
 
 
-def _content(text: str) -> bytes | Path:
+def content(text: str) -> bytes | Path:
+    """The file of this name; the bytes of standard input for `-`."""
     if text == "-":
         return sys.stdin.buffer.read()
     path = Path(text)

@@ -72,7 +72,9 @@ def _diff(options: argparse.Namespace) -> int:
 
 
 def _query_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", help="SPARQL query, the name of a file with one, or -")
+    parser.add_argument(
+        "query", type=query_text, help="SPARQL query, the name of a file with one, or -"
+    )
     parser.add_argument(
         "--format",
         choices=["table", *_FORMATS],
@@ -82,7 +84,7 @@ def _query_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _query(options: argparse.Namespace) -> int:
-    text = _query_text(options.query)
+    text = options.query
     name = "json" if options.json else options.format
     if name in _FORMATS:
         _, body = queries.send(api.default_hub(), text, _FORMATS[name])
@@ -96,7 +98,8 @@ def _query(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _query_text(query: str) -> str:
+def query_text(query: str) -> str:
+    """A query as given, or out of a file or standard input; raises InvalidRequest."""
     if query == "-":
         return sys.stdin.read()
     # A query has spaces or braces; what has neither is the name of a file.
