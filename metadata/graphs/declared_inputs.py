@@ -35,6 +35,9 @@ def _port(graph: Graph, port: str, declared_input: DeclaredInput, example: str |
     graph.state(
         port,
         {
+            "hub:declaredShape": string(
+                json.dumps(declared_input.shape) if declared_input.shape else None
+            ),
             "hub:lowestValue": decimal(min(low for low, _ in bounds)) if bounds else "",
             "hub:highestValue": decimal(max(high for _, high in bounds)) if bounds else "",
             "hub:valueDistribution": string(

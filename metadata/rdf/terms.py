@@ -61,7 +61,7 @@ _OWN = """
 BenchmarkResult Contribution Conversion Device Environment FederatedRound Finetuning LeftOut Merge
 ModelQuality NoLicenceGiven OpsetImport Port Quantization Training Upgrade Variant aggregationRule
 authorInFile batchSize bitmapPixelFormat blames callStyle channelDeviation channelMean channelOrder
-colorSpaceGamma comparabilityKey concurrency contributions delta denotation device
+colorSpaceGamma comparabilityKey concurrency contributions declaredShape delta denotation device
 differentialPrivacy elementType epsilon epsilonReplaceOne evaluatedRows exampleFile examples
 executionProvider figureKind figureStatus graphPass hasBenchmark hasFigure hasInput hasOutput
 hasVariant hasVariantFile highestValue interpolation intervalHigh intervalLevel intervalLow

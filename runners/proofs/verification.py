@@ -141,7 +141,7 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
             "conformance",
             version,
             variant,
-            _conformance_input(offer),
+            _conformance_input(offer, version),
             priority=REQUESTED,
             again=True,
         )
@@ -265,7 +265,7 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
         if runtime.name == REFERENCE and variant.origin != Variant.Origin.UPLOADED:
             continue  # it judges derived files too, but is tested on uploaded ones alone
         job_input = _runtime_input(runtime)
-        checks = _conformance_input(runtime)
+        checks = _conformance_input(runtime, variant.version)
         is_first = runtime.name == UPGRADING and variant.origin == Variant.Origin.UPLOADED
         if is_first and REFERENCE in versions:
             yield "conformance", checks | {"checks": QUICK}
@@ -298,13 +298,17 @@ def upgrade_options(version: Version) -> dict[str, Any]:
 
     The method, the opset that every runtime loads, and the inputs that its card declares.
     """
+    return {"method": proofs.METHOD, "portable": PORTABLE.opset} | _declared_inputs(version)
+
+
+def _declared_inputs(version: Version) -> dict[str, Any]:
     inputs = version.card.get("inputs") if isinstance(version.card, dict) else None
-    options = {"method": proofs.METHOD, "portable": PORTABLE.opset}
-    return options | ({"inputs": inputs} if isinstance(inputs, dict) else {})
+    return {"inputs": inputs} if isinstance(inputs, dict) else {}
 
 
-def _conformance_input(runtime: Runtime) -> dict[str, Any]:
-    return _runtime_input(runtime) | {"method": conformance.METHOD}
+def _conformance_input(runtime: Runtime, version: Version) -> dict[str, Any]:
+    method = {"method": conformance.METHOD}
+    return _runtime_input(runtime) | method | _declared_inputs(version)
 
 
 def _runtime_input(runtime: Runtime) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hub.protocol.inputs.declarations import DeclaredInput, Image, layout_of
@@ -48,6 +48,7 @@ def compare(
             _report_unknown(declaration.name, ports, notes, place)
             continue
         _check_type(declaration, port, notes, place)
+        _check_shape(declaration, port, notes, place)
         if declaration.image is not None:
             _check_sizes(declaration.image, port, notes, f"{place}/image")
 
@@ -91,12 +92,28 @@ def _check_type(declaration: DeclaredInput, port: Port, notes: Notes, place: str
             )
 
 
+def _check_shape(declaration: DeclaredInput, port: Port, notes: Notes, place: str) -> None:
+    """Report sizes that the model's input does not have."""
+    own, declared = port.type.sizes, declaration.shape
+    if declared is None or own is None:
+        return
+    pairs = list(zip(own, declared, strict=False))
+    if len(own) != len(declared) or any(None not in pair and len(set(pair)) > 1 for pair in pairs):
+        message = f"{declaration.name} has the shape {_bracketed(own)}, not {_bracketed(declared)}."
+        cure = "Write a size for each axis, the model's own where it is fixed."
+        notes.error(f"{place}/shape", message, cure)
+
+
+def _bracketed(sizes: Sequence[int | None]) -> str:
+    return "[" + ", ".join("?" if size is None else str(size) for size in sizes) + "]"
+
+
 def _check_sizes(image: Image, port: Port, notes: Notes, place: str) -> None:
     """Report what the sizes of the model's input rule out for a picture."""
     shape = port.type.sizes
     if shape is None:
         return
-    sizes = "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
+    sizes = _bracketed(shape)
     if len(shape) not in (3, 4):
         message = f"{port.name} has the shape {sizes}, which is not an image's."
         notes.error(place, message, "Remove image.")

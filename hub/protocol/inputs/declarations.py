@@ -178,10 +178,12 @@ class DeclaredInput:
 
     ``vocabulary`` is a number of ids: 0 to ``vocabulary - 1``. ``example`` is the path of a file
     of the version: .npy, .npz (the array of the input's name, or the only one), .pb (TensorProto),
-    or a picture that ``image`` makes a tensor of.
+    or a picture that ``image`` makes a tensor of. ``shape`` has a size for each axis, None where
+    any will do.
     """
 
     name: str
+    shape: tuple[int | None, ...] | None = None
     range: tuple[float, float] | None = None
     distribution: Distribution | None = None
     vocabulary: int | None = None
@@ -207,6 +209,7 @@ class DeclaredInput:
     def document(self) -> dict[str, Any]:
         """The declaration as a card writes it, without what it does not say."""
         return _stated(
+            shape=None if self.shape is None else list(self.shape),
             range=list(self.range) if self.range else None,
             distribution=self.distribution.document() if self.distribution else None,
             vocabulary=self.vocabulary,

@@ -17,6 +17,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif")
 ARRAYS = (".npy", ".npz", ".pb")
 MOST_INPUTS, MOST_VALUES, MOST_NAME = 1_000, 1_000, 500
 MOST_VOCABULARY = 1 << 31
+MOST_AXES, MOST_SIZE = 16, 1 << 24
 
 
 def parse(
@@ -56,12 +57,13 @@ def image_of(document: Any, notes: Notes | None = None, pointer: str = "") -> Im
 def _input(name: str, field: Field) -> DeclaredInput:
     if len(name) > MOST_NAME:
         field.error(f"A name has at most {MOST_NAME} characters.", "Correct the name.")
-    keys = ("range", "distribution", "vocabulary", "example", "image")
+    keys = ("shape", "range", "distribution", "vocabulary", "example", "image")
     if not field.is_mapping("a declaration such as {range: [0, 1]}", *keys):
         return DeclaredInput(name)
     before = field.errors.count
     declaration = DeclaredInput(
         name,
+        shape=_shape(field["shape"]),
         range=_range(field["range"]),
         distribution=_distribution(field["distribution"]),
         vocabulary=_vocabulary(field["vocabulary"]),
@@ -116,6 +118,21 @@ def _check_range(declaration: DeclaredInput, ends: tuple[float, float], field: F
                 f"image makes values from {low:.4g} to {high:.4g}, beyond this range.",
                 "Remove the range, which follows from image, or correct one of the two.",
             )
+
+
+def _shape(field: Field) -> tuple[int | None, ...] | None:
+    if not field:
+        return None
+    sizes = field.value if isinstance(field.value, list) else []
+    if not 1 <= len(sizes) <= MOST_AXES or not all(
+        size is None or is_whole(size, 1, MOST_SIZE) for size in sizes
+    ):
+        field.error(
+            f"A shape is a list of 1 to {MOST_AXES} sizes, each from 1 to {MOST_SIZE:,} or null.",
+            "Write one size for each axis, null where any will do, such as [null, 576].",
+        )
+        return None
+    return tuple(sizes)
 
 
 def _range(field: Field) -> tuple[float, float] | None:

@@ -30,7 +30,8 @@ def run(job: Job) -> Report:
     """Run the checks on the runtime that the option `runtime` names.
 
     The option `checks` selects some of `CHECKS` (default: all): the check by the slow reference has
-    a job of its own, so that the results of the others arrive earlier.
+    a job of its own, so that the results of the others arrive earlier. Generated inputs are as the
+    option `inputs` declares them (docs/cards.md).
     """
     runtime = str(job.request.options.get("runtime", ONNXRUNTIME))
     checks = job.request.options.get("checks", CHECKS)
@@ -45,7 +46,7 @@ def run(job: Job) -> Report:
     beside = datasets.paths(job.request.files, job.request.entry)
     job.lay_out([job.request.entry, *needed, *beside])
     job.tell(15, "prepare")
-    subject = ModelUnderTest(job, runtime)
+    subject = ModelUnderTest(job, runtime, declared=job.request.options.get("inputs"))
     model_checks = Checks(subject)
     measures = [model_checks.measure(check) for check in CHECKS if check in checks]
     verdicts = model_checks.verdicts

@@ -7,9 +7,10 @@ the budget are refused before they are allocated.
 
 from __future__ import annotations
 
+import copy
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -97,13 +98,14 @@ class InputMaker:
         self._side = plan.size if plan.is_exact else _IMAGE_SIDE * min(plan.size, _MOST_ROWS)
         self._left = limit_bytes
         uses = Uses(model)
-        self._ports = [
-            _Port(port.name, port.type, uses.of(port.name)) for port in required_inputs(model)
-        ]
-        self._symbols = _assign([port.kind for port in self._ports], plan.size)
         self._declared: Mapping[str, DeclaredInput] = {
             declared_input.name: declared_input for declared_input in declared
         }
+        self._ports = [
+            _Port(port.name, port.type, uses.of(port.name))
+            for port in _sized(required_inputs(model), self._declared)
+        ]
+        self._symbols = _assign([port.kind for port in self._ports], plan.size)
 
     def make(self) -> dict[str, Value]:
         """A value for each required input; raises CannotGenerateError."""
@@ -360,6 +362,29 @@ def has_free_sizes(model: onnx.ModelProto) -> bool:
 def is_mask(name: str) -> bool:
     """Whether an input is named as a mask, such as the attention mask of padded text."""
     return "mask" in name.lower()
+
+
+def _sized(
+    ports: Iterable[onnx.ValueInfoProto], declared: Mapping[str, DeclaredInput]
+) -> list[onnx.ValueInfoProto]:
+    """The inputs with declared sizes in place of free ones, also where others have their symbol."""
+    copies = [copy.deepcopy(port) for port in ports]
+    symbols: dict[str, int] = {}
+    for port in copies:
+        shape = declared[port.name].shape if port.name in declared else None
+        dims = port.type.tensor_type.shape.dim
+        if shape is None or len(shape) != len(dims):
+            continue
+        for dim, size in zip(dims, shape, strict=True):
+            if size is not None and not dim.HasField("dim_value"):
+                symbols.setdefault(dim.dim_param, size)
+                dim.dim_value = size
+    symbols.pop("", None)
+    for port in copies:
+        for dim in port.type.tensor_type.shape.dim:
+            if dim.dim_param in symbols:
+                dim.dim_value = symbols[dim.dim_param]
+    return copies
 
 
 def _assign(kinds: list[onnx.TypeProto], size: int) -> dict[str, int]:

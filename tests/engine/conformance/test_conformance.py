@@ -213,6 +213,12 @@ def test_a_runtime_that_refuses_every_input_is_said_not_to_run_the_model(judge):
     }
 
 
+def test_inputs_have_the_shape_that_the_card_declares(judge):
+    report, measures = judge(picky(), inputs={"x": {"shape": [7, None]}})
+    assert report.outcome == "passed"
+    assert (measures["reference"]["outcome"], measures["reference"]["runs"]) == ("passed", True)
+
+
 def test_data_that_every_runtime_refuses_are_at_fault_where_others_run(judge):
     files = with_data(samples.add_one(), [1], [2])
     files["test_data_set_0/input_0.pb"] = pb(np.ones((2, 2), np.int64))

@@ -44,6 +44,15 @@ def test_long_inputs_do_not_become_many():
     assert values["x"].shape == values["y"].shape == (3, 64)
 
 
+def test_free_sizes_are_those_that_the_card_declares():
+    inputs = [port("x", shape=("B", None)), port("y", shape=("B", "T")), port("z", shape=(4, None))]
+    sizes = declared(x={"shape": [5, 576]}, y={"shape": [None, 7]}, z={"shape": [3]})
+    model = samples.model([], inputs)
+    for made in datasets(model, declared=sizes, origin=SWEPT):
+        x, y, z = (made.inputs[name].shape for name in "xyz")
+        assert (x, y, z[0]) == ((5, 576), (5, 7), 4)
+
+
 def test_images_of_unknown_size_are_large_enough():
     assert made([], [port("x", shape=("N", 3, "H", "W"))], size=2)["x"].shape == (2, 3, 64, 64)
     assert made([], [port("x", shape=(1, "H", "W", 3))], size=1)["x"].shape == (1, 32, 32, 3)

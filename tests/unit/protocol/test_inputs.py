@@ -97,6 +97,9 @@ def test_a_picture_has_bounds_for_each_channel():
         ("inputs: 3", "error", "/inputs", "one indented `name:`"),
         ("inputs: {x: 3}", "error", "/inputs/x", "range"),
         ("inputs: {x: {rnage: [0, 1]}}", "error", "/inputs/x/rnage", "rnage -> range."),
+        ("inputs: {x: {shape: 576}}", "error", "/inputs/x/shape", "[null, 576]"),
+        ("inputs: {x: {shape: [1, 0]}}", "error", "/inputs/x/shape", "from 1 to"),
+        ("inputs: {x: {shape: []}}", "error", "/inputs/x/shape", "1 to 16 sizes"),
         ("inputs: {x: {range: [1, 0]}}", "error", "/inputs/x/range", "[0, 1]"),
         ("inputs: {x: {range: 3}}", "error", "/inputs/x/range", "[low, high]"),
         ("inputs: {x: {range: [0]}}", "error", "/inputs/x/range", "[low, high]"),
@@ -222,6 +225,13 @@ def test_the_inputs_of_the_model_contradict_a_declaration(declared, real, severi
     ), rows
 
 
+@pytest.mark.parametrize("sizes", [[576], [1, 577], [1, 576, 1]])
+def test_sizes_that_the_model_fixes_are_the_same_in_a_declared_shape(sizes):
+    rows = compared({"x": {"shape": sizes}}, row("x", "float32", "N", 576))
+    message = f"x has the shape [?, 576], not {sizes}."
+    assert [one[:3] for one in rows] == [("error", "/inputs/x/shape", message)]
+
+
 def test_several_inputs_are_named_where_none_is_near():
     rows = compared({"zzz": {"range": [0, 1]}}, row("a", "float32"), row("b", "float32"))
     assert rows[0][3] == "Its inputs are a, b."
@@ -238,7 +248,7 @@ def test_an_example_is_a_file_of_the_version():
 
 def test_what_fits_is_not_reported():
     declared = {
-        "x": {"image": IMAGENET},
+        "x": {"image": IMAGENET, "shape": [8, 3, None, 224]},
         "ids": {"vocabulary": 100, "distribution": "token-ids"},
         "word": {"distribution": {"type": "one-of", "values": ["a", "b"]}},
     }

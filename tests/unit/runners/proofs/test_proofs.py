@@ -393,10 +393,12 @@ def test_a_version_without_a_result_of_before_is_left_alone(owner):
     assert waiting() == []
 
 
-def test_an_upgrade_is_given_what_the_card_declares_of_inputs(owner, version):
-    declared = {"x": {"range": [0, 255]}}
+def test_proofs_are_given_what_the_card_declares_of_inputs(owner, version):
+    declared = {"x": {"shape": [1, 576]}}
     version.card = version.card | {"inputs": declared}
     assert verification.upgrade_options(version)["inputs"] == declared
+    jobs = verification.again(owner, version=version)
+    assert [job.input["inputs"] for job in jobs] == [declared, declared]
     version.card = {"inputs": "any"}
     assert "inputs" not in verification.upgrade_options(version)
 
