@@ -20,13 +20,13 @@ from botocore.exceptions import (
     ConnectTimeoutError,
     ReadTimeoutError,
 )
-from botocore.session import Session
 
 from hub.protocol import problems
 from registry.core import waiting
 from registry.core.breakers import Breaker
 from registry.core.concurrency import Places
 from registry.storage.byte_store import Stat
+from registry.storage.s3 import credentials
 
 log = structlog.get_logger(__name__)
 
@@ -94,7 +94,7 @@ class Bucket:
         self.prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
         self._copy_bytes = copy_bytes
         self._copy_part_bytes = copy_part_bytes
-        session = Session()
+        session = credentials.session()
         region = session.get_config_variable("region") or "us-east-1"
         settings: dict[str, Any] = {
             "max_pool_connections": CONNECTIONS,
