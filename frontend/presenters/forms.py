@@ -143,7 +143,7 @@ class VisibilityForm(forms.Form):
         label="Visibility",
         choices=[
             ("public", "Public, once published"),
-            ("private", "Private, members of the namespace only"),
+            ("private", "Private, members of the namespace and users with granted access"),
         ],
     )
 

@@ -1,4 +1,4 @@
-"""Access to the files of a gated model."""
+"""Access to the files of a gated model, and to a private model."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ class AccessRequestOutput(Output[AccessRequest]):
         "asked_at",
         "decided_at",
         Column("decided_by", "decided_by.username"),
+        "covers_private",
     )
 
 
@@ -103,7 +104,10 @@ class Access(ModelView):
 
     @operation("access_requests_decide", AccessRequestOutput, reads=DecisionInput)
     def decide(self, **decision: str) -> AccessRequest:
-        """Accept or reject a request; accepting a user without a request also grants access."""
+        """Accept or reject a request; accepting a user without a request also grants access.
+
+        A user who is granted access, or accepted while the model is private, sees it while it is
+        private."""
         actor, username = self.request.user, self.kwargs["username"]
         requests = selectors.access_requests(actor, self.model)
         is_asked = requests.filter(user__username__iexact=username).exists()

@@ -1,4 +1,4 @@
-"""Who asked for the files of a gated model, and what was answered."""
+"""Who may have the files of a gated model, or see a private one, beside members."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AccessStatus(models.TextChoices):
 
 
 class AccessRequest(models.Model):
-    """One person's wish for the files of one model; it stays, whatever the model's gate is."""
+    """The access of one user to one model, on request or granted; it outlasts the model's gate."""
 
     Status = AccessStatus
 
@@ -40,6 +40,11 @@ class AccessRequest(models.Model):
         help_text="nobody, where the gate let everybody in who asked",
     )
     reason = models.CharField(max_length=500, blank=True, default="")
+    covers_private = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="while accepted, the user also sees the model while it is private",
+    )
 
     class Meta:
         ordering = ["asked_at", "pk"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from django.db import models
 from django.db.models import Q
@@ -32,9 +32,23 @@ def listed_for_everybody(prefix: str = "") -> Q:
     )
 
 
+def shared_with(actor: User) -> models.QuerySet[Any, Any]:
+    """The keys of the models that ``actor`` sees while they are private, without being a member.
+
+    A token that is bound to another namespace carries no access that its user was granted.
+    """
+    rows = actor.access_requests.filter(status="accepted", covers_private=True)
+    if actor.bound_to:
+        rows = rows.filter(model__namespace=actor.bound_to)
+    return rows.order_by().values_list("model", flat=True)
+
+
 class RegisteredModelQuerySet(models.QuerySet["RegisteredModel"]):
     def visible_to(self, actor: User | AnonymousUser) -> Self:
-        """Models that ``actor`` may know of: public ones with something to read, and their own."""
+        """Models that ``actor`` may know of: public ones with something to read, and their own.
+
+        Beside them those that a maintainer shared with ``actor``.
+        """
         rows = self.filter(deleted_at=None)
         public = listed_for_everybody() | Q(visibility=Visibility.PUBLIC, opened_at__isnull=False)
         if not actor.is_authenticated:
@@ -44,7 +58,7 @@ class RegisteredModelQuerySet(models.QuerySet["RegisteredModel"]):
         mine = Namespace.objects.filter(memberships__user=actor)
         if actor.bound_to:
             mine = mine.filter(pk=actor.bound_to)
-        return rows.filter(public | Q(namespace__in=mine))
+        return rows.filter(public | Q(namespace__in=mine) | Q(pk__in=shared_with(actor)))
 
     def known_to(self, actor: User | AnonymousUser) -> Self:
         """Models that ``actor`` may know of, and deleted ones that left a tombstone."""

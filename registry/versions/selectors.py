@@ -30,6 +30,7 @@ from registry.models import (
     Version,
 )
 from registry.models.files import candidates
+from registry.models.registered_models import shared_with
 from registry.models.search import EVERYBODY
 from registry.people import selectors as people
 from registry.versions import history, moves, tombstones
@@ -416,18 +417,21 @@ def role(actor: Actor, of: RegisteredModel) -> str | None:
 
 
 def documents(actor: Actor) -> QuerySet[SearchDocument]:
-    """What lists may show the actor: what is public, and what their namespaces hold."""
+    """What lists may show the actor: what is public, of their namespaces, or shared with them."""
     rows = SearchDocument.objects.select_related("model")
-    if actor.is_authenticated and actor.is_admin:
+    if not actor.is_authenticated:
+        return rows.filter(audience=EVERYBODY)
+    if actor.is_admin:
         return rows
     mine = [space.pk for space, _ in people.namespaces_of(actor)]
-    return rows.filter(audience__in=[EVERYBODY, *mine])
+    return rows.filter(Q(audience__in=[EVERYBODY, *mine]) | Q(pk__in=shared_with(actor)))
 
 
 def documents_apart(actor: Actor) -> list[QuerySet[SearchDocument]]:
-    """What ``documents`` gives, the public part first, then what the actor's namespaces keep.
+    """What ``documents`` gives, the public part first, then what is not public.
 
-    Each part walks an index that begins with the audience, so what others keep costs nothing.
+    Each part walks an index that begins with the audience or has few rows, so what others keep
+    costs nothing.
     """
     public = SearchDocument.objects.filter(audience=EVERYBODY)
     if not actor.is_authenticated:
@@ -435,7 +439,13 @@ def documents_apart(actor: Actor) -> list[QuerySet[SearchDocument]]:
     if actor.is_admin:
         return [public, SearchDocument.objects.filter(audience__gt=EVERYBODY)]
     mine = [space.pk for space, _ in people.namespaces_of(actor)]
-    return [public, SearchDocument.objects.filter(audience__in=mine)] if mine else [public]
+    parts = [public]
+    if mine:
+        parts.append(SearchDocument.objects.filter(audience__in=mine))
+    if shared := list(shared_with(actor)):
+        rows = SearchDocument.objects.filter(pk__in=shared)
+        parts.append(rows.exclude(audience__in=[EVERYBODY, *mine]))
+    return parts
 
 
 def whole_version(actor: Actor, namespace_slug: str, name: str, number: int) -> Version:

@@ -139,6 +139,8 @@ def withdraw(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     with as_message(request, problems.Problem):
         access.withdraw(request.user, model=model)
         messages.success(request, "Your request is cancelled.")
+    if not RegisteredModel.objects.visible_to(request.user).filter(pk=model.pk).exists():
+        return HttpResponseRedirect(reverse("models"))
     return _back(model)
 
 

@@ -405,7 +405,7 @@ WATCHING = Verb(
 )
 ACCESS = Noun(
     "access",
-    "request, grant and revoke access to the files of gated models",
+    "request, grant and revoke access to gated and private models",
     (
         Verb(
             "show",
@@ -434,13 +434,20 @@ ACCESS = Noun(
             "access_requests.list",
             "list access requests, newest first; for maintainers",
             ("hub access list acme/private-llm --status pending",),
-            columns=("user", "status", "asked_at=requested", "decided_by", "message"),
+            columns=(
+                "user",
+                "status",
+                "covers_private=private",
+                "asked_at=requested",
+                "decided_by",
+                "message",
+            ),
         ),
         Verb(
             "grant",
             "access_requests.decide",
-            "grant a user access, requested or not; for maintainers",
-            ("hub access grant acme/private-llm ada",),
+            "grant a user access to a gated or private model, requested or not; for maintainers",
+            ("hub access grant acme/private-llm ada", "hub access list acme/private-llm"),
             fixed={"status": "accepted", "reason": None},
             names={"username": "user"},
         ),
@@ -451,7 +458,7 @@ ACCESS = Noun(
             ("hub access revoke acme/private-llm ada --reason 'Project ended' --yes",),
             fixed={"status": "rejected"},
             names={"username": "user"},
-            question="Revoke the access of {username} to the files of {model}?",
+            question="Revoke the access of {username} to {model}?",
         ),
     ),
 )

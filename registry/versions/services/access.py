@@ -1,4 +1,4 @@
-"""Access requests to gated models, and decisions on them."""
+"""Access of users who are no members: requests for files of gated models, decisions, and grants."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def ask(actor: Actor, *, model: RegisteredModel, message: str = "") -> AccessReq
         request.status, request.decided_at = Status.ACCEPTED, now
     request.save()
     if is_new or request.status == Status.ACCEPTED:
-        events.record("access.asked", request, actor=actor, model=model, status=request.status)
+        _record("access.asked", request, actor, status=request.status)
     return request
 
 
@@ -69,7 +69,7 @@ def withdraw(actor: Actor, *, model: RegisteredModel) -> None:
     request = _request(lock(model, "namespace"), user.username)
     if request.status == Status.REJECTED:
         raise problems.StateConflict("A rejected access request cannot be withdrawn.")
-    events.record("access.withdrawn", request, actor=actor, model=model)
+    _record("access.withdrawn", request, actor)
     request.delete()
 
 
@@ -79,7 +79,7 @@ def decide(
 ) -> AccessRequest:
     """Accept or reject who asked, or have the request wait again; raises NotFound.
 
-    A reason is for a refusal; who asked reads it.
+    Accepted for a private model, the user sees it. A reason is for a refusal; who asked reads it.
     """
     require(actor, "access.decide", model)
     if status not in Status.values:
@@ -87,36 +87,51 @@ def decide(
     reason = _short(reason, "reason", LONGEST_REASON)
     if reason and status != Status.REJECTED:
         raise problems.InvalidRequest.at("/reason", "Only a rejection can have a reason.")
-    request = _request(lock(model, "namespace"), username)
-    if request.status != status or request.reason != reason:
-        _settle(actor, request, Status(status), reason)
-        events.record(_VERBS[Status(status)], request, actor=actor, model=model)
+    model = lock(model, "namespace")
+    request = _request(model, username)
+    is_private = model.visibility == RegisteredModel.Visibility.PRIVATE
+    covers_private = status == Status.ACCEPTED and (request.covers_private or is_private)
+    decision = (status, reason, covers_private)
+    if decision != (request.status, request.reason, request.covers_private):
+        _settle(actor, request, Status(status), reason, covers_private=covers_private)
+        _record(_VERBS[Status(status)], request, actor)
     return request
 
 
 @transaction.atomic
 def grant(actor: Actor, *, model: RegisteredModel, username: str) -> AccessRequest:
-    """Grant a user access, requested or not; raises NotFound for an unknown user."""
+    """Grant a user access, requested or not, while the model is private too.
+
+    Raises NotFound for an unknown user.
+    """
     require(actor, "access.decide", model)
     user = User.objects.filter(username__iexact=username, is_active=True).first()
     if user is None:
         raise problems.NotFound(f"User {username[:150]} not found.")
     model = lock(model, "namespace")
     request = AccessRequest.objects.filter(model=model, user=user).first()
-    if request is not None and request.status == Status.ACCEPTED:
+    if request is not None and request.covers_private:
         return request
     request = request or AccessRequest(model=model, user=user, asked_at=timezone.now())
-    _settle(actor, request, Status.ACCEPTED, "")
-    events.record("access.granted", request, actor=actor, model=model)
+    _settle(actor, request, Status.ACCEPTED, "", covers_private=True)
+    _record("access.granted", request, actor)
     return request
 
 
-def _settle(actor: Actor, request: AccessRequest, status: Status, reason: str) -> None:
+def _settle(
+    actor: Actor, request: AccessRequest, status: Status, reason: str, *, covers_private: bool
+) -> None:
     waits = status == Status.PENDING
-    request.status, request.reason = status, reason
+    request.status, request.reason, request.covers_private = status, reason, covers_private
     request.decided_at = None if waits else timezone.now()
     request.decided_by = None if waits else require_user(actor, of=request.model)
     request.save()
+
+
+def _record(verb: str, request: AccessRequest, actor: Actor, **data: str) -> None:
+    # The row may be gone when somebody reads the event, so it names the user.
+    user = request.user.username
+    events.record(verb, request, actor=actor, model=request.model, user=user, **data)
 
 
 def _request(model: RegisteredModel, username: str) -> AccessRequest:
