@@ -107,7 +107,8 @@ class Access(ModelView):
         """Accept or reject a request; accepting a user without a request also grants access.
 
         A user who is granted access, or accepted while the model is private, sees it while it is
-        private."""
+        private.
+        """
         actor, username = self.request.user, self.kwargs["username"]
         requests = selectors.access_requests(actor, self.model)
         is_asked = requests.filter(user__username__iexact=username).exists()

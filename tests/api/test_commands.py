@@ -241,14 +241,14 @@ def test_access(run, ada):
 
 def test_a_private_model_is_shared(run, ada):
     factories.version(ada, factories.model(ada, visibility="private"))
-    assert run("info", "ada/net", who="bob")[0] == 5
+    assert run("info", "ada/net", who="bob")[0] == 3
     assert run("access", "grant", "ada/net", "bob")[0] == 0
     assert run("access", "list", "ada/net")[1].splitlines()[1].split()[:3] == [
         "bob", "accepted", "yes",
     ]  # fmt: skip
     assert json.loads(run("info", "ada/net", "--json", who="bob")[1])["number"] == 1
     assert run("access", "revoke", "ada/net", "bob", "--yes")[0] == 0
-    assert run("info", "ada/net", who="bob")[0] == 5
+    assert run("info", "ada/net", who="bob")[0] == 3
 
 
 def test_jobs(run, ada, monkeypatch):

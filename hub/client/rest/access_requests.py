@@ -21,7 +21,11 @@ class AccessRequestsGroup(Group):
         status: Literal["pending", "accepted", "rejected"],
         reason: Annotated[str | None, "reason for a rejection"] = None,
     ) -> AccessRequest:
-        """Accept or reject a request; accepting a user without a request also grants access."""
+        """Accept or reject a request; accepting a user without a request also grants access.
+
+        A user who is granted access, or accepted while the model is private, sees it while it is
+        private.
+        """
         return self._call(
             AccessRequest,
             "PUT",

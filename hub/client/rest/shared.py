@@ -19,6 +19,7 @@ class AccessRequest:
     asked_at: datetime
     decided_at: datetime | None
     decided_by: str | None = None
+    covers_private: bool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,7 +61,10 @@ def test_the_review_states_what_follows_and_creates_nothing(ada):
     assert "Small quorum" not in shown
     assert "Small quorum" in review(signed_in(ada), quorum="2")
     RegisteredModel.objects.update(visibility="private")
-    assert "Members of the namespace and users with granted access, since the model is private" in review(signed_in(ada))
+    assert (
+        "Members of the namespace and users with granted access, since the model is private"
+        in review(signed_in(ada))
+    )
 
 
 def test_the_review_states_the_epsilon_of_all_rounds_and_never_less(ada):
