@@ -447,7 +447,7 @@ ACCESS = Noun(
             "grant",
             "access_requests.decide",
             "grant a user access to a gated or private model, requested or not; for maintainers",
-            ("hub access grant acme/private-llm ada", "hub access list acme/private-llm"),
+            ("hub access grant acme/private-llm ada",),
             fixed={"status": "accepted", "reason": None},
             names={"username": "user"},
         ),
