@@ -191,6 +191,8 @@ def _info(options: argparse.Namespace) -> int:
         ),
         ("label", version.get("label")),
         ("versions", versions_line(model.get("versions") or [])),
+        ("aliases", _names(model, "alias")),
+        ("tags", _names(model, "tag")),
         ("digest", version.get("manifest_sha256")),
         ("published", version.get("published_at")),
         ("page", version.get("url") or model.get("url")),
@@ -203,6 +205,12 @@ def _info(options: argparse.Namespace) -> int:
         if text:
             print(f"{name:<10} {plain(str(text))}")
     return DONE
+
+
+def _names(model: dict[str, Any], kind: str) -> str:
+    """The aliases or tags of a model in a line, each with the version that it names."""
+    rows = [row for row in model.get("refs") or [] if row.get("kind") == kind]
+    return ", ".join(f"{row.get('name')} ({row.get('number')})" for row in rows)
 
 
 def versions_line(versions: list[dict[str, Any]]) -> str:

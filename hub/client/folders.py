@@ -219,7 +219,7 @@ class FolderImport:
     def _yank(self, ref: str, record: VersionRecord) -> None:
         if self._hub.versions.read(ref, record.number).state == "published":
             reason = f"Yanked at {self._holding.url}: {record.reason or 'no reason stated'}"
-            self._hub.versions.yank(ref, record.number, reason=reason)
+            self._hub.versions.yank(ref, record.number, reason=reason, breaks_dependents=True)
 
     def _blob(self, sha256: str, size: int, path: str) -> Path:
         blob = self._folder / "blobs" / sha256

@@ -1,7 +1,7 @@
 """References to models, and the rules every name and path follows.
 
 The grammar lives here and nowhere else: `[namespace/]model[@number|@label|@alias][:variant]`, or
-`[namespace/]model@sha256:<64 hex>[:variant]` for a pin that cannot be moved.
+`[namespace/]model@sha256:<64 hex>[:variant]` for a pin that cannot be moved. `@v3` is `@3`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_NUMBER = 2**31 - 1
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+/-]{0,126}[A-Za-z0-9])?")
 _VARIANT = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
-_NUMBER = re.compile(r"[1-9][0-9]{0,9}")
+_NUMBER = re.compile(r"@?v?([1-9][0-9]{0,9})")
 _DIGITS = re.compile(r"[0-9]+")
 # Text that would reorder what a person reads on a page or in a terminal.
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -101,10 +101,11 @@ def _parse_selector(
         return None, None, digest, _parse_variant(text, rest) if colon else None
     word, colon, rest = selector.partition(":")
     variant = _parse_variant(text, rest) if colon else None
+    number = version_number(word)
+    if number is not None and not word.startswith("@"):
+        return number, None, None, variant
     if _DIGITS.fullmatch(word):
-        if not _NUMBER.fullmatch(word) or int(word) > MAX_NUMBER:
-            raise _refused(text, f"{word!r} is not a version number (1, 2, 3, ...)")
-        return int(word), None, None, variant
+        raise _refused(text, f"{word!r} is not a version number (1, 2, 3, ...)")
     if reason := _label_fault(word):
         raise _refused(text, f"its label {reason}")
     return None, word, None, variant
@@ -137,6 +138,16 @@ def format(ref: Ref) -> str:  # noqa: A001  (read as refs.format)
     elif ref.label is not None:
         text += f"@{ref.label}"
     return text if ref.variant is None else f"{text}:{ref.variant}"
+
+
+def version_number(word: str) -> int | None:
+    """The number that a word such as `3`, `v3` or `@3` means as a revision; None for other names.
+
+    Every protocol of the hub asks here, so that such a word means the same version in all of them.
+    """
+    match = _NUMBER.fullmatch(word)
+    number = int(match[1]) if match else 0
+    return number if 0 < number <= MAX_NUMBER else None
 
 
 def check_name(text: str) -> str:

@@ -9,7 +9,7 @@ end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
@@ -23,6 +23,7 @@ from hub.protocol.cards import Card
 from metadata.rdf.iris import Places
 from registry.cards import mentions, resolution
 from registry.models import Mention, NameConfirmation, RegisteredModel, RetiredName, Version
+from registry.versions.dependents import VersionDependent
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -152,6 +153,12 @@ def descendants(actor: Actor, version: Version, *, depth: int = DOWN) -> Descent
         if not level:
             break
     return side
+
+
+def of_version(actor: Actor, version: Version) -> Iterator[VersionDependent]:
+    """The versions whose cards are based on this one, the newest of each model."""
+    for node in descendants(actor, version, depth=1).relatives:
+        yield VersionDependent("descendant", node.named)
 
 
 # --- upwards -------------------------------------------------------------------------------------

@@ -193,15 +193,6 @@ class MoveInput(Input):
     columns = Columns(Column("namespace", required=False), "name")
 
 
-class RefInput(Input):
-    """The target of a tag or alias."""
-
-    columns = Columns(
-        Column("kind", choices=[Ref.Kind.TAG.value, Ref.Kind.ALIAS.value]),
-        Column("version", kind=int, min_value=1),
-    )
-
-
 class FacetOutput(Shape[Any]):
     """A value of a facet group and its number of models; null counts models without a value."""
 

@@ -54,6 +54,7 @@ urlpatterns = [
         path(f"{VERSION}/{name}", versions.Versions.as_view({"post": name}))
         for name in ("submit", "publish", "yank", "restore", "withdraw")
     ],
+    path(f"{VERSION}/dependents", versions.Versions.as_view({"get": "dependents"})),
     path("cards/check", cards.Cards.as_view({"post": "check"})),
     path(f"{VERSION}/card", files.Card.as_view({"get": "read", "put": "store"})),
     path(f"{VERSION}/card/import", cards.Cards.as_view({"post": "merge"})),
@@ -63,6 +64,8 @@ urlpatterns = [
         files.Files.as_view({"get": "read", "put": "store", "delete": "destroy"}),
     ),
     path("blobs/<sha256:sha256>", files.Files.as_view({"get": "read_blob"})),
+    path(f"{MODEL}/refs", refs.Refs.as_view({"get": "index"})),
+    path(f"{MODEL}/alias-history", refs.Refs.as_view({"get": "history"})),
     path(f"{MODEL}/refs/<path:ref>", refs.Refs.as_view({"put": "store", "delete": "destroy"})),
     path("resolve", refs.Refs.as_view({"get": "resolve"})),
     path("datasets", datasets.Datasets.as_view({"get": "index", "post": "create"})),

@@ -17,6 +17,7 @@ from registry.api.outputs import Column, Columns, Digest, Output, Shape, answers
 from registry.api.serializers import MACS, MEMORY, PARAMETERS
 from registry.models import Check, File, Variant, Version
 from registry.versions import selectors
+from registry.versions.dependents import VersionDependent
 from registry.versions.services import versions
 
 
@@ -146,6 +147,9 @@ class VersionSummaryOutput(Output[Version]):
         "label",
         "message",
         "branch",
+        Column("aliases", help_text="aliases of this version"),
+        Column("tags", help_text="tags of this version"),
+        Column("branches", "branches_at", help_text="branches of which it is the newest version"),
         "commit_id",
         Column("parent", "parent.commit_id"),
         Column(
@@ -201,6 +205,7 @@ class VersionOutput(VersionSummaryOutput):
             Prefetch("variants", Variant.objects.select_related("entry", "derived_from")),
             "checks",
             "jobs",
+            "refs",
         )
         return super().to_representation(related.get(pk=instance.pk))
 
@@ -237,6 +242,24 @@ class ReasonInput(Input):
     """The reason for a yank or withdrawal."""
 
     reason = serializers.CharField(max_length=2000)
+
+
+class EndInput(ReasonInput):
+    """The reason for a yank or withdrawal, and whether what depends on the version may break."""
+
+    columns = Columns(
+        Column(
+            "breaks_dependents",
+            help_text="go on although something depends on the version",
+        ),
+        of=versions.withdraw,
+    )
+
+
+class VersionDependentOutput(Output[VersionDependent]):
+    """What depends on a version: such as an alias, a training, or a model made from it."""
+
+    columns = Columns("kind", "name")
 
 
 class ResolvedVariantOutput(Output[Variant]):

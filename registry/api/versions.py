@@ -16,7 +16,7 @@ from registry.api.operations import (
     operation,
     rows,
 )
-from registry.versions import selectors
+from registry.versions import dependents, selectors
 from registry.versions.services import versions
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Versions(VersionView):
 
     index = rows(
         "versions_list",
-        selectors.versions,
+        selectors.listed_versions,
         "List versions, newest first.",
         shapes.VersionSummaryOutput,
         by="number",
@@ -74,6 +74,12 @@ class Versions(VersionView):
     destroy = command("versions_delete", versions.delete_draft, "Delete a draft.")
     submit = _transition(versions.submit, shapes.SubmitInput)
     publish = _transition(versions.publish)
-    yank = _transition(versions.yank, shapes.ReasonInput)
+    yank = _transition(versions.yank, shapes.EndInput)
     restore = _transition(versions.restore)
-    withdraw = _transition(versions.withdraw, shapes.ReasonInput)
+    dependents = rows(
+        "versions_dependents",
+        dependents.dependents,
+        "List what depends on a version, as far as you can see it; for those who may yank it.",
+        shapes.VersionDependentOutput,
+    )
+    withdraw = _transition(versions.withdraw, shapes.EndInput)

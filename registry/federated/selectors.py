@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from hub.protocol import problems
 from registry.core.permissions import can, require
@@ -24,6 +24,7 @@ from registry.federated.models import (
 )
 from registry.models import RegisteredModel, RetiredName, Version
 from registry.versions import selectors as registry
+from registry.versions.dependents import VersionDependent
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
@@ -117,6 +118,17 @@ def fleets(actor: Actor, of: RegisteredModel) -> QuerySet[Fleet]:
     """The fleets of a model, for maintainers; raises NotAllowed."""
     require(actor, "training.manage", of)
     return Fleet.objects.filter(model=of).select_related("stable", "desired")
+
+
+def of_version(actor: Actor, version: Version) -> Iterator[VersionDependent]:
+    """The trainings that go on from a version, and the fleets that run it."""
+    bases = trainings(actor, version.model).filter(base=version)
+    for training in bases.exclude(state__in=Training.OVER):
+        yield VersionDependent("training", str(training))
+    if can(actor, "training.manage", version.model):
+        rows = fleets(actor, version.model)
+        for fleet in rows.filter(Q(stable=version) | Q(desired=version)):
+            yield VersionDependent("fleet", str(fleet))
 
 
 def fleet(actor: Actor, of: RegisteredModel, name: str) -> Fleet:

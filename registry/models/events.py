@@ -9,6 +9,9 @@ from django.utils import timezone
 
 from registry.models.registered_models import RegisteredModel
 
+ALIAS_MOVED, ALIAS_DELETED = "alias.moved", "alias.deleted"
+ALIAS_VERBS = (ALIAS_MOVED, ALIAS_DELETED)
+
 
 class Event(models.Model):
     """Something that happened: the audit log and the source of every follow-up."""
@@ -34,6 +37,9 @@ class Event(models.Model):
             models.Index(fields=["at"], name="event_by_time"),
             models.Index(
                 fields=["request_id"], name="event_by_request", condition=~Q(request_id="")
+            ),
+            models.Index(
+                fields=["model", "-id"], name="event_of_alias", condition=Q(verb__in=ALIAS_VERBS)
             ),
         ]
 

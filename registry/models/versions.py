@@ -120,6 +120,24 @@ class Version(models.Model):
     def ref(self) -> str:
         return f"{self.model.ref}@{self.number}"
 
+    @property
+    def aliases(self) -> list[str]:
+        """The aliases that name it."""
+        return self._names("alias")
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags that name it."""
+        return self._names("tag")
+
+    @property
+    def branches_at(self) -> list[str]:
+        """The branches of which it is the newest version."""
+        return self._names("branch")
+
+    def _names(self, kind: str) -> list[str]:
+        return [ref.name for ref in self.refs.all() if ref.kind == kind]
+
     @cached_property
     def typed_card(self) -> Card:
         """What the front matter of its card declares."""

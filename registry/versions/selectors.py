@@ -82,6 +82,11 @@ def versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
     return rows.select_related("model__namespace", "model__download_count", "created_by", "parent")
 
 
+def listed_versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
+    """The same with their refs, as lists show them."""
+    return versions(actor, of).prefetch_related("refs")
+
+
 def named_versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
     """The same with what names them alone: cards may be long, and versions many."""
     named = ("number", "label", "state", "branch", "model_id")
@@ -463,7 +468,7 @@ def sized_versions(
     actor: Actor, of: RegisteredModel, *, before: int | None = None, limit: int = 50
 ) -> list[Version]:
     """One page of a model's versions, newest first, each with ``bytes``, the size of its files."""
-    rows = versions(actor, of).annotate(
+    rows = listed_versions(actor, of).annotate(
         bytes=Sum("files__blob__size", filter=Q(files__derived=False), default=0)
     )
     if before is not None:

@@ -38,7 +38,7 @@ from registry.api.parameters import accepts
 from registry.cards import mentions, refused_cards, resolution
 from registry.core import usage
 from registry.core.permissions import can
-from registry.versions import file_history, history, selectors
+from registry.versions import aliases, file_history, history, selectors
 from registry.versions.lifecycle import BRANCH
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.graphs import networks, tensors
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 DERIVED_SHOWN = 4
 PAGE = 50
+MOVES = 20
 # Group of files -> heading, what they are.
 GROUPS = {
     "own": ("Files", ""),
@@ -235,6 +236,7 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
         return HttpResponseRedirect(reverse("model", args=[namespace, name]))
     latest = selectors.latest(request.user, model) or rows[0]
     comparisons = benchmark_selectors.comparisons_of(*rows[:PAGE])
+    moves = list(aliases.moves(model)[: MOVES + 1])
     version = selectors.whole_version(request.user, namespace, name, latest.number)
     return render(
         request,
@@ -246,6 +248,9 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "slower": version_speeds.by_version(comparisons),
             "first": request.path if before else "",
             "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
+            "moves": moves[:MOVES],
+            "more_moves": len(moves) > MOVES,
+            "history_url": f"/api/v1/models/{model.ref}/alias-history",
             "may_draft": can(request.user, "version.draft", model),
             "may_yank": can(request.user, "version.yank", model),
             "may_withdraw": can(request.user, "version.withdraw", model),

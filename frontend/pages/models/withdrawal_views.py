@@ -15,7 +15,7 @@ from frontend.presenters.access_forms import DeletionForm, EndForm
 from frontend.presenters.version_page import of_version
 from hub.protocol import problems
 from registry.core.permissions import require
-from registry.versions import selectors
+from registry.versions import dependents, selectors
 from registry.versions.services import registered_models, versions
 
 if TYPE_CHECKING:
@@ -51,19 +51,25 @@ def version(request: HttpRequest, version: Version, act: str) -> HttpResponse:
             state=version.state,
         )
     form = EndForm(request.POST if request.method == "POST" else None)
+    uses = [] if act == "restore" else dependents.dependents(request.user, version)
     if request.method == "POST" and (act == "restore" or form.is_valid()):
         try:
             if act == "restore":
                 versions.restore(request.user, version=version)
             else:
                 change = versions.yank if act == "yank" else versions.withdraw
-                change(request.user, version=version, reason=form.cleaned_data["reason"])
+                change(
+                    request.user,
+                    version=version,
+                    reason=form.cleaned_data["reason"],
+                    breaks_dependents="breaks_dependents" in request.POST,
+                )
             messages.success(request, f"{version.ref} {action.done}.")
             place = [version.model.namespace.slug, version.model.name]
             return HttpResponseRedirect(reverse("model-versions", args=place))
-        except problems.InvalidRequest as problem:
+        except (problems.InvalidRequest, problems.StateConflict) as problem:
             form.add_error("reason", problem.detail)
-    context = {"section": "models", "version": version, "act": act}
+    context = {"section": "models", "version": version, "act": act, "dependents": uses}
     return forms.page(request, "models/end_version.html", form, context)
 
 

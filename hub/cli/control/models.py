@@ -16,6 +16,9 @@ _FILE = f'{{"path": "a.onnx", "blob": "sha256:{"0" * 63}1"}}'
 _VERSION_COLUMNS = (
     "number=version",
     "state",
+    "branch",
+    "aliases",
+    "tags",
     "label",
     "created_by=by",
     "published_at=published",
@@ -77,6 +80,31 @@ CREATE = Verb(
     texts={"name": "name of the model"},
 )
 _STATE = ("ref", "state", "reason", "url")
+
+
+def _yank(hub: Hub, values: dict[str, Any]) -> str:
+    names = _breaks(hub, values)
+    return f"{names}Yank {values['model']}@{values['number']} all the same?" if names else ""
+
+
+def _withdrawal(hub: Hub, values: dict[str, Any]) -> str:
+    return (
+        f"{_breaks(hub, values)}Withdraw {values['model']}@{values['number']}? Its files are "
+        "deleted permanently; page, number and digests remain. This cannot be undone."
+    )
+
+
+def _breaks(hub: Hub, values: dict[str, Any]) -> str:
+    """What depends on the version, a line each; the request then says that it may break."""
+    model, number = values["model"], values["number"]
+    dependents = hub.versions.dependents(model, number)
+    if not dependents:
+        return ""
+    values["breaks_dependents"] = True
+    lines = [f"  {dependent.kind} {dependent.name}\n" for dependent in dependents]
+    return f"These depend on {model}@{number}:\n{''.join(lines)}"
+
+
 YANK = Verb(
     "yank",
     "versions.yank",
@@ -84,6 +112,8 @@ YANK = Verb(
     ("hub yank zoo/resnet50@3 --reason 'Wrong labels'",),
     _STATE,
     pinned=True,
+    fixed={"breaks_dependents": None},
+    question=_yank,
 )
 RESTORE = Verb(
     "restore",
@@ -100,21 +130,45 @@ WITHDRAW = Verb(
     ("hub withdraw zoo/resnet50@3 --reason 'Licence revoked' --yes",),
     _STATE,
     pinned=True,
-    question="Withdraw {model}@{number}? Its files are deleted permanently; page, number and "
-    "digests remain. This cannot be undone.",
+    fixed={"breaks_dependents": None},
+    question=_withdrawal,
 )
 ALIAS = Noun(
     "alias",
-    "set and delete aliases, movable names of versions",
+    "list, set and delete aliases, movable names of versions",
     (
+        Verb(
+            "list",
+            "refs.list",
+            "list the aliases of a model with their versions, and who moved them last, and why",
+            ("hub alias list zoo/resnet50",),
+            ("name=alias", "number=version", "state", "moved_at=moved", "moved_by=by", "message"),
+            fixed={"kind": "alias"},
+        ),
+        Verb(
+            "history",
+            "refs.history",
+            "list the moves of aliases, newest first: who moved which, when, and why",
+            (
+                "hub alias history zoo/resnet50 champion",
+                "hub alias history zoo/resnet50 champion --at 2026-05-03",
+            ),
+            ("alias", "number=version", "previous=from", "at", "until", "moved_by=by", "message"),
+            positional=("alias",),
+            texts={"alias": "name of the alias"},
+        ),
         Verb(
             "set",
             "refs.put",
             "create an alias, or move it to another version",
-            ("hub alias set zoo/resnet50 champion --version 3",),
+            ("hub alias set zoo/resnet50 champion --version 3 --message 'Best on the new data'",),
             fixed={"kind": "alias"},
             names={"ref": "alias"},
-            texts={"ref": "name of the alias"},
+            texts={
+                "ref": "name of the alias",
+                "message": "why, for the history of the alias",
+                "allow_yanked": "let the alias name a yanked version",
+            },
         ),
         Verb(
             "delete",
@@ -130,14 +184,22 @@ ALIAS = Noun(
 )
 TAG = Noun(
     "tag",
-    "set and delete tags, permanent names of versions",
+    "list, set and delete tags, permanent names of versions",
     (
+        Verb(
+            "list",
+            "refs.list",
+            "list the tags of a model with their versions",
+            ("hub tag list zoo/resnet50",),
+            ("name=tag", "number=version", "state"),
+            fixed={"kind": "tag"},
+        ),
         Verb(
             "set",
             "refs.put",
             "create a tag",
             ("hub tag set zoo/resnet50 1.4.0 --version 3",),
-            fixed={"kind": "tag"},
+            fixed={"kind": "tag", "message": None, "allow_yanked": None},
             names={"ref": "tag"},
             texts={"ref": "name of the tag"},
         ),

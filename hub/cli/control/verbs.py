@@ -33,7 +33,8 @@ class Verb:
     """A command of one operation, such as `hub jobs cancel` of `jobs.cancel`.
 
     `columns` are those of a list. `question` is asked before what cannot be undone, and `message`
-    printed where the API answers nothing; both may name arguments in braces. `positional` are
+    printed where the API answers nothing; both may name arguments in braces. A function as question
+    may change the arguments, and gives no text where there is nothing to ask. `positional` are
     optional parameters that are written without a dash, `fixed` those with one value, `names` the
     options of other parameters, `texts` their help. With `pinned` a version must be named; the
     newest is not taken. `show` prints the answer.
@@ -44,7 +45,7 @@ class Verb:
     help: str
     examples: tuple[str, ...]
     columns: tuple[str, ...] = ()
-    question: str | Callable[[Hub, Mapping[str, Any]], str] = ""
+    question: str | Callable[[Hub, dict[str, Any]], str] = ""
     message: str = ""
     positional: tuple[str, ...] = ()
     fixed: Mapping[str, Any] = field(default_factory=dict)
@@ -155,10 +156,9 @@ class Verb:
         values = self.values(hub, options)
         if self.question:
             question = self.question
-            output.confirm(
-                question(hub, values) if callable(question) else question.format(**values),
-                yes=options.yes,
-            )
+            text = question(hub, values) if callable(question) else question.format(**values)
+            if text:
+                output.confirm(text, yes=options.yes)
         group, _, name = self.operation.partition(".")
         answer = getattr(getattr(hub, group), name)(**values)
         self._print(answer, values, as_json=options.json)

@@ -219,6 +219,12 @@ class VersionSummary:
     label: str
     message: str
     branch: str
+    # aliases of this version
+    aliases: tuple[str, ...]
+    # tags of this version
+    tags: tuple[str, ...]
+    # branches of which it is the newest version
+    branches: tuple[str, ...]
     commit_id: str | None
     parent: str | None = None
     # null while it is a draft

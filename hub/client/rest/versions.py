@@ -124,6 +124,14 @@ class ShapeReport:
     at: datetime
 
 
+@dataclass(frozen=True, kw_only=True)
+class VersionDependent:
+    """What depends on a version: such as an alias, a training, or a model made from it."""
+
+    kind: str
+    name: str
+
+
 class VersionsGroup(Group):
     """The operations of versions."""
 
@@ -196,6 +204,14 @@ class VersionsGroup(Group):
         """Delete a draft."""
         self._do("DELETE", f"models/{model_path(model)}/versions/{part(number)}")
 
+    def dependents(self, model: str, number: int) -> tuple[VersionDependent, ...]:
+        """List what depends on a version, as far as you can see it; for those who may yank it."""
+        return self._items(
+            VersionDependent,
+            "GET",
+            f"models/{model_path(model)}/versions/{part(number)}/dependents",
+        )
+
     def list(
         self,
         model: str,
@@ -236,26 +252,47 @@ class VersionsGroup(Group):
             content=json_of({"publish": publish}),
         )
 
-    def withdraw(self, model: str, number: int, *, reason: str) -> Version:
+    def withdraw(
+        self,
+        model: str,
+        number: int,
+        *,
+        reason: str,
+        breaks_dependents: Annotated[
+            bool | None, "go on although something depends on the version"
+        ] = None,
+    ) -> Version:
         """Withdraw a version: its files are deleted unless others use them.
 
         Page and digests remain.
+
+        What depends on it is named with 409, unless it may break.
         """
         return self._call(
             Version,
             "POST",
             f"models/{model_path(model)}/versions/{part(number)}/withdraw",
-            content=json_of({"reason": reason}),
+            content=json_of({"reason": reason, "breaks_dependents": breaks_dependents}),
         )
 
-    def yank(self, model: str, number: int, *, reason: str) -> Version:
-        """Yank a version: it leaves lists and aliases.
+    def yank(
+        self,
+        model: str,
+        number: int,
+        *,
+        reason: str,
+        breaks_dependents: Annotated[
+            bool | None, "go on although something depends on the version"
+        ] = None,
+    ) -> Version:
+        """Yank a version: it leaves lists, and is no longer the newest.
 
-        Its exact number still resolves, with a warning.
+        Its exact number still resolves, with a warning. What depends on it is named with 409,
+        unless it may break.
         """
         return self._call(
             Version,
             "POST",
             f"models/{model_path(model)}/versions/{part(number)}/yank",
-            content=json_of({"reason": reason}),
+            content=json_of({"reason": reason, "breaks_dependents": breaks_dependents}),
         )

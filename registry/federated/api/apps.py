@@ -14,12 +14,14 @@ class FederatedApiConfig(AppConfig):
         from registry.core import outbox  # noqa: PLC0415
         from registry.core.account_uses import AccountUse, account_uses  # noqa: PLC0415
         from registry.core.periodic import HourlyTask, hourly_tasks  # noqa: PLC0415
-        from registry.federated import history  # noqa: PLC0415
+        from registry.federated import history, selectors  # noqa: PLC0415
         from registry.federated.services import retention, trainings  # noqa: PLC0415
+        from registry.versions.dependents import VersionUse, version_uses  # noqa: PLC0415
 
         routes.register(self.name, Route("registry.federated.api.urls", prefix="api/v1/"))
         outbox.subscribe("federated.deleted", ("model.deleted",), trainings.on_deleted)
         account_uses.register(self.name, AccountUse("trainings", trainings.of_account))
+        version_uses.register(self.name, VersionUse("trainings", selectors.of_version))
         searchable.contribute(history.searchable_facts)
         hourly_tasks.register(
             self.name, HourlyTask("trainings", "Old training results deleted", retention.forget)

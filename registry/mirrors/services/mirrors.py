@@ -20,8 +20,9 @@ from registry.core import events, maintenance_mode
 from registry.core.account_uses import Dependent
 from registry.core.permissions import require
 from registry.core.row_locks import lock
-from registry.mirrors import credentials, outgoing
-from registry.models import Mirror, Namespace, User
+from registry.mirrors import credentials, outgoing, selectors
+from registry.models import Mirror, Namespace, User, Version
+from registry.versions.dependents import VersionDependent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,6 +138,14 @@ def of_account(user: User) -> Iterator[Dependent]:
         name = f"{mirror.pk} of {mirror.source}"
         transfer = partial(hand_over, mirror)
         yield Dependent("mirror", name, mirror.namespace, "mirror.edit", transfer)
+
+
+def of_version(actor: Actor, version: Version) -> Iterator[VersionDependent]:
+    """The mirrors of the actor's that brought a version and synchronise its model."""
+    rows = selectors.mirrors(actor).filter(mirrored__model=version.model_id)
+    if selectors.origin(version) is not None:
+        for mirror in rows:
+            yield VersionDependent("mirror", f"{mirror.pk} of {mirror.source}")
 
 
 @dataclass(slots=True)

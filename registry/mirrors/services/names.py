@@ -31,7 +31,14 @@ def follow(actor: User, model: RegisteredModel, record: ModelRecord) -> list[str
         if number is None or present.get(name.name) == (name.kind, number):
             continue
         try:
-            refs.put(actor, model=model, name=name.name, kind=name.kind, number=number)
+            refs.put(
+                actor,
+                model=model,
+                name=name.name,
+                kind=name.kind,
+                number=number,
+                allow_yanked=True,
+            )
         except problems.Problem:
             refused.append(name.name)
     return refused
@@ -46,7 +53,7 @@ def follow_state(actor: User, row: MirroredVersion, released: Released) -> None:
     if is_ended and version.state == Version.State.PUBLISHED:
         word = "Withdrawn" if released.state == Version.State.WITHDRAWN else "Yanked"
         reason = f"{word} at {row.url}: {released.reason or 'no reason stated'}"
-        version_services.yank(actor, version=version, reason=reason)
+        version_services.yank(actor, version=version, reason=reason, breaks_dependents=True)
     elif was_ended and not is_ended and version.state == Version.State.YANKED:
         version_services.restore(actor, version=version)
     if row.source_state != released.state:

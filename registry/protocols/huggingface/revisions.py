@@ -1,8 +1,8 @@
 """Which repository and which version an address means.
 
 A revision is a commit, a branch, a tag, an alias (`champion` or `@champion`), a version's number
-(`v3`) or its label. WSGI servers decode `%2F`, so the name of a ref may hold slashes and be
-followed by a path: the longest prefix that is a ref is the revision.
+(`3`, `v3`, `@3`) or its label. WSGI servers decode `%2F`, so the name of a ref may hold slashes and
+be followed by a path: the longest prefix that is a ref is the revision.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from hub.protocol import problems
+from hub.protocol import problems, refs
 from registry.cards import cards
 from registry.models import Branch, Commit, File, Ref, RegisteredModel, Version
 from registry.protocols.huggingface import errors
 from registry.storage.files import store
-from registry.versions import finders, history, moves, selectors
+from registry.versions import finders, history, moves, ref_names, selectors
 from registry.versions.lifecycle import BRANCH
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 HEADS = "refs/heads/"
 TAGS = "refs/tags/"
-LONGEST_NAME = 100  # of a ref or a branch, in characters
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_NUMBER = re.compile(r"@?v([1-9][0-9]{0,8})|@([1-9][0-9]{0,8})")
 # What is left aside while asking for a version: large, and shown by no answer of the protocol.
 _LONG_TEXT = ("readme", "notes")
 
@@ -114,7 +112,7 @@ class Reader:
         version = self._numbered_or_labelled(first)
         if version is None:
             raise errors.no_revision(self.of.ref, rest)
-        return self._is(version, is_fixed=bool(_NUMBER.fullmatch(first))), path
+        return self._is(version, is_fixed=refs.version_number(first) is not None), path
 
     def head(self, branch: str, start: Version | None = None) -> Revision:
         """The newest commit on a branch, else that of ``start``, else the empty first one.
@@ -171,7 +169,7 @@ class Reader:
     def _named(self, text: str) -> tuple[Revision, str] | None:
         """What the longest prefix of ``text`` that is a ref names, and what follows it."""
         text = text.removeprefix("@")
-        beginning = f"{text}/"[: LONGEST_NAME + 1]
+        beginning = f"{text}/"[: ref_names.LONGEST + 1]
         prefixes = [text[:at] for at, letter in enumerate(beginning) if letter == "/"]
         refs_ = {ref.name: ref for ref in self.refs.filter(name__in=prefixes)}
         tags = {tag.name: tag for tag in self.commit_tags.filter(name__in=prefixes)}
@@ -193,9 +191,8 @@ class Reader:
         return self.versions.filter(refs=ref).first()
 
     def _numbered_or_labelled(self, word: str) -> Version | None:
-        if number := _NUMBER.fullmatch(word):
-            value = int(number.group(1) or number.group(2))
-            return self.versions.filter(number=value).first()
+        if (number := refs.version_number(word)) is not None:
+            return self.versions.filter(number=number).first()
         label = word.removeprefix("@")
         return self.versions.filter(label=label).first() if label else None
 

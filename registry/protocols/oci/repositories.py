@@ -32,7 +32,6 @@ LATEST = "latest"
 MOST_SEARCHED = 1_000
 REMEMBERED_SECONDS = 24 * 3600
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
-_NUMBER = re.compile(r"v?([1-9][0-9]{0,8})")
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,9 @@ class Repository:
         names |= set(named.values_list("name", flat=True))
         if selectors.latest(self.actor, self.model) is not None:
             names.add(LATEST)
-        fitting = {name for name in names if _TAG.fullmatch(name) and not _NUMBER.fullmatch(name)}
+        fitting = {
+            name for name in names if _TAG.fullmatch(name) and refs.version_number(name) is None
+        }
         return sorted({*numbers, *fitting})
 
     def artifact(self, reference: str) -> Artifact:
@@ -112,13 +113,13 @@ class Repository:
         return []
 
     def _tagged(self, tag: str) -> Version:
-        number = _NUMBER.fullmatch(tag)
+        number = refs.version_number(tag)
         if not _TAG.fullmatch(tag):
             raise self._unknown(tag)
         name, space = self.model.name, self.model.namespace.slug
         ref = (
-            refs.Ref(name, space, number=int(number[1]))
-            if number
+            refs.Ref(name, space, number=number)
+            if number is not None
             else refs.Ref(name, space, label=tag)
         )
         try:

@@ -26,7 +26,6 @@ EVERYTHING = ("onnx", "models")
 MODELS = "models"
 NEWEST = frozenset({BRANCH, "HEAD", "latest"})
 PAGE = 500
-_NUMBER = re.compile(r"v?([1-9][0-9]{0,8})")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -118,8 +117,8 @@ def _matching(scope: Scope) -> QuerySet[Version]:
     if _COMMIT.fullmatch(scope.ref):
         return rows.filter(commit_id=scope.ref).order_by("-number")
     conditions = Q(refs__name=scope.ref) | Q(label=scope.ref)
-    if number := _NUMBER.fullmatch(scope.ref):
-        conditions |= Q(number=int(number.group(1)))
+    if (number := refs.version_number(scope.ref)) is not None:
+        conditions |= Q(number=number)
     # A ref comes before a number, and a number before a label.
     ranked = rows.filter(conditions).alias(
         by_ref=_rank(Q(refs__name=scope.ref)),

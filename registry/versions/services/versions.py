@@ -13,8 +13,8 @@ from registry.cards import cards
 from registry.core import events
 from registry.core.permissions import require
 from registry.core.row_locks import lock
-from registry.models import DraftKey, RegisteredModel, Version
-from registry.versions import lifecycle
+from registry.models import DraftKey, RegisteredModel, User, Version
+from registry.versions import dependents, lifecycle
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -44,10 +44,10 @@ def draft(
         refs.check_label(label)
     model = lock(model)
     if key is None:
-        return lifecycle.draft(model, user, message=message, label=label)
+        return _open(model, user, message, label)
     earlier = Version.objects.filter(keys__owner=user, keys__key=key).first()
     if earlier is None:
-        version = lifecycle.draft(model, user, message=message, label=label)
+        version = _open(model, user, message, label)
         try:
             with transaction.atomic():
                 DraftKey.objects.create(owner=user, key=key, version=version)
@@ -57,6 +57,16 @@ def draft(
     if (earlier.model_id, earlier.message, earlier.label) != (model.pk, message, label):
         raise _reused(key)
     return earlier
+
+
+def _open(model: RegisteredModel, user: User, message: str, label: str) -> Version:
+    if refs.version_number(label) not in (None, model.next_number):
+        raise problems.InvalidName.at(
+            "/label",
+            f"{label} means the version with that number, and this is version "
+            f"{model.next_number}. Choose another label.",
+        )
+    return lifecycle.draft(model, user, message=message, label=label)
 
 
 def _reused(key: UUID) -> problems.StateConflict:
@@ -111,14 +121,17 @@ def publish(actor: Actor, *, version: Version) -> Version:
 
 
 @transaction.atomic
-def yank(actor: Actor, *, version: Version, reason: str) -> Version:
-    """Yank a version: it leaves lists and aliases.
+def yank(
+    actor: Actor, *, version: Version, reason: str, breaks_dependents: bool = False
+) -> Version:
+    """Yank a version: it leaves lists, and is no longer the newest.
 
-    Its exact number still resolves, with a warning.
+    Its exact number still resolves, with a warning. What depends on it is named with 409, unless
+    it may break.
     """
     require(actor, "version.yank", version.model)
     version = lifecycle.lock(version, "published")
-    _end(actor, version, Version.State.YANKED, reason)
+    _end(actor, version, Version.State.YANKED, reason, breaks_dependents=breaks_dependents)
     return version
 
 
@@ -137,19 +150,28 @@ def restore(actor: Actor, *, version: Version) -> Version:
 
 
 @transaction.atomic
-def withdraw(actor: Actor, *, version: Version, reason: str) -> Version:
-    """Withdraw a version: its files are deleted unless others use them. Page and digests remain."""
+def withdraw(
+    actor: Actor, *, version: Version, reason: str, breaks_dependents: bool = False
+) -> Version:
+    """Withdraw a version: its files are deleted unless others use them. Page and digests remain.
+
+    What depends on it is named with 409, unless it may break.
+    """
     require(actor, "version.withdraw", version.model)
     version = lifecycle.lock(version, "published", "yanked")
-    _end(actor, version, Version.State.WITHDRAWN, reason)
+    _end(actor, version, Version.State.WITHDRAWN, reason, breaks_dependents=breaks_dependents)
     return version
 
 
-def _end(actor: Actor, version: Version, state: VersionState, reason: str) -> None:
+def _end(
+    actor: Actor, version: Version, state: VersionState, reason: str, *, breaks_dependents: bool
+) -> None:
     if not reason.strip():
         raise problems.InvalidRequest.at(
             "/reason", "Give a reason; it is shown to people who use this version."
         )
+    if not breaks_dependents:
+        dependents.expect_none(actor, version)
     version.state = state
     version.reason = reason.strip()
     version.ended_at = timezone.now()
