@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models import CharField, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
@@ -67,7 +67,7 @@ def refs(actor: Actor, of: RegisteredModel, *, kind: str = "") -> list[Ref]:
 def _of(model: Any) -> Any:
     """What happened to aliases of a model; ``number`` is None for a deletion."""
     return Event.objects.filter(model=model, verb__in=ALIAS_VERBS).annotate(
-        alias=KeyTextTransform("name", "data"),
+        alias=Cast(KeyTextTransform("name", "data"), CharField()),
         number=Cast(KeyTextTransform("number", "data"), IntegerField()),
     )
 

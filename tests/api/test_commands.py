@@ -21,7 +21,7 @@ from registry.core import outbox
 from registry.core.events import record
 from runners.models import Job
 from runners.queue import services
-from tests import factories
+from tests import factories, samples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 
@@ -496,3 +496,46 @@ def test_a_version_that_is_still_checked_is_an_answer_of_its_own(run, ada):
     code, _, errors = run("get", ref, who="bob")
     assert code == 3
     assert "checked" not in errors
+
+
+def test_aliases_are_listed_with_their_history(run, ada):
+    version = factories.version(ada)
+    factories.version(ada, version.model, {"model.onnx": samples.mlp(hidden=9)})
+    assert run("alias", "set", "ada/net", "champion", "--version", "1")[0] == 0
+    moved = run("alias", "set", "ada/net", "champion", "--version", "2", "--message", "Better")
+    assert moved[0] == 0
+    assert run("tag", "set", "ada/net", "1.0", "--version", "1")[0] == 0
+    header, row = run("alias", "list", "ada/net")[1].splitlines()
+    assert header.split() == ["ALIAS", "VERSION", "STATE", "MOVED", "BY", "MESSAGE"]
+    assert row.split()[:3] == ["champion", "2", "published"]
+    assert row.split()[-2:] == ["ada", "Better"]
+    history = json.loads(run("alias", "history", "ada/net", "champion", "--json")[1])
+    assert [(move["number"], move["previous"]) for move in history] == [(2, 1), (1, None)]
+    assert "no refs" in run("alias", "history", "ada/net", "champion", "--at", "2020-05-03")[2]
+    assert "never had an alias" in run("alias", "history", "ada/net", "none")[2]
+    assert run("tag", "list", "ada/net")[1].splitlines()[1].split() == ["1.0", "1", "published"]
+    rows = [line.split() for line in run("versions", "list", "ada/net")[1].splitlines()]
+    assert rows[0][:5] == ["VERSION", "STATE", "BRANCH", "ALIASES", "TAGS"]
+    assert [row[:5] for row in rows[1:]] == [
+        ["2", "published", "main", "champion", "-"],
+        ["1", "published", "main", "-", "1.0"],
+    ]
+    info = run("info", "ada/net")[1]
+    assert "aliases    champion (2)" in info
+    assert "tags       1.0 (1)" in info
+
+
+def test_an_end_asks_and_names_what_it_breaks(run, ada):
+    version = factories.version(ada)
+    factories.version(ada, version.model, {"model.onnx": samples.mlp(hidden=9)})
+    run("alias", "set", "ada/net", "champion", "--version", "1")
+    for act, words in (("yank", "all the same?"), ("withdraw", "cannot be undone")):
+        code, _, errors = run(act, "ada/net@1", "--reason", "Wrong labels")
+        assert (code, words in errors) == (2, True)
+        assert "These depend on ada/net@1:\n  alias champion\n" in errors
+        code, output, _ = run(act, "ada/net@1", "--reason", "Wrong labels", "--yes")
+        assert (code, f"{act.removesuffix('k')}" in output) == (0, True)
+    assert run("yank", "ada/net@2", "--reason", "Wrong labels")[0] == 0
+    code, _, errors = run("alias", "set", "ada/net", "champion", "--version", "2")
+    assert (code != 0, "ada/net@2 is yanked: Wrong labels" in errors) == (True, True)
+    assert run("alias", "set", "ada/net", "champion", "--version", "2", "--allow-yanked")[0] == 0

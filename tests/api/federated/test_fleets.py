@@ -94,7 +94,10 @@ def test_a_yanked_version_is_commanded_to_no_device(api, ada, start, fleet):
     desire(api, ada, 1)
     desire(api, ada, 2, percent=100)
     assert set(versions(fleet, ["d0", "d1"])) == {2}
-    yanked = api(ada).post("models/ada/net/versions/2/yank", {"reason": "It forgets."})
+    refused = api(ada).post("models/ada/net/versions/2/yank", {"reason": "It forgets."})
+    assert refused.json()["dependents"] == [{"kind": "fleet", "name": "ada/net/fleets/shops"}]
+    reason = {"reason": "It forgets.", "breaks_dependents": True}
+    yanked = api(ada).post("models/ada/net/versions/2/yank", reason)
     assert yanked.status_code == 200, yanked.content
     assert set(versions(fleet, ["d0", "d1"])) == {1}
     told = api(ada).get(f"{PATH}/shops").json()
@@ -104,7 +107,7 @@ def test_a_yanked_version_is_commanded_to_no_device(api, ada, start, fleet):
     # Nor does it become what the others keep when another version takes its place.
     later = factories.version(ada, start[1].model, card=f"{factories.CARD}\nThird.\n")
     assert desire(api, ada, later.number, percent=0)["stable"] == 1
-    api(ada).post("models/ada/net/versions/1/yank", {"reason": "Neither does it."})
+    api(ada).post("models/ada/net/versions/1/yank", reason)
     assert fleet.get(f"{PATH}/shops/desired?device=d0").status_code == 204
 
 

@@ -142,7 +142,9 @@ def test_a_folder_named_onnx_is_what_its_writer_made_of_it(api, ada):
 
 def test_withdrawn_bytes_say_why_they_are_gone(api, ada, version):
     refs.put(ada, model=version.model, name="stable", kind="alias", number=1)
-    versions.withdraw(ada, version=version, reason="Trained on stolen data.")
+    versions.withdraw(
+        ada, version=version, reason="Trained on stolen data.", breaks_dependents=True
+    )
     for revision in (version.commit_id, "v1", "@stable"):
         response = api().get(f"/ada/net/resolve/{revision}/config.json")
         refused(response, 410)

@@ -100,10 +100,10 @@ def test_its_writer_reads_what_is_not_published_yet_and_nobody_else_does(api, ad
 
 def test_main_passes_over_what_was_yanked(api, ada, two):
     first, second = two
-    versions.yank(ada, version=second, reason="Wrong labels.")
+    versions.yank(ada, version=second, reason="Wrong labels.", breaks_dependents=True)
     assert sha(api(), "main") == first.commit_id
     assert sha(api(), "v2") == second.commit_id
-    versions.yank(ada, version=first, reason="Wrong too.")
+    versions.yank(ada, version=first, reason="Wrong too.", breaks_dependents=True)
     empty = api().get(MODEL).json()
     assert len(empty["sha"]) == 40
     assert empty["siblings"] == []

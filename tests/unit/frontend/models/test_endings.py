@@ -7,6 +7,7 @@ from django.test import Client
 
 from registry.core import outbox
 from registry.models import Membership, RegisteredModel, SearchDocument, Version
+from registry.versions.services import refs
 from tests import factories, shared
 from tests.unit.frontend.conftest import Reader
 
@@ -143,3 +144,30 @@ def test_a_task_of_no_list_is_kept(reader, ada):
     assert reader.post(SETTINGS, told).status_code == 302
     assert RegisteredModel.objects.get().task == "guess-the-weather"
     assert reader.post(SETTINGS, told | {"task": "no such"}).status_code == 422
+
+
+@pytest.mark.parametrize("act", ["yank", "withdraw"])
+def test_an_end_names_what_depends_on_the_version(reader, version, ada, act):
+    refs.put(ada, model=version.model, name="champion", kind="alias", number=1)
+    html = reader.page(f"{VERSION}/{act}")
+    assert "<li>alias champion</li>" in html
+    assert '<input type="hidden" name="breaks_dependents" value="on">' in html
+    refused = reader.post(f"{VERSION}/{act}", {"reason": "Wrong labels."})
+    assert refused.status_code == 422
+    assert "These depend on ada/net@1: alias champion." in refused.content.decode()
+    agreed = {"reason": "Wrong labels.", "breaks_dependents": "on"}
+    assert reader.post(f"{VERSION}/{act}", agreed).status_code == 302
+    assert state()[0] == {"yank": "yanked", "withdraw": "withdrawn"}[act]
+
+
+def test_the_page_of_versions_shows_names_and_moves(reader, version, ada):
+    refs.put(ada, model=version.model, name="1.0", kind="tag", number=1)
+    refs.put(
+        ada, model=version.model, name="champion", kind="alias", number=1, message="<b>Best</b>"
+    )
+    html = reader.page("/models/ada/net/versions")
+    for words in ("alias champion", "tag 1.0", "branch main"):
+        assert f'<span class="tag">{words}</span>' in html
+    assert '<h2 id="aliases">Moves of aliases</h2>' in html
+    assert "&lt;b&gt;Best&lt;/b&gt;" in html
+    assert "<b>Best</b>" not in html

@@ -117,7 +117,7 @@ def test_hidden_neighbours_are_as_if_they_were_not(guest, reader, ada, bob):
 
 def test_what_became_private_leaves_and_what_was_withdrawn_is_marked(guest, family, bob, ada):
     _, mid, _, quant = family
-    versions.withdraw(bob, version=quant, reason="It was wrong.")
+    versions.withdraw(bob, version=quant, reason="It was wrong.", breaks_dependents=True)
     registered_models.edit(bob, model=mid.model, visibility="private")
     page = guest.page(PAGE)
     assert "quant" in page

@@ -93,7 +93,7 @@ def test_a_deletion_may_leave_no_tombstone(api, client, ada, family):
 
 
 def test_a_withdrawn_version_answers_with_its_tombstone(client, ada, family):
-    versions.withdraw(ada, version=family[0], reason=REASON)
+    versions.withdraw(ada, version=family[0], reason=REASON, breaks_dependents=True)
     factories.work()
     response = client.get("/models/ada/root/v/1.ttl")
     assert response.status_code == 410

@@ -92,7 +92,7 @@ def test_queries_keep_answering_and_say_withdrawn(withdrawn, graphs):
 
 
 def test_a_withdrawn_ancestor_stays_in_lineage(ada, bob, net, tuned, graphs):
-    versions.withdraw(ada, version=net, reason="Asked for.")
+    versions.withdraw(ada, version=net, reason="Asked for.", breaks_dependents=True)
     factories.work()
     rows = ask("SELECT ?a ?p WHERE { ?v prov:wasDerivedFrom ?a . ?a it6:trainedOn ?d ."
                "?d dpv:hasPersonalData ?p . ?a prov:wasInvalidatedBy ?x }")  # fmt: skip
