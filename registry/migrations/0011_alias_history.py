@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('registry', '0009_tombstones'),
+        ('registry', '0010_shared_models'),
     ]
 
     operations = [
