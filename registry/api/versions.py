@@ -79,7 +79,7 @@ class Versions(VersionView):
     dependents = rows(
         "versions_dependents",
         dependents.dependents,
-        "List what depends on a version, as far as you can see it; for those who may yank it.",
+        "List what depends on a version, as far as you can see it; for users who may yank it.",
         shapes.VersionDependentOutput,
     )
     withdraw = _transition(versions.withdraw, shapes.EndInput)

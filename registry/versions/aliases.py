@@ -10,13 +10,12 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
 from hub.protocol import problems
-from registry.models import Event, Ref
+from registry.models import Event, Ref, RegisteredModel
 from registry.models.events import ALIAS_MOVED, ALIAS_VERBS
 from registry.versions import selectors
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.models import RegisteredModel
 
 
 def moves(

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from hub.protocol import problems
 from hub.protocol.ports import Port
 from registry.core.permissions import require
-from registry.models import Ref
+from registry.models import Ref, Version
 from registry.versions import selectors
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.models import Version
 
 MOST_NAMES = 10
 

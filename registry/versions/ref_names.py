@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from hub.protocol import problems, refs
-from registry.models import Branch, Ref, Version
+from registry.models import Branch, Ref, RegisteredModel, Version
 from registry.versions.lifecycle import BRANCH
-
-if TYPE_CHECKING:
-    from registry.models import RegisteredModel
 
 LATEST = "latest"
 LONGEST = 100

@@ -109,7 +109,7 @@ YANK = Verb(
     "yank",
     "versions.yank",
     "remove a version from lists; its exact number still resolves, with a warning",
-    ("hub yank zoo/resnet50@3 --reason 'Wrong labels'",),
+    ("hub yank zoo/resnet50@3 --reason 'Wrong labels' --yes",),
     _STATE,
     pinned=True,
     fixed={"breaks_dependents": None},
@@ -274,6 +274,14 @@ VERSIONS = Noun(
             question="Delete the draft {model}@{number} with its files and card? This cannot be "
             "undone.",
             message="Deleted the draft {model}@{number}",
+        ),
+        Verb(
+            "dependents",
+            "versions.dependents",
+            "list what depends on a version, which a yank or withdrawal would break",
+            ("hub versions dependents zoo/resnet50@3",),
+            ("kind", "name"),
+            pinned=True,
         ),
         Verb(
             "shapes",

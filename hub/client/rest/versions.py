@@ -205,7 +205,7 @@ class VersionsGroup(Group):
         self._do("DELETE", f"models/{model_path(model)}/versions/{part(number)}")
 
     def dependents(self, model: str, number: int) -> tuple[VersionDependent, ...]:
-        """List what depends on a version, as far as you can see it; for those who may yank it."""
+        """List what depends on a version, as far as you can see it; for users who may yank it."""
         return self._items(
             VersionDependent,
             "GET",
