@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -153,6 +154,47 @@ def test_images_run_as_nobody_without_tools_in_the_right_locale():
             f"install-{name}"
         }
         assert "RUN" not in stages()[name]
+
+
+def test_the_build_gets_what_the_dockerfile_copies():
+    lines = (DOCKER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "*"
+    copies = re.findall(r"^COPY (?!--from)(?:--\S+ )*(.+) \S+$", DOCKERFILE, re.MULTILINE)
+    sources = {source for copy in copies for source in copy.split()}
+    assert sources <= {line.removeprefix("!") for line in lines if line.startswith("!")}
+    for source in sources:
+        assert list(ROOT.glob(source)), source
+
+
+def test_images_have_the_number_of_the_release_that_the_chart_asks_for(tmp_path):
+    program = tmp_path / "buildah"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {tmp_path}/words\n')
+    program.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "BASE": "base", "POSTGRESQL": "17"}
+    subprocess.run([ROOT / "scripts/images", "web"], check=True, env=environment)
+    words = (tmp_path / "words").read_text(encoding="utf-8").splitlines()
+    number = yaml.safe_load((DOCKER / "chart/Chart.yaml").read_text(encoding="utf-8"))["appVersion"]
+    options = list(itertools.pairwise(words))
+    for option in (
+        ("--tag", f"onnx-hub-web:{number}"),
+        ("--tag", "onnx-hub-web"),
+        ("--label", f"org.opencontainers.image.version={number}"),
+        ("--build-arg", "POSTGRESQL=17"),
+        ("--build-arg", "BASE=base"),
+    ):
+        assert option in options
+    for name in OURS:
+        target = SERVICES[name]["build"]["target"]
+        assert SERVICES[name]["image"] == f"onnx-hub-{target}:${{RELEASE:-latest}}"
+
+
+def test_the_images_back_up_the_database_of_the_composition():
+    versions = re.search(r'^ARG POSTGRESQL="([0-9 ]+)"$', DOCKERFILE, re.MULTILINE)[1].split()
+    server = re.match(r"postgres:(\d+)-", SERVICES["postgres"]["image"])[1]
+    assert server in versions
+    page = (ROOT / "docs/operate.md").read_text(encoding="utf-8")
+    oldest = re.search(r"You need version (\d+) or newer", page)[1]
+    assert versions[0] == oldest
 
 
 def test_the_proxy_goes_to_the_web_service():

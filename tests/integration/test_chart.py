@@ -1,8 +1,4 @@
-"""docker/chart, rendered by Helm and compared with the schemas of Kubernetes and with the product.
-
-HUB_TEST_HELM is a Python that has Helm's engine and those schemas: `helm-python-sdk` and
-`kubernetes-validate`, both from PyPI.
-"""
+"""What Helm makes of docker/chart, compared with the product."""
 
 from __future__ import annotations
 
@@ -11,34 +7,19 @@ import os
 import re
 import subprocess
 import sys
-from functools import cache
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from django.conf import settings
 
-HELM = os.environ.get("HUB_TEST_HELM", "")
-pytestmark = pytest.mark.skipif(not HELM, reason="HUB_TEST_HELM names no Python with Helm")
-ROOT = Path(__file__).resolve().parents[2]
-CHART = ROOT / "docker/chart"
-# Reads values as JSON; prints every document, or Helm's own error.
-RENDER = """
-import json, sys, helm_python, kubernetes_validate, yaml
-with helm_python.Chart.load(sys.argv[1]) as chart:
-    try:
-        values = json.load(sys.stdin)
-        chart.validate_schema(values)
-        files = chart.render(values, name="hub", namespace="models")
-    except helm_python.HelmError as error:
-        sys.exit(str(error))
-texts = [text for name, text in files.items() if name.endswith(".yaml")]
-documents = [each for text in texts for each in yaml.safe_load_all(text) if each]
-for document in documents:
-    # The oldest release that Chart.yaml allows.
-    kubernetes_validate.validate(document, "1.29", strict=True)
-print(json.dumps(documents))
-"""
+from tests.integration import charts
+from tests.integration.charts import ROOT, by_name, render, run, templates
+
+pytestmark = charts.needs_helm
 LEAST = {"domain": "hub.example.org", "existingSecret": "keys", "storage": {"url": "s3://m/p"}}
 OWN = {"HUB_SECRET_KEY": "x7" * 40, "DATABASE_URL": "postgres://h@db/h", "REDIS_URL": "redis://r"}
 FILES = {"domain": "hub.example.org", "secrets": OWN, "storage": {"claim": "models"}}
@@ -63,45 +44,23 @@ ALL = LEAST | {
     "extraVolumes": [{"name": "certificates", "configMap": {"name": "own-ca"}}],
     "extraVolumeMounts": [{"name": "certificates", "mountPath": "/etc/own-ca", "readOnly": True}],
     "serviceAccount": {"create": True, "annotations": {"example.org/role": "models"}},
+    "backups": {"url": "s3://backups/hub", **PLACE},
     "ingress": {"tlsSecret": "certificate"},
 }
 EXTERNAL = LEAST | {"sparqlUrl": "http://sparql:7878/query"}
 EVERY = pytest.mark.parametrize("values", [LEAST, FILES, ALL, EXTERNAL])
 
 
-def run(values):
-    return subprocess.run(
-        [HELM, "-c", RENDER, str(CHART)],
-        input=json.dumps(values), check=False, capture_output=True, text=True,
-    )  # fmt: skip
-
-
-def render(values):
-    """The documents by kind and name, each valid for Kubernetes."""
-    return _render(json.dumps(values))
-
-
-@cache
-def _render(values):
-    done = run(json.loads(values))
-    assert done.returncode == 0, done.stderr
-    return {(each["kind"], each["metadata"]["name"]): each for each in json.loads(done.stdout)}
-
-
 def pods(documents):
     """The labels and the pod of each workload."""
-    for (kind, name), each in documents.items():
-        if kind in {"Deployment", "DaemonSet", "Job"}:
-            template = each["spec"]["template"]
-            yield name, template["metadata"]["labels"], template["spec"]
+    for (_, name), template in templates(documents):
+        yield name, template["metadata"]["labels"], template["spec"]
 
 
 def annotations(documents):
     """The annotations of each workload's pods, by its kind and name."""
     return {
-        key: each["spec"]["template"]["metadata"].get("annotations", {})
-        for key, each in documents.items()
-        if key[0] in {"Deployment", "DaemonSet", "Job"}
+        key: template["metadata"].get("annotations", {}) for key, template in templates(documents)
     }
 
 
@@ -167,6 +126,7 @@ def test_what_is_asked_for_is_there():
     assert {name for _, name in everything} - {name for _, name in least} == {
         "hub-worker-bench",
         "hub-worker-gpu-a100",
+        "hub-backup",
     }
     gpu = everything["Deployment", "hub-worker-gpu-a100"]["spec"]["template"]["spec"]
     assert gpu["containers"][0]["args"] == ["hub", "worker", "--pool", "gpu-a100"]
@@ -205,10 +165,68 @@ def test_unchanged_values_start_no_pod_anew():
     assert not any("checksum/secret" in each for each in annotations(render(FILES)).values())
 
 
+class Cluster(BaseHTTPRequestHandler):
+    """As much of a cluster as Helm asks for: which resources there are, and one Secret."""
+
+    secret: ClassVar = {"REDIS_URL": "cmVkaXM6Ly9y"}
+    documents: ClassVar = {
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
+        "/api/v1": {
+            "kind": "APIResourceList",
+            "groupVersion": "v1",
+            "resources": [
+                {"name": "secrets", "namespaced": True, "kind": "Secret", "verbs": ["get"]}
+            ],
+        },
+    }
+
+    def do_GET(self):
+        document = self.documents.get(self.path.partition("?")[0])
+        if self.path == "/api/v1/namespaces/models/secrets/keys":
+            metadata = {"name": "keys", "namespace": "models"}
+            document = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+            document["data"] = self.secret
+        status = {"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}
+        self.send_response(200 if document else 404)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps(document or status | {"apiVersion": "v1"}).encode())
+
+    def log_message(self, *_words):
+        """Nothing: the output is the tests' own."""
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """The address of a cluster, and a function that changes its Secret."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Cluster) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield (
+            f"http://127.0.0.1:{server.server_port}",
+            lambda content: monkeypatch.setattr(Cluster, "secret", content),
+        )
+        server.shutdown()
+
+
+def test_helm_looks_up_the_keys_of_an_existing_secret(cluster):
+    address, change = cluster
+    before, same = (annotations(by_name(run(LEAST, address))) for _ in range(2))
+    assert before == same
+    assert [key for key, own in before.items() if own == annotations(render(LEAST))[key]] == []
+    change({"REDIS_URL": "cmVkaXM6Ly9vdGhlcg=="})
+    after = annotations(by_name(run(LEAST, address)))
+    assert [key for key in before if before[key] == after[key]] == []
+    # One that is not there yet is no error: it may be made after the chart is installed.
+    missing = annotations(by_name(run(LEAST | {"existingSecret": "later"}, address)))
+    assert missing == annotations(render(LEAST))
+
+
 def test_each_role_has_its_place_and_annotations():
     documents = render(ALL)
+    pods_of = {key: template["spec"] for key, template in templates(documents)}
     for key, own in annotations(documents).items():
-        pod = documents[key]["spec"]["template"]["spec"]
+        pod = pods_of[key]
         assert {name: pod[name] for name in PLACE if name != "podAnnotations"} == {
             name: value for name, value in PLACE.items() if name != "podAnnotations"
         }, key
@@ -291,6 +309,9 @@ def test_its_environment_passes_the_check_for_production(values, tmp_path):
         ({"extraEnv": [{"value": "x"}]}, "/extraEnv/0"),
         ({"beat": {"podAnnotations": {"a": 1}}}, "/beat/podAnnotations/a"),
         ({"serviceAccount": {"named": "x"}}, "named"),
+        ({"backups": {"url": "s3://b", "claim": "c"}}, "backups.url and backups.claim, not both"),
+        ({"backups": {"claim": "c", "schedule": "daily"}}, "/backups/schedule"),
+        ({"backups": {"claim": "c", "keep": 0}}, "/backups/keep"),
     ],
 )
 def test_wrong_values_are_named(change, words):

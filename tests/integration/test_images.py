@@ -23,6 +23,8 @@ import pytest
 from hub.client.hub import Hub
 from tests import ceph, samples
 from tests.faults.conftest import wait_for
+from tests.integration import charts
+from tests.integration.test_backups import another_database, drop
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("HUB_TEST_IMAGES") != "1", reason="scripts/images has built none"
@@ -193,6 +195,36 @@ def test_the_quickstart_against_the_images(containers, address, tmp_path):
     wait_for(lambda: _conformance(client), "the worker to run the conformance of the model", 180)
     rows = {"query": "SELECT ?g WHERE { GRAPH ?g { ?s ?p ?o } } LIMIT 1"}
     wait_for(lambda: client.transport.get("/sparql", rows)["results"]["bindings"], "the graphs", 60)
+
+
+@charts.needs_helm
+def test_the_job_of_the_chart_backs_up_what_can_be_restored(
+    containers, address, environment, database, tmp_path
+):
+    place = f"s3://{ceph.BUCKET}/backups"
+    documents = charts.render(
+        {
+            "domain": "hub.example.org",
+            "existingSecret": "keys",
+            "storage": {"url": environment["HUB_STORAGE_URL"]},
+            "backups": {"url": place},
+        }
+    )
+    pod = dict(charts.templates(documents))["CronJob", "hub-backup"]["spec"]
+    for container in (*pod["initContainers"], *pod["containers"]):
+        output = containers["web"].run("entrypoint", *container["args"])
+    assert re.search(r"^backup \S+: \d+ files? of ", output, re.MULTILINE)
+    empty = {
+        "DATABASE_URL": another_database(database),
+        "HUB_STORAGE_URL": f"s3://{ceph.BUCKET}/other",
+    }
+    other = Container("onnx-hub-web", environment | empty, tmp_path)
+    try:
+        assert " restored: " in other.run("hub", "manage", "restore", place)
+        assert "all blobs are intact" in other.run("hub", "manage", "verify_blobs")
+    finally:
+        other.stop()
+        drop(empty["DATABASE_URL"])
 
 
 def _conformance(client):

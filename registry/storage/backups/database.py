@@ -1,7 +1,9 @@
 """Dumping the database while the hub runs, and loading a dump into an empty database.
 
 SQLite by its online backup, PostgreSQL by ``pg_dump`` in its custom format: both give one
-consistent state.
+consistent state. ``pg_dump`` refuses servers that are newer than itself, and ``pg_restore`` of
+version 17 sets parameters that older servers refuse. So the programs of the server's own version
+are taken where packages have put several side by side.
 """
 
 from __future__ import annotations
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     import io
 
     from registry.storage.byte_store import ByteStore, Staged
+
+
+# Where the packages of Debian and of Red Hat put the programs of each version.
+PROGRAMS = ("/usr/lib/postgresql/{version}/bin", "/usr/pgsql-{version}/bin")
 
 
 class DumpError(Exception):
@@ -105,7 +111,7 @@ def check(engine: str, reader: io.BufferedReader) -> None:
         if engine == "sqlite":
             _check_sqlite(path)
         else:
-            _run(["pg_restore", "--list", str(path)])
+            _run([_program("pg_restore"), "--list", str(path)])
 
 
 def _check_sqlite(path: Path) -> None:
@@ -121,8 +127,17 @@ def _check_sqlite(path: Path) -> None:
 def _postgresql(program: str, options: list[str]) -> tuple[list[str], dict[str, str]]:
     """The command of a PostgreSQL program on the hub's database, and its environment."""
     arguments, secrets = DatabaseClient.settings_to_cmd_args_env(connection.settings_dict, [])
-    command = [program, *arguments[1:-1], "--dbname", arguments[-1], *options]
+    command = [_program(program), *arguments[1:-1], "--dbname", arguments[-1], *options]
     return command, os.environ | (secrets or {})
+
+
+def _program(name: str) -> str:
+    """The path of a PostgreSQL program of the server's version, or its name for those of PATH."""
+    if connection.vendor != "postgresql":
+        return name
+    version = connection.get_database_version()[0]
+    paths = [Path(folder.format(version=version), name) for folder in PROGRAMS]
+    return next((str(path) for path in paths if path.is_file()), name)
 
 
 def _run(command: list[str], environment: dict[str, str] | None = None) -> None:
@@ -131,12 +146,14 @@ def _run(command: list[str], environment: dict[str, str] | None = None) -> None:
         result = subprocess.run(command, env=environment, capture_output=True, check=False)
     except FileNotFoundError as error:
         raise DumpError(
-            f"{command[0]} is not installed here. Install PostgreSQL's client programs, of the "
-            "server's version or a newer one."
+            f"{command[0]} is not installed here. Install PostgreSQL's client programs of the "
+            "server's version."
         ) from error
     if result.returncode:
         text = result.stderr.decode(errors="replace").strip()[-500:]
-        raise DumpError(f"{command[0]} failed: {text}")
+        # Not of a folder of versions: perhaps not the server's.
+        cure = "" if "/" in command[0] else ". Where versions differ, install those of the server's"
+        raise DumpError(f"{command[0]} failed: {text}{cure}")
 
 
 def _copy(reader: io.BufferedReader, path: Path) -> None:
