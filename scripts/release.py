@@ -25,13 +25,16 @@ DIST = ROOT / "dist"
 VERSION = ROOT / "hub/protocol/version.py"
 CHART = ROOT / "docker/chart/Chart.yaml"
 CHANGELOG = ROOT / "CHANGELOG.md"
+# Has the upgrade notes of each release under the headings of the changelog (scripts/tables.py).
+OPERATE = ROOT / "docs/operate.md"
 LOCK = ROOT / "docker/worker-cpu.lock"
 MIGRATIONS = ROOT / "tests/contracts/released_migrations.toml"
 _APPS = {
     "federated": "registry/federated", "metadata": "metadata", "registry": "registry",
     "runners": "runners",
 }  # fmt: skip
-_UNRELEASED = re.compile(r"^## Unreleased.*$", re.MULTILINE)
+_UNRELEASED = re.compile(r"^(##+) Unreleased.*$", re.MULTILINE)
+_NOTES = re.compile(r"^## Unreleased[^\n]*\n(?:(?!## ).*\n)*### Upgrade notes\n", re.MULTILINE)
 _CHART_VERSION = re.compile(r"^((?:v|appV)ersion: ).+$", re.MULTILINE)
 _ASSIGNMENT = re.compile(r'__version__ = "([^"]+)"')
 
@@ -56,8 +59,16 @@ def prepare(version: str) -> None:
     changelog = CHANGELOG.read_text(encoding="utf-8")
     if len(_UNRELEASED.findall(changelog)) != 1:
         raise ReleaseError("CHANGELOG.md needs one heading `## Unreleased` for this release.")
-    heading = f"## {version} ({datetime.now(UTC):%Y-%m-%d})"
-    CHANGELOG.write_text(_UNRELEASED.sub(heading, changelog), encoding="utf-8")
+    if not _NOTES.search(changelog):
+        raise ReleaseError(
+            "CHANGELOG.md needs `### Upgrade notes` in `## Unreleased`: what operators do before "
+            "and after this upgrade, or that nothing has to be done. Then run "
+            "scripts/tables.py --write."
+        )
+    heading = rf"\g<1> {version} ({datetime.now(UTC):%Y-%m-%d})"
+    for page in (CHANGELOG, OPERATE):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(_UNRELEASED.sub(heading, text), encoding="utf-8")
     source = VERSION.read_text(encoding="utf-8")
     VERSION.write_text(_ASSIGNMENT.sub(f'__version__ = "{version}"', source), encoding="utf-8")
     chart = CHART.read_text(encoding="utf-8")
@@ -132,7 +143,8 @@ def main() -> int:
     build(version)
     print(
         f"\nIn dist/: {', '.join(sorted(path.name for path in DIST.iterdir()))}\n"
-        f"Next: git commit -am 'Release {version}' && git tag -s v{version} -m {version}"
+        f"Next: git commit -am 'Release {version}' && git tag -s v{version} -m {version}\n"
+        f"Then: scripts/images && scripts/bundle  # with images numbered {semantic(version)}"
     )
     return 0
 

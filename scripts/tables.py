@@ -234,6 +234,15 @@ def starter_table() -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
+def upgrade_notes() -> str:
+    """What operators do for each release, as the changelog says."""
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    pattern = r"^## (\S.*)\n(?:(?!## ).*\n)*### Upgrade notes\n((?:(?!##).*\n)*)"
+    notes = re.findall(pattern, changelog, re.MULTILINE)
+    text = "\n\n".join(f"#### {release}\n\n{lines.strip()}" for release, lines in notes)
+    return text.replace("](docs/operate.md", "](").replace("](docs/", "](")
+
+
 TABLES = {
     "capabilities": ("docs/ports.md", capabilities_table),
     "ports": ("docs/ports.md", ports_table),
@@ -245,6 +254,7 @@ TABLES = {
     "physics": ("docs/benchmarks.md", physics_table),
     "starter": ("docs/starter.md", starter_table),
     "strengths": ("docs/proofs.md", strengths_table),
+    "upgrades": ("docs/operate.md", upgrade_notes),
 }
 
 

@@ -32,12 +32,17 @@ def clone(tmp_path_factory):
     changelog = folder / "CHANGELOG.md"
     text = changelog.read_text("utf-8")
     if not re.search("^## Unreleased", text, re.MULTILINE):
-        changelog.write_text(text.replace("\n## ", "\n## Unreleased\n\n## ", 1), "utf-8")
-    author = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-    commit = ["git", *author, "commit", "--quiet", "--allow-empty", "-am", "All of it"]
+        notes = "## Unreleased\n\n### Upgrade notes\n\n- Nothing.\n\n## "
+        changelog.write_text(text.replace("\n## ", f"\n{notes}", 1), "utf-8")
     subprocess.run(["git", "add", "--all"], cwd=folder, check=True)
-    subprocess.run(commit, cwd=folder, check=True)
+    commit(folder)
     return folder
+
+
+def commit(clone):
+    author = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    words = ["git", *author, "commit", "--quiet", "--allow-empty", "-am", "All of it"]
+    subprocess.run(words, cwd=clone, check=True)
 
 
 def release(clone, version):
@@ -55,6 +60,13 @@ def test_a_release_is_refused_or_whole(clone):
     assert refused.returncode == 1
     assert "README.md" in refused.stderr
     subprocess.run(["git", "checkout", "--quiet", "README.md"], cwd=clone, check=True)
+    changelog = (clone / "CHANGELOG.md").read_text("utf-8")
+    (clone / "CHANGELOG.md").write_text(changelog.replace("### Upgrade notes", "### Others", 1))
+    commit(clone)
+    refused = release(clone, "9.8.7")
+    assert refused.returncode == 1
+    assert "### Upgrade notes" in refused.stderr
+    subprocess.run(["git", "reset", "--quiet", "--hard", "HEAD^"], cwd=clone, check=True)
     assert not (clone / "dist").exists()
     assert "9.8.7" not in (clone / "CHANGELOG.md").read_text("utf-8")
 
@@ -65,6 +77,9 @@ def test_a_release_is_refused_or_whole(clone):
         (clone / "CHANGELOG.md").read_text("utf-8"),
         re.MULTILINE,
     )
+    notes = (clone / "docs/operate.md").read_text("utf-8")
+    assert re.search(r"^#### 9\.8\.7 \(\d{4}-\d\d-\d\d\)$", notes, re.MULTILINE)
+    assert "scripts/images && scripts/bundle  # with images numbered 9.8.7" in done.stdout
     released = (clone / "tests/contracts/released_migrations.toml").read_text("utf-8")
     assert tomllib.loads(released)["release"] == "9.8.7"
     chart = yaml.safe_load((clone / "docker/chart/Chart.yaml").read_text("utf-8"))
