@@ -18,6 +18,7 @@ from frontend.pages.graphs import file_views
 from frontend.pages.graphs import views as network
 from frontend.pages.linked_data import converters  # noqa: F401 - registers `ending`
 from frontend.pages.models import (
+    deprecation_views,
     origin_views,
     variant_views,
     withdrawal_views,
@@ -59,6 +60,10 @@ urlpatterns = [
     path(f"{MODEL}/settings", access_views.settings, name="model-settings"),
     path(f"{MODEL}/refused-cards", refused_views.show, name="refused-cards"),
     path(f"{MODEL}/delete", withdrawal_views.model, name="model-delete"),
+    *(
+        path(f"{MODEL}/{act}", deprecation_views.model, {"act": act}, name=f"model-{act}")
+        for act in deprecation_views.ACTS
+    ),
     path(f"{MODEL}/access", page(access_views.show), name="model-access"),
     path(f"{MODEL}/access/ask", access_views.ask, name="access-ask"),
     path(f"{MODEL}/access/withdraw", access_views.withdraw, name="access-withdraw"),
@@ -89,6 +94,10 @@ urlpatterns = [
     *(
         path(f"{VERSION}/{act}", withdrawal_views.version, {"act": act}, name=f"version-{act}")
         for act in withdrawal_views.ACTS
+    ),
+    *(
+        path(f"{VERSION}/{act}", deprecation_views.version, {"act": act}, name=f"version-{act}")
+        for act in deprecation_views.ACTS
     ),
     path(f"{VERSION}/draft", draft_views.show, name="draft"),
     path(f"{VERSION}/draft/files", draft_views.add, name="draft-add"),

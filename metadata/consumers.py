@@ -14,7 +14,7 @@ from registry.cards import mentions, resolution
 from registry.catalogue import searchable
 from registry.core import outbox
 from registry.core.events import RELEASE_VERBS
-from registry.models import Dataset, Mention, Namespace, RegisteredModel, Version
+from registry.models import Dataset, Deprecation, Mention, Namespace, RegisteredModel, Version
 from registry.versions import moves
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ VERSION_VERBS = (
     "benchmark.",
 )
 # What makes a model's name mean another version, or none, in the cards that are based on it.
+SUCCESSOR_VERBS = ("version.published", "model.")
 BASE_VERBS = ("version.published", "version.withdrawn", "model.")
 
 
@@ -36,6 +37,7 @@ def connect() -> None:
     """Subscribe to every event that changes a graph."""
     outbox.subscribe("metadata.graphs", VERSION_VERBS, _on_version, released=True)
     outbox.subscribe("metadata.hiding", ("model.",), _on_hidden)
+    outbox.subscribe("metadata.successors", SUCCESSOR_VERBS, _on_successor)
     outbox.subscribe("metadata.moves", ("model.moved",), _on_moved)
     outbox.subscribe("metadata.models", ("model.",), _on_model, apart=True)
     outbox.subscribe("metadata.heirs", BASE_VERBS, _on_base, apart=True)
@@ -64,6 +66,15 @@ def _on_hidden(subject: outbox.Subject) -> None:
     hidden = RegisteredModel.objects.filter(pk=subject.model_id or 0).select_related("namespace")
     if not all(model.is_public for model in hidden):
         maintenance.refresh_model(hidden[0].pk, with_versions=True)
+
+
+def _on_successor(subject: outbox.Subject) -> None:
+    """A model's event concerns the graphs of what it replaces: they name it while it is public."""
+    for row in Deprecation.objects.filter(successor=subject.model_id or 0):
+        if row.version_id is not None:
+            maintenance.refresh_version(row.version_id)
+        if row.model_id is not None:
+            maintenance.refresh_model(row.model_id)
 
 
 def _on_moved(subject: outbox.Subject) -> None:

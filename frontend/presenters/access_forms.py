@@ -5,7 +5,9 @@ from __future__ import annotations
 from django import forms
 
 from frontend.presenters.forms import DescriptionForm, Named, NamespaceForm, VisibilityForm
+from hub.protocol import refs
 from registry.models import RegisteredModel
+from registry.models.deprecations import LONGEST_MESSAGE
 from registry.versions.services import access
 
 MOST_KEYWORDS, LONGEST_KEYWORD = 50, 64
@@ -62,6 +64,23 @@ class EndForm(forms.Form):
         max_length=LONGEST_REASON,
         help_text="Shown permanently on the page of the version.",
         widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+
+class DeprecationForm(forms.Form):
+    """Why a model or version is deprecated, and what replaces it."""
+
+    message = forms.CharField(
+        label="Message",
+        max_length=LONGEST_MESSAGE,
+        help_text="Shown on the page and by every client.",
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    successor = forms.CharField(
+        label="Successor",
+        max_length=refs.MAX_REFERENCE_CHARACTERS,
+        required=False,
+        help_text="The model or version to use, such as zoo/resnet50@4.",
     )
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from frontend.parts import formatting
 from frontend.parts.options import Option
 from frontend.presenters import declarations, facts
-from hub.protocol import problems, proofs
+from hub.protocol import problems, proofs, refs
 from hub.protocol.ports import Port
 from registry.catalogue import documents
 
@@ -162,6 +162,17 @@ def place(version: Version, view: str = "version", *more: object) -> str:
     """The address of a page of a version."""
     model = version.model
     return reverse(view, args=[model.namespace.slug, model.name, version.number, *more])
+
+
+def address_of(reference: str) -> str:
+    """The address of the page of a model, or of a version by its number."""
+    ref = refs.parse(reference)
+    parts = [ref.namespace, ref.model]
+    return (
+        reverse("model", args=parts)
+        if ref.number is None
+        else reverse("version", args=[*parts, ref.number])
+    )
 
 
 def own_files(version: Version, variant: Variant | None) -> list[File]:

@@ -13,7 +13,7 @@ from frontend.presenters import version_head
 from hub.protocol import problems
 from hub.protocol.benchmark_metrics import CARBON
 from registry.core.permissions import can
-from registry.versions import selectors
+from registry.versions import deprecations, selectors
 from runners.benchmarks import timelines
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def context(
         variant,
         {tab.name: tab.count(request.user, version) for tab in version_head.tabs if tab.count}
         | {"versions": count},
-    )
+    ) | {"deprecations": deprecations.of_version(request.user, version)}
     emitting = timelines.with_energy(variant)
     if emitting is not None and variant is not None:
         # Its version is here, so that no address asks for it anew.

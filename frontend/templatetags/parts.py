@@ -47,6 +47,7 @@ register.filter("cells", read_barcode)
 register.filter("operators", facts.operators)
 register.filter("shares", facts.shares)
 register.filter("sizes", facts.sizes)
+register.filter("address_of", version_head.address_of)
 register.filter("basename", posixpath.basename)
 
 # word of a state or outcome -> (tone of its tag, icon)
@@ -59,6 +60,7 @@ _STATES = {
     "errored": ("part", "part"),
     "warning": ("part", "part"),
     "yanked": ("part", "part"),
+    "deprecated": ("part", "part"),
     "withdrawn": ("fail", "fail"),
     "error": ("fail", "fail"),
     "refused": ("fail", "fail"),

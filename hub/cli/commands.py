@@ -33,6 +33,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Versions": {
         "versions": "control.models:VERSIONS",
         "diff": "control.tasks:DIFF",
+        "deprecate": "control.models:DEPRECATE",
+        "undeprecate": "control.models:UNDEPRECATE",
         "yank": "control.models:YANK",
         "restore": "control.models:RESTORE",
         "withdraw": "control.models:WITHDRAW",

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hub.client import api, extensions
-from hub.protocol import digests, filters, sorts
+from hub.protocol import deprecations, digests, filters, sorts
 from hub.protocol.figures import Status
 from hub.terminal import DONE, USAGE, add_flags, add_variant_options, plain, positive, size
 
@@ -151,6 +151,7 @@ def _search(options: argparse.Namespace) -> int:
         facts = f"v{latest['number']} {size(latest.get('size'))}" if latest else "no version"
         facts = f"{facts:<14}  {_speed(model['speed']):<16}" if "speed" in model else f"{facts:<14}"
         summary = plain(str(model.get("summary") or ""))
+        summary = f"[deprecated] {summary}" if model.get("deprecated_at") else summary
         print(f"{plain(str(model['ref'])):<{width}}  {facts}  {summary}".rstrip())
     if not rows:
         print("hub: no models found", file=sys.stderr)
@@ -188,6 +189,10 @@ def _info(options: argparse.Namespace) -> int:
         (
             "version",
             f"{version['number']} ({version['state']})" if version else "no published version",
+        ),
+        *(
+            ("deprecated", deprecations.read(str(row.get("ref")), row.get("deprecation")))
+            for row in (model, version)
         ),
         ("label", version.get("label")),
         ("versions", versions_line(model.get("versions") or [])),

@@ -17,7 +17,7 @@ from hub.client.catalogue import Catalogue
 from hub.client.mirrors import Mirrored
 from hub.client.rest.groups import Groups
 from hub.client.transport import Transport
-from hub.protocol import problems, refs
+from hub.protocol import deprecations, problems, refs
 
 if TYPE_CHECKING:
     import os
@@ -199,8 +199,11 @@ class Hub(Catalogue, Groups):
         """Return the hub's description of a model, with `version`: the one the reference selects.
 
         `version` is `None` for a model without a published version. `versions` are the newest 100
-        of the model, newest first, each with number, state and label. Raise `NotFound`.
+        of the model, newest first, each with number, state and label. A `deprecation` is also a
+        warning. Raise `NotFound`.
         """
+        from hub.client import references  # noqa: PLC0415  (each verb imports what it needs)
+
         parsed = refs.parse(ref)
         self.config.require_network(ref, "hub.info")
         address = f"/api/v1/models/{parsed.name}"
@@ -215,6 +218,9 @@ class Hub(Catalogue, Groups):
             version = self.reads.get(f"{address}/versions/{number}")
         rows = self.reads.get(f"{address}/versions", query={"limit": VERSIONS})["items"]
         versions = [{name: row.get(name) for name in ("number", "state", "label")} for row in rows]
+        for subject, row in ((parsed.name, model), (f"{parsed.name}@{number}", version or {})):
+            if words := deprecations.read(subject, row.get("deprecation")):
+                references.warn(self.config.url, words, stacklevel=4)
         return {**model, "version": version, "versions": versions}
 
     def push(

@@ -44,14 +44,14 @@ def resolve(
     options = (parsed.variant or "", "" if opset is None else str(opset), *demanded)
     stored = cache.read_answer(config.url, (str(bare), *options))
     if stored and (config.offline or parsed.is_pinned):
-        return _warned(Resolved.from_json(stored.content))
+        return _warned(config.url, Resolved.from_json(stored.content))
     if config.offline:
         raise problems.NotCached(
             f"{ref} is not in the cache {config.cache}, and HUB_OFFLINE prevents "
             f"requests to the hub. Run `HUB_OFFLINE=0 hub get {ref}` once while you are online."
         )
     if stored and transport.is_silent:
-        return _stale(ref, stored, "it did not answer the lookup before")
+        return _stale(config.url, ref, stored, "it did not answer the lookup before")
     query = {"ref": str(bare), "opset": opset, "variant": parsed.variant, "strength": strength}
     headers = {"If-None-Match": stored.etag} if stored and stored.etag else {}
     try:
@@ -67,9 +67,9 @@ def resolve(
         if stored is None or not (isinstance(error, problems.Unreachable) or is_transient(error)):
             raise
         transport.note_silence()
-        return _stale(ref, stored, str(error))
+        return _stale(config.url, ref, stored, str(error))
     if stored and answer.status == 304:
-        return _warned(Resolved.from_json(stored.content))
+        return _warned(config.url, Resolved.from_json(stored.content))
     content = answer.json()
     resolved = Resolved.from_json(content)
     if parsed.digest and resolved.manifest != parsed.digest:
@@ -78,7 +78,7 @@ def resolve(
             "Nothing was downloaded; contact the operator of the hub.",
         )
     _keep(transport, cache, bare, options, resolved, content, answer.headers.get("ETag"))
-    return _warned(resolved)
+    return _warned(config.url, resolved)
 
 
 def _parsed(ref: str, variant: str | None) -> refs.Ref:
@@ -102,7 +102,7 @@ def _strength(word: str) -> str:
     return str(word)
 
 
-def _stale(ref: str, stored: StoredAnswer, reason: str) -> Resolved:
+def _stale(url: str, ref: str, stored: StoredAnswer, reason: str) -> Resolved:
     """What a reference meant when the hub last answered, with a line that says so."""
     resolved = Resolved.from_json(stored.content)
     log.warning(
@@ -112,7 +112,7 @@ def _stale(ref: str, stored: StoredAnswer, reason: str) -> Resolved:
         resolved.ref,
         reason,
     )
-    return _warned(resolved)
+    return _warned(url, resolved)
 
 
 def _keep(
@@ -139,8 +139,18 @@ def _keep(
             cache.keep_answer(transport.config.url, (name, *options), content, tag)
 
 
-def _warned(resolved: Resolved) -> Resolved:
+def _warned(url: str, resolved: Resolved) -> Resolved:
     if resolved.warning:
-        text = problems.one_line(str(resolved.warning))
-        warnings.warn(f"{resolved.ref}: {text}", UserWarning, stacklevel=5)
+        warn(url, f"{resolved.ref}: {resolved.warning}", stacklevel=6)
     return resolved
+
+
+# What this process has warned of, with the addresses of the hubs.
+_WARNED: set[tuple[str, str]] = set()
+
+
+def warn(url: str, message: str, *, stacklevel: int) -> None:
+    """Warn of what a hub says of a reference, once in a process."""
+    if (url, message) not in _WARNED:
+        warnings.warn(problems.one_line(message), UserWarning, stacklevel=stacklevel)
+        _WARNED.add((url, message))

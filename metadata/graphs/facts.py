@@ -93,6 +93,15 @@ class WithdrawalFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class DeprecationFacts:
+    """A deprecation; the successor is (namespace, name), with a number if it is a version."""
+
+    message: str
+    successor: tuple[str, str] | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetVersionFacts:
     """A version of a data set; ``splits`` are names with the paths of their files."""
 
@@ -176,6 +185,7 @@ class VersionFacts:
     undecided: tuple[str, ...] = ()
     entries: tuple[EntryFacts, ...] = ()
     withdrawal: WithdrawalFacts | None = None
+    deprecation: DeprecationFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,3 +215,4 @@ class ModelFacts:
     is_gated: bool = False
     former: tuple[FormerFacts, ...] = ()
     withdrawal: WithdrawalFacts | None = None
+    deprecation: DeprecationFacts | None = None

@@ -36,6 +36,7 @@ from metadata.rdf.terms import ACCESS
 if TYPE_CHECKING:
     from metadata.graphs.facts import (
         AgentFacts,
+        DeprecationFacts,
         FileFacts,
         ModelFacts,
         VariantFacts,
@@ -129,6 +130,7 @@ def model_graph(of: ModelFacts, home: str) -> str:
     graph.add(places.catalogue, "dcat:resource", link(model))
     graph.add(model, "dcterms:description", words(of.summary))
     _subject(graph, model, of)
+    _deprecation(graph, model, of.deprecation)
     if _is_conflict(of.licenses, of.card_licenses):
         graph.add(model, "hub:licenceConflict", truth(True))
     for former in of.former:
@@ -221,6 +223,21 @@ def _identity(graph: Graph, version: str, of: VersionFacts) -> None:
     if of.state == "yanked":
         graph.add(version, "owl:deprecated", truth(True))
         graph.add(version, "skos:changeNote", words(of.reason))
+    _deprecation(graph, version, of.deprecation)
+
+
+def _deprecation(graph: Graph, subject: str, of: DeprecationFacts | None) -> None:
+    """State that a model or version is deprecated, why, and what replaces it."""
+    if of is None:
+        return
+    graph.add(subject, "owl:deprecated", truth(True))
+    graph.add(subject, "skos:changeNote", words(of.message))
+    if of.successor is not None:
+        places = graph.places
+        successor = places.model(*of.successor)
+        if of.number is not None:
+            successor = places.version(*of.successor, of.number)
+        graph.add(subject, "dcterms:isReplacedBy", link(successor))
 
 
 def _withdrawn(graph: Graph, version: str, of: VersionFacts, withdrawal: WithdrawalFacts) -> None:

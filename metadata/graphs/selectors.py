@@ -13,6 +13,7 @@ from registry.cards import cards, licences, mentions, resolution
 from registry.models import (
     Check,
     Dataset,
+    Deprecation,
     Event,
     Namespace,
     RegisteredModel,
@@ -113,6 +114,7 @@ def version_facts(version: Version) -> facts.VersionFacts:
             if version.state == Version.State.WITHDRAWN
             else _deletion(model)
         ),
+        deprecation=_deprecation(version),
     )
 
 
@@ -177,7 +179,20 @@ def model_facts(model: RegisteredModel) -> facts.ModelFacts:
         card_licenses=licences.named(*newest.typed_card.licenses) if newest else (),
         former=tuple(_former(model, rows)),
         withdrawal=_deletion(model),
+        deprecation=_deprecation(model),
     )
+
+
+def _deprecation(row: RegisteredModel | Version) -> facts.DeprecationFacts | None:
+    """The deprecation of a row itself; its successor only where that is public."""
+    deprecation: Deprecation | None = getattr(row, "deprecation", None)
+    if deprecation is None:
+        return None
+    model = deprecation.successor
+    if model is None or not model.is_public:
+        return facts.DeprecationFacts(deprecation.message)
+    name = (model.namespace.slug, model.name)
+    return facts.DeprecationFacts(deprecation.message, name, deprecation.successor_number)
 
 
 def _former(model: RegisteredModel, rows: list[Version]) -> Iterator[facts.FormerFacts]:

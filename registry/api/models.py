@@ -19,7 +19,7 @@ from registry.catalogue import accuracies, search, speeds, summaries, wording
 from registry.catalogue import facets as facet_counts
 from registry.catalogue.query import Query
 from registry.people import selectors as people_selectors
-from registry.versions.services import registered_models
+from registry.versions.services import deprecations, registered_models
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -186,6 +186,21 @@ class Models(ModelView):
         """Delete a model; a name that was once published is never reused."""
         fields = parse(queries.DeletionQuery, self.request.query_params.dict())
         registered_models.delete(self.request.user, model=self.model, **fields)
+
+    @operation("models_deprecate", shapes.ModelOutput, reads=shapes.DeprecationInput, tagged=True)
+    def deprecate(self, **fields: str) -> RegisteredModel:
+        """Deprecate a model: it still resolves, with a warning that names its successor.
+
+        Deprecating it again replaces message and successor.
+        """
+        deprecations.deprecate(self.request.user, self.model, **fields)
+        return self.model
+
+    @operation("models_undeprecate", shapes.ModelOutput, tagged=True)
+    def undeprecate(self) -> RegisteredModel:
+        """Undo the deprecation of a model; those of its versions remain."""
+        deprecations.undeprecate(self.request.user, self.model)
+        return self.model
 
     @operation(
         "models_move", shapes.ModelOutput, reads=shapes.MoveInput, tagged=True, location=_address

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from drf_spectacular.utils import extend_schema
 
 from hub.protocol import refs
-from registry.api import etags, queries, version_serializers
+from registry.api import etags, headers, queries, version_serializers
 from registry.api import serializers as shapes
 from registry.api.inputs import OPTIONAL_TEXT, Input, parse
 from registry.api.operations import ModelView, Stored, listing, operation, rows
@@ -156,7 +156,5 @@ class Refs(ModelView):
         tag = current.tag_of(model, version, variant) if is_bare else None
         response = etags.respond(request, data, tag=tag)
         if warning := data["warning"]:
-            response["Warning"] = f'299 - "{warning[:200]}"'.encode("latin-1", "replace").decode(
-                "latin-1"
-            )
+            response["Warning"] = headers.warning(warning)
         return response

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 
+from hub.protocol import refs
 from registry.api.addresses import page_url
 from registry.api.inputs import Input, Items
 from registry.api.outputs import Column, Columns, Output, Shape
@@ -16,8 +17,12 @@ from registry.models import (
     RegisteredModel,
     SearchDocument,
 )
+from registry.models.deprecations import LONGEST_MESSAGE
+from registry.versions.deprecations import Notice
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from registry.catalogue.summaries import Detail, Summary
 
 
@@ -82,6 +87,10 @@ class ModelSummaryOutput(Output[SearchDocument]):
         "downloads",
         Column("created_at", "model.created_at"),
         "updated_at",
+        Column(
+            "deprecated_at",
+            help_text="when the model or its newest version was deprecated; null if neither was",
+        ),
         "url",
     )
 
@@ -93,6 +102,11 @@ class ModelSummaryOutput(Output[SearchDocument]):
 
     def get_url(self, row: SearchDocument) -> str:
         return page_url(row.title)
+
+
+def iso(at: datetime) -> str:
+    """A time as serializers write it."""
+    return at.isoformat().replace("+00:00", "Z")
 
 
 _LATEST = tuple(LatestOutput().fields)
@@ -116,8 +130,9 @@ def model_summary(row: Summary) -> dict[str, Any]:
         "task": row.task,
         "keywords": row.keywords,
         "downloads": row.downloads,
-        "created_at": row.model__created_at.isoformat().replace("+00:00", "Z"),
-        "updated_at": row.updated_at.isoformat().replace("+00:00", "Z"),
+        "created_at": iso(row.model__created_at),
+        "updated_at": iso(row.updated_at),
+        "deprecated_at": row.deprecated_at and iso(row.deprecated_at),
         "url": page_url(row.title),
         "latest": latest and {key: latest.get(key) for key in _LATEST},
     }
@@ -135,11 +150,42 @@ class RefOutput(Output[Ref]):
     number = serializers.IntegerField(source="version.number")
 
 
+class DeprecationOutput(Output[Notice]):
+    """Why a model or version is deprecated, and what replaces it."""
+
+    columns = Columns(
+        "message",
+        "at",
+        Column(
+            "successor",
+            help_text="reference of the model or version to use; empty without one that you can "
+            "see",
+        ),
+    )
+
+
+class DeprecationInput(Input):
+    """The reason to stop using a model or version, and what to use."""
+
+    message = serializers.CharField(
+        max_length=LONGEST_MESSAGE, help_text="the reason, which is shown to users"
+    )
+    successor = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=refs.MAX_REFERENCE_CHARACTERS,
+        help_text="reference of the model or version to use, such as zoo/resnet50@4",
+    )
+
+
 class ModelOutput(ModelSummaryOutput):
     """A model with its refs and your role."""
 
     refs = RefOutput(many=True, source="shown_refs")
     role = serializers.ChoiceField(Membership.Role.choices, allow_null=True, source="shown_role")
+    deprecation = DeprecationOutput(
+        allow_null=True, help_text="of the model itself; its versions have their own"
+    )
 
 
 def model_detail(detail: Detail) -> dict[str, Any]:
@@ -150,6 +196,7 @@ def model_detail(detail: Detail) -> dict[str, Any]:
             {"name": name, "kind": kind, "number": number} for name, kind, number in detail.refs
         ],
         "role": detail.role,
+        "deprecation": detail.deprecation and dict(DeprecationOutput(detail.deprecation).data),
     }
 
 

@@ -31,7 +31,10 @@ DATASET = "datasets/<slug:slug>"
 urlpatterns = [
     path("models", models.Models.as_view({"get": "index", "post": "create"})),
     path(MODEL, models.Models.as_view({"get": "read", "patch": "edit", "delete": "destroy"})),
-    path(f"{MODEL}/move", models.Models.as_view({"post": "move"})),
+    *[
+        path(f"{MODEL}/{name}", models.Models.as_view({"post": name}))
+        for name in ("move", "deprecate", "undeprecate")
+    ],
     path(
         f"{MODEL}/access",
         access.Access.as_view({"get": "read", "post": "ask", "delete": "withdraw"}),
@@ -52,7 +55,10 @@ urlpatterns = [
     path(VERSION, versions.Versions.as_view({"get": "read", "delete": "destroy"})),
     *[
         path(f"{VERSION}/{name}", versions.Versions.as_view({"post": name}))
-        for name in ("submit", "publish", "yank", "restore", "withdraw")
+        for name in (
+            *("submit", "publish", "yank", "restore", "withdraw"),
+            *("deprecate", "undeprecate"),
+        )
     ],
     path(f"{VERSION}/dependents", versions.Versions.as_view({"get": "dependents"})),
     path("cards/check", cards.Cards.as_view({"post": "check"})),

@@ -14,9 +14,9 @@ from registry.api import origins
 from registry.api.addresses import file_url, page_url
 from registry.api.inputs import Input, Items
 from registry.api.outputs import Column, Columns, Digest, Output, Shape, answers_of
-from registry.api.serializers import MACS, MEMORY, PARAMETERS
+from registry.api.serializers import MACS, MEMORY, PARAMETERS, DeprecationOutput
 from registry.models import Check, File, Variant, Version
-from registry.versions import selectors
+from registry.versions import deprecations, selectors
 from registry.versions.dependents import VersionDependent
 from registry.versions.services import versions
 
@@ -163,11 +163,17 @@ class VersionSummaryOutput(Output[Version]):
         "submitted_at",
         "published_at",
         "ended_at",
+        Column("deprecation", help_text="of the version itself; null if it has none"),
         "url",
     )
 
     def get_url(self, version: Version) -> str:
         return page_url(version.model.ref, "v", str(version.number))
+
+    @extend_schema_field(DeprecationOutput(allow_null=True))
+    def get_deprecation(self, version: Version) -> dict[str, Any] | None:
+        notice = deprecations.of(self.context["request"].user, version)
+        return None if notice is None else dict(DeprecationOutput(notice).data)
 
 
 class JobSummaryOutput(Shape[Any]):
@@ -199,7 +205,11 @@ class VersionOutput(VersionSummaryOutput):
 
     def to_representation(self, instance: Version) -> Any:
         related = Version.objects.select_related(
-            "model__namespace", "created_by", "parent", "mirrored_from"
+            "model__namespace",
+            "created_by",
+            "parent",
+            "mirrored_from",
+            "deprecation__successor__namespace",
         ).prefetch_related(
             Prefetch("files", File.objects.select_related("blob")),
             Prefetch("variants", Variant.objects.select_related("entry", "derived_from")),
@@ -293,5 +303,8 @@ class ResolutionOutput(Output[Variant]):
         for file in instance.loaded_files:
             file.version = version
         is_yanked = version.state == Version.State.YANKED
-        instance.warning = f"{version.ref} was yanked: {version.reason}" if is_yanked else None
+        warnings = [f"{version.ref} was yanked: {version.reason}"] if is_yanked else []
+        notices = deprecations.of_version(self.context["request"].user, version)
+        warnings += [notice.sentence for notice in notices]
+        instance.warning = " ".join(warnings) or None
         return super().to_representation(instance)

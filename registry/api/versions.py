@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from registry.api import serializers
 from registry.api import version_serializers as shapes
 from registry.api.addresses import api_url
 from registry.api.inputs import IDEMPOTENCY_KEY, Input, idempotency_key
@@ -17,7 +18,7 @@ from registry.api.operations import (
     rows,
 )
 from registry.versions import dependents, selectors
-from registry.versions.services import versions
+from registry.versions.services import deprecations, versions
 
 if TYPE_CHECKING:
     from registry.models import Version
@@ -83,3 +84,20 @@ class Versions(VersionView):
         shapes.VersionDependentOutput,
     )
     withdraw = _transition(versions.withdraw, shapes.EndInput)
+
+    @operation(
+        "versions_deprecate", shapes.VersionOutput, reads=serializers.DeprecationInput, tagged=True
+    )
+    def deprecate(self, **fields: str) -> Version:
+        """Deprecate a version: it still resolves, with a warning that names its successor.
+
+        Deprecating it again replaces message and successor.
+        """
+        deprecations.deprecate(self.request.user, self.version, **fields)
+        return self.version
+
+    @operation("versions_undeprecate", shapes.VersionOutput, tagged=True)
+    def undeprecate(self) -> Version:
+        """Undo the deprecation of a version."""
+        deprecations.undeprecate(self.request.user, self.version)
+        return self.version

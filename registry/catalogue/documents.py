@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Sum
 
@@ -22,6 +22,9 @@ from registry.models import (
     Version,
 )
 from registry.models.search import EVERYBODY
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 BODY_CHARACTERS = 20_000
 
@@ -71,6 +74,7 @@ def _newest(model: RegisteredModel) -> tuple[Version | None, Variant | None]:
     """The newest published version of a model, and its main variant."""
     version = (
         Version.objects.filter(model=model, state=Version.State.PUBLISHED, branch="main")
+        .select_related("deprecation")
         .prefetch_related("variants__entry")
         .first()
     )
@@ -102,16 +106,23 @@ def _columns(
         "carbon_kg": latest.get("training_carbon_kg"),
         "accuracy_loss": accuracies.loss_of(version) if version else None,
         "downloads": model.downloads,
+        "deprecated_at": _deprecated_at(model, version),
         "updated_at": (version and version.published_at) or model.created_at,
         "latest": latest or None,
     }
+
+
+def _deprecated_at(model: RegisteredModel, version: Version | None) -> datetime | None:
+    """When a model was deprecated, or else its newest version."""
+    rows = [getattr(row, "deprecation", None) for row in (model, version)]
+    return next((row.at for row in rows if row is not None), None)
 
 
 def refresh(model_id: int) -> None:
     """Make the document of one model equal to its rows."""
     model = (
         RegisteredModel.objects.select_for_update(of=("self",))
-        .select_related("namespace", "download_count")
+        .select_related("namespace", "download_count", "deprecation")
         .filter(pk=model_id, deleted_at=None)
         .first()
     )

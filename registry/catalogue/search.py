@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache as cache_function
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +38,8 @@ _IN_LATEST = {
     for attribute in (sort.attribute for sort in sorts.SORTS.values())
     if attribute and attribute.column not in COLUMNS
 }
-# Downloads, key and title of a document.
-_Candidate = tuple[int, int, str]
+# Downloads, key and title of a document, and when it was deprecated.
+_Candidate = tuple[int, int, str, datetime | None]
 # The parts of the list by speed, with the sign that the key of each has; then come the unmeasured.
 _MEASURED = ((DocumentSpeed.Status.ACCEPTED, 1), (DocumentSpeed.Status.NOISY, -1))
 
@@ -82,14 +83,17 @@ def find(
 
 
 def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
-    """The best of the most downloaded candidates: exact name, then prefix, then word, then text."""
+    """The best of the most downloaded candidates: exact name, then prefix, then word, then text.
+
+    Of equal ones, what is deprecated comes last.
+    """
     # Ranks need the title alone, so no document is read but those of the page. Among equal ranks
     # the sort is stable: the most downloaded comes first.
     candidates: list[_Candidate] = []
     every = conditions.matching(actor, replace(query, text=""))
     for place, rows in enumerate(conditions.matching(actor, query)):
         candidates += _walked(every[place], query) or _popular(rows)[: CANDIDATES + 1]
-    candidates.sort(reverse=True)
+    candidates.sort(key=lambda row: row[:3], reverse=True)
     text = query.text.strip('" ').lower()
     terms = full_text.terms(query.text)
 
@@ -104,8 +108,8 @@ def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
             return 4
         return 2 if set(terms) <= set(full_text.terms(title)) else 3
 
-    best = sorted(candidates[:CANDIDATES], key=lambda row: rank(row[2]))
-    order = [pk for _, pk, _ in best]
+    best = sorted(candidates[:CANDIDATES], key=lambda row: (rank(row[2]), row[3] is not None))
+    order = [pk for _, pk, *_ in best]
     start = cursors.position(cursor, CANDIDATES)
     return Page(
         items=_rows(order[start : start + limit], columns),
@@ -117,7 +121,7 @@ def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequen
 
 def _popular(rows: QuerySet[SearchDocument], *columns: str) -> QuerySet[Any, Any]:
     ordered = rows.order_by("-downloads", "-pk")
-    return ordered.values_list("downloads", "pk", "title", *columns)
+    return ordered.values_list("downloads", "pk", "title", "deprecated_at", *columns)
 
 
 def _walked(rows: QuerySet[SearchDocument], query: Query) -> list[_Candidate]:

@@ -13,9 +13,9 @@ from django.contrib.auth.models import AnonymousUser
 from registry.catalogue import documents
 from registry.core.permissions import role_in
 from registry.core.prepared_queries import Prepared
-from registry.models import Blob, File, Membership, Namespace, RegisteredModel, Version
+from registry.models import Blob, Deprecation, File, Membership, Namespace, RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
-from registry.versions import selectors
+from registry.versions import deprecations, selectors
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from registry.core.permissions import Actor
+    from registry.versions.deprecations import Notice
 
 
 class Summary(NamedTuple):
@@ -42,6 +43,7 @@ class Summary(NamedTuple):
     model__created_at: datetime
     updated_at: datetime
     size: int | None
+    deprecated_at: datetime | None
     latest: dict[str, Any] | None
 
 
@@ -54,6 +56,7 @@ class Detail(NamedTuple):
     summary: Summary
     refs: list[tuple[Any, ...]]
     role: str | None
+    deprecation: Notice | None
 
 
 def read(actor: Actor, title: str) -> Detail | None:
@@ -65,7 +68,13 @@ def read(actor: Actor, title: str) -> Detail | None:
     role = role_in(actor, Namespace(pk=namespace_id))
     refs = _RELEASED_REFS if role in (None, Membership.Role.READER) else _REFS
     summary = Summary(*columns)._replace(downloads=downloads or 0)
-    return Detail(summary, refs.rows(summary.pk), role)
+    deprecation = _deprecation(actor, summary) if summary.deprecated_at else None
+    return Detail(summary, refs.rows(summary.pk), role, deprecation)
+
+
+def _deprecation(actor: Actor, summary: Summary) -> Notice | None:
+    rows = Deprecation.objects.filter(model=summary.pk).select_related("successor__namespace")
+    return next((deprecations.notice(actor, row, summary.title) for row in rows), None)
 
 
 def compose(actor: Actor, model: RegisteredModel) -> Detail:
@@ -75,7 +84,7 @@ def compose(actor: Actor, model: RegisteredModel) -> Detail:
     summary = Summary(*attrgetter(*names)(document))
     role = selectors.role(actor, model)
     refs = _RELEASED_REFS if role in (None, Membership.Role.READER) else _REFS
-    return Detail(summary, refs.rows(model.pk), role)
+    return Detail(summary, refs.rows(model.pk), role, deprecations.of(actor, model))
 
 
 def public_file(namespace_slug: str, name: str, number: int, path: str) -> tuple[Blob, int] | None:

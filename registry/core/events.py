@@ -21,6 +21,8 @@ RELEASE_VERBS = (
     "version.yanked",
     "version.restored",
     "version.withdrawn",
+    "version.deprecated",
+    "version.undeprecated",
     "version.annotated",
     "version.described",
 )

@@ -42,6 +42,7 @@ ACTIONS = {
     "version.submit": Need("writer", "write"),
     "version.publish": Need("maintainer", "publish"),
     "version.yank": Need("maintainer", "publish"),
+    "version.deprecate": Need("maintainer", "publish"),
     "version.derive": Need("maintainer", "write"),
     "version.withdraw": Need("owner", "publish"),
     "tag.create": Need("writer", "write"),

@@ -6,6 +6,7 @@ from registry.models.blobs import Blob, BlobCheck
 from registry.models.collections import Collection, CollectionEntry
 from registry.models.commits import Branch, Commit, CommitFile
 from registry.models.datasets import Dataset, DatasetFile, DatasetVersion
+from registry.models.deprecations import Deprecation
 from registry.models.discussions import Comment, Discussion, DiscussionCount
 from registry.models.events import Delivery, Event
 from registry.models.files import File, Variant
@@ -50,6 +51,7 @@ __all__ = [
     "DatasetFile",
     "DatasetVersion",
     "Delivery",
+    "Deprecation",
     "Discussion",
     "DiscussionCount",
     "DocumentAccuracy",

@@ -46,6 +46,9 @@ class SearchDocument(models.Model):
         blank=True,
         help_text="percentage points of accuracy that the best derived variant loses",
     )
+    deprecated_at = models.DateTimeField(
+        null=True, blank=True, help_text="when the model or its newest version was deprecated"
+    )
     latest = models.JSONField(
         null=True, blank=True, help_text="the newest published version, or null"
     )

@@ -27,13 +27,16 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
 
 ANSWER = ("pk", "model_id", "label", "commit_id", "manifest_sha256")
+# One that is set means a warning, whose words depend on the reader.
+DEPRECATIONS = ("deprecation", "model__deprecation")
 
 
 def resolution_tag(actor: Actor, namespace: str, name: str) -> str | None:
     """The entity tag of what the name alone resolves to now: that of ``tag_of``.
 
     None where the long way must decide: for other models than open ones and those of the actor's
-    namespaces, for tokens bound to one, and where the chosen variant is not an uploaded one.
+    namespaces, for deprecated ones, for tokens bound to one, and where the chosen variant is not an
+    uploaded one.
     """
     if actor.is_authenticated and actor.bound_to is not None:
         return None
@@ -41,7 +44,9 @@ def resolution_tag(actor: Actor, namespace: str, name: str) -> str | None:
     if not rows and actor.is_authenticated:
         rows = _OWN_NEWEST.rows(actor.pk, namespace, name)
     variants = _CANDIDATES[Strength(settings.HUB_PROOF_STRENGTH)]
-    for version_id, *version in rows:
+    for version_id, *version, own_deprecation, model_deprecation in rows:
+        if own_deprecation or model_deprecation:
+            return None
         for origin, *variant in variants.rows(version_id):
             if origin == Variant.Origin.UPLOADED:
                 return _tag(namespace, name, version_id, version, variant)
@@ -51,9 +56,10 @@ def resolution_tag(actor: Actor, namespace: str, name: str) -> str | None:
 def tag_of(model: RegisteredModel, version: Version, variant: Variant) -> str | None:
     """The entity tag of a resolution, by what the answer is made of.
 
-    None for a derived variant, which has files of its own.
+    None for a derived variant, which has files of its own, and for what is deprecated.
     """
-    if variant.origin != Variant.Origin.UPLOADED:
+    is_deprecated = any(hasattr(row, "deprecation") for row in (version, model))
+    if is_deprecated or variant.origin != Variant.Origin.UPLOADED:
         return None
     content = [getattr(version, attribute) for attribute in ANSWER[1:]]
     variant_values = [variant.pk, variant.name, variant.opset, variant.precision, variant.entry_id]
@@ -91,7 +97,7 @@ def newest(rows: QuerySet[Version], *states: str) -> QuerySet[Version]:
 
 
 def _published(rows: QuerySet[Version]) -> QuerySet[Any, tuple[Any, ...]]:
-    return newest(rows, Version.State.PUBLISHED).values_list(*ANSWER)[:1]
+    return newest(rows, Version.State.PUBLISHED).values_list(*ANSWER, *DEPRECATIONS)[:1]
 
 
 def _candidates(least: str, version_id: int) -> QuerySet[Any, tuple[Any, ...]]:

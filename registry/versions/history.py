@@ -64,7 +64,7 @@ def head(of: RegisteredModel, branch: str) -> Head | None:
         Version.objects.filter(model=of, branch=branch, submitted_at__gte=since)
         .filter(commit_id__isnull=False)
         .exclude(state__in=[Version.State.DRAFT, Version.State.WITHDRAWN])
-        .select_related("model__namespace", "created_by", "parent")
+        .select_related("model__namespace", "created_by", "parent", "deprecation")
         .first()
     )
     commit = commits(of, for_readers=False).filter(branch=branch, created_at__gte=since).first()

@@ -59,7 +59,7 @@ def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
     """
     row = (
         RegisteredModel.objects.visible_to(actor)
-        .select_related("namespace", "download_count")
+        .select_related("namespace", "download_count", "deprecation")
         .alias(lower_name=Lower("name"))
         .filter(namespace__in=people.by_slug(namespace_slug), lower_name=name.lower())
         .first()
@@ -79,7 +79,14 @@ def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
 def versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
     """The versions of a model, itself seen by the actor, that the actor may see, newest first."""
     rows = versions_for(role(actor, of), of)
-    return rows.select_related("model__namespace", "model__download_count", "created_by", "parent")
+    return rows.select_related(
+        "model__namespace",
+        "model__download_count",
+        "model__deprecation",
+        "created_by",
+        "parent",
+        "deprecation__successor__namespace",
+    )
 
 
 def listed_versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:

@@ -141,6 +141,34 @@ def test_the_life_of_a_model(run, ada):
     assert run("info", "ada/tiny")[0] == 3
 
 
+def test_deprecations(run, ada):
+    model = factories.model(ada)
+    for number in (1, 2):
+        factories.version(ada, model, message=f"Version {number}")
+    outbox.deliver()
+    code, out, err = run("deprecate", "ada/net@1", "--message", "Old", "--successor", "ada/net@2")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1].split()[:3] == ["ada/net@1", "Old", "ada/net@2"]
+    assert run("deprecate", "ada/net", "--message", "Over")[1].splitlines()[1].split()[:2] == [
+        "ada/net",
+        "Over",
+    ]
+    own = "ada/net@1 is deprecated: Old. Use ada/net@2 instead."
+    code, out, err = run("info", "ada/net@1", who="")
+    assert own in out
+    assert err.splitlines() == [
+        "hub: warning: ada/net is deprecated: Over.",
+        f"hub: warning: {own}",
+    ]
+    assert run("info", "ada/net@1", who="")[2] == ""  # once for each reference
+    assert "[deprecated]" in run("search", "net", who="")[1]
+    assert own in run("get", "ada/net@1", who="")[2]
+    assert run("undeprecate", "ada/net")[0] == run("undeprecate", "ada/net@1")[0] == 0
+    assert "deprecated" not in run("info", "ada/net@1")[1]
+    assert run("undeprecate", "ada/net")[2].startswith("hub: ada/net is not deprecated.")
+    assert run("deprecate", "ada/net", "--message", "x", who="bob")[0] == 4
+
+
 def test_the_life_of_a_version(run, ada):
     model = factories.model(ada)
     for number in (1, 2):

@@ -266,6 +266,11 @@ def _fill(hub):
     hub.publish(hub.draft("gone", card=CARD))
     hub.api("POST", "models/zoo/gone/versions/1/withdraw", {"reason": "Its data was not free."})
     hub.publish(hub.draft("gone", new=False))
+    hub.api(
+        "POST",
+        "models/zoo/gone/deprecate",
+        {"message": "No longer maintained.", "successor": "zoo/proven@1"},
+    )
     hub.publish(hub.draft(LONG, summary="long" * 70, license="LicenseRef-" + "x" * 50))
     hub.draft("drafted", card=CARD, visibility="private")
     hub.publish(hub.draft("broken", contents={"model.onnx": samples.mlp()[:-40]}), "draft")

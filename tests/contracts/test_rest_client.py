@@ -104,7 +104,8 @@ def test_every_operation_is_a_method_or_omitted_with_a_reason():
 
 def test_every_method_has_a_command():
     methods = {".".join(rest.place(one)) for one, *_ in operations() if one not in rest.OMITTED}
-    without = methods - {verb.operation for verb in VERBS.values()} - OTHER_COMMANDS.keys()
+    of_verbs = {name for verb in VERBS.values() for name in (verb.operation, verb.model_operation)}
+    without = methods - of_verbs - OTHER_COMMANDS.keys()
     assert sorted(without) == []
 
 
@@ -139,7 +140,7 @@ def test_examples_run(server, folder, capsys, words, line):
     assert server.faults == []
     capsys.readouterr()
     if words in VERBS:
-        assert VERBS[words].operation in {
+        assert {VERBS[words].operation, VERBS[words].model_operation} & {
             ".".join(rest.place(one)) for one in server.requests if one not in rest.OMITTED
         }
     command.main([*arguments_, *([] if "--json" in arguments_ else ["--json"])])

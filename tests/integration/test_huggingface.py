@@ -104,6 +104,19 @@ def test_huggingface_hub_reads_what_is_private(hub, python, tmp_path):
     assert dict.fromkeys(said, True) == said
 
 
+def test_huggingface_hub_warns_of_what_is_deprecated(hub, python, tmp_path):
+    body = {"message": "Wrong labels.", "successor": "zoo/net@1"}
+    status, _, answer = hub.call("POST", "models/zoo/hidden/deprecate", body)
+    assert status == 200, answer
+    script = HERE / "clients" / "deprecated.py"
+    given = environment(hub, tmp_path)
+    said = json.loads(run([python, script], given).strip().splitlines()[-1])
+    sentence = "zoo/hidden is deprecated: Wrong labels. Use zoo/net@1 instead."
+    # 0.36 reads no such header; the card says it to all.
+    warned = [] if said.pop("version").startswith("0.") else [sentence]
+    assert said == {"warnings": warned, "new_version": "zoo/net", "deprecated": sentence}
+
+
 def test_the_hf_command_downloads(hub, python, tmp_path):
     command = python.parent / "hf"
     given = environment(hub, tmp_path / "home", token=False)

@@ -18,7 +18,7 @@ from frontend.presenters import figures, version_head
 from hub.protocol import problems
 from metadata.graphs import withdrawals
 from registry.community import interest
-from registry.models import Dataset, Discussion, Version
+from registry.models import Dataset, Deprecation, Discussion, Version
 from registry.versions import selectors
 from runners.models import ConformanceResult, Evaluation, Measurement
 
@@ -69,6 +69,7 @@ def news(actor: Actor, models: Sequence[int]) -> list[dict[str, Any]]:
     published = published.select_related("model__namespace")
     rows = [
         *_versions(published.order_by("-published_at")[:NEWS]),
+        *_deprecations(models, published),
         *_evidence(published),
         *_discussions(actor, models),
         *_withdrawals(actor, models),
@@ -109,6 +110,25 @@ def _versions(of: QuerySet[Version]) -> Iterator[dict[str, Any]]:
         if version.ended_at:
             words = f"{version.state}: {version.reason}"
             yield _of_version(version, version.ended_at, words, "version")
+
+
+def _deprecations(models: Sequence[int], published: QuerySet[Version]) -> Iterator[dict[str, Any]]:
+    """The models and versions that were deprecated last."""
+    rows = Deprecation.objects.filter(Q(model__in=models) | Q(version__in=published))
+    related = rows.select_related("model__namespace", "version__model__namespace")
+    for row in related[:NEWS]:
+        words = f"deprecated: {row.message}"
+        if row.version is not None:
+            yield _of_version(row.version, row.at, words, "version")
+        elif row.model is not None:
+            place = [row.model.namespace.slug, row.model.name]
+            yield {
+                "at": row.at,
+                "model": row.model,
+                "subject": "the model",
+                "words": words,
+                "url": reverse("model", args=place),
+            }
 
 
 def _withdrawals(actor: Actor, models: Sequence[int]) -> Iterator[dict[str, Any]]:

@@ -38,7 +38,7 @@ from registry.api.parameters import accepts
 from registry.cards import mentions, refused_cards, resolution
 from registry.core import usage
 from registry.core.permissions import can
-from registry.versions import aliases, file_history, history, selectors
+from registry.versions import aliases, deprecations, file_history, history, selectors
 from registry.versions.lifecycle import BRANCH
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.graphs import networks, tensors
@@ -92,6 +92,7 @@ def newest(request: HttpRequest, model: RegisteredModel) -> HttpResponse:
                 "may_draft": can(request.user, "version.draft", model),
                 "may_edit": can(request.user, "model.edit", model),
                 "refused_cards": refused_cards.count(request.user, model),
+                "deprecations": filter(None, [deprecations.of(request.user, model)]),
             },
         )
     return _overview(request, selectors.whole(latest))
@@ -253,6 +254,7 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "history_url": f"/api/v1/models/{model.ref}/alias-history",
             "may_draft": can(request.user, "version.draft", model),
             "may_yank": can(request.user, "version.yank", model),
+            "may_deprecate": can(request.user, "version.deprecate", model),
             "may_withdraw": can(request.user, "version.withdraw", model),
         },
     )

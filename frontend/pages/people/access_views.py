@@ -25,7 +25,7 @@ from registry.cards import names
 from registry.core.permissions import can, require
 from registry.models import AccessRequest, Mention, RegisteredModel
 from registry.people import selectors as people_selectors
-from registry.versions import selectors
+from registry.versions import deprecations, selectors
 from registry.versions.services import access, registered_models
 from registry.versions.services import names as confirmations
 
@@ -80,6 +80,7 @@ def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "describe": describe,
             "licences": LICENCES,
             "may_move": can(request.user, "model.delete", model),
+            "deprecation": deprecations.of(request.user, model),
             "former": model.former_names.exclude(spelt=""),
             "names": names.of_model(request.user, model),
         },

@@ -90,6 +90,7 @@ HELP = {
     "source": "URL where the data comes from",
     "state": "state",
     "status": "status",
+    "successor": "the model or version to use, such as zoo/resnet50@4",
     "summary": "one line that lists show",
     "sweep_batch": "batch size to measure; repeatable",
     "sweep_threads": "number of threads to measure; repeatable",

@@ -80,6 +80,7 @@ CREATE = Verb(
     texts={"name": "name of the model"},
 )
 _STATE = ("ref", "state", "reason", "url")
+_DEPRECATED = ("ref", "deprecation.message=message", "deprecation.successor=successor", "url")
 
 
 def _yank(hub: Hub, values: dict[str, Any]) -> str:
@@ -122,6 +123,26 @@ RESTORE = Verb(
     ("hub restore zoo/resnet50@3",),
     _STATE,
     pinned=True,
+)
+DEPRECATE = Verb(
+    "deprecate",
+    "versions.deprecate",
+    "deprecate a model or version; it still resolves, with a warning",
+    (
+        "hub deprecate zoo/resnet50@3 --message 'Wrong labels' --successor zoo/resnet50@4",
+        "hub deprecate zoo/resnet50 --message 'No longer maintained' --successor zoo/resnet101",
+    ),
+    _DEPRECATED,
+    model_operation="models.deprecate",
+    texts={"message": "the reason, which is shown to users"},
+)
+UNDEPRECATE = Verb(
+    "undeprecate",
+    "versions.undeprecate",
+    "undo the deprecation of a model or version",
+    ("hub undeprecate zoo/resnet50@3",),
+    _DEPRECATED,
+    model_operation="models.undeprecate",
 )
 WITHDRAW = Verb(
     "withdraw",

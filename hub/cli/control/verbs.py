@@ -37,7 +37,8 @@ class Verb:
     may change the arguments, and gives no text where there is nothing to ask. `positional` are
     optional parameters that are written without a dash, `fixed` those with one value, `names` the
     options of other parameters, `texts` their help. With `pinned` a version must be named; the
-    newest is not taken. `show` prints the answer.
+    newest is not taken. `model_operation` takes over where the reference names a model alone.
+    `show` prints the answer.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Verb:
     names: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     pinned: bool = False
+    model_operation: str = ""
     show: Callable[[Any], None] | None = None
 
     def add_to(self, commands: Any) -> None:
@@ -144,8 +146,11 @@ class Verb:
         elif self.reference == "model":
             values["model"] = refs.parse(options.model).name
         elif self.reference == "ref":
+            parsed = refs.parse(options.ref)
+            if self.model_operation and not (parsed.is_pinned or parsed.label):
+                return {**values, "model": parsed.name, **self.fixed}
             values["model"], values["number"] = version(hub, options.ref, pinned=self.pinned)
-            variant = refs.parse(options.ref).variant
+            variant = parsed.variant
             if variant and "variant" in self.signature:
                 values.setdefault("variant", variant)
         return {**values, **self.fixed}
@@ -159,7 +164,9 @@ class Verb:
             text = question(hub, values) if callable(question) else question.format(**values)
             if text:
                 output.confirm(text, yes=options.yes)
-        group, _, name = self.operation.partition(".")
+        is_of_model = self.model_operation and "number" not in values
+        operation = self.model_operation if is_of_model else self.operation
+        group, _, name = operation.partition(".")
         answer = getattr(getattr(hub, group), name)(**values)
         self._print(answer, values, as_json=options.json)
         return DONE
@@ -230,7 +237,9 @@ def add_reference(parser: argparse.ArgumentParser, verb: Verb) -> None:
     """Add the positional argument that names a model, a version or a training."""
     texts: Final = {
         "model": "a model, such as zoo/resnet50",
-        "ref": "a version, such as zoo/resnet50@3"
+        "ref": "a model or version, such as zoo/resnet50 or zoo/resnet50@3"
+        if verb.model_operation
+        else "a version, such as zoo/resnet50@3"
         + ("" if verb.pinned else "; without a number, the newest"),
         "training": "a training, such as zoo/digits/trainings/7",
     }

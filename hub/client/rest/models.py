@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from hub.client.rest.calls import Group, json_of, model_path
-from hub.client.rest.shared import Ref
+from hub.client.rest.shared import Deprecation, Ref
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +115,8 @@ class ListedModel:
     downloads: int
     created_at: datetime
     updated_at: datetime
+    # when the model or its newest version was deprecated; null if neither was
+    deprecated_at: datetime | None
     url: str
     latest: Latest | None
     speed: Speed | None = None
@@ -144,10 +146,14 @@ class Model:
     downloads: int
     created_at: datetime
     updated_at: datetime
+    # when the model or its newest version was deprecated; null if neither was
+    deprecated_at: datetime | None
     url: str
     latest: Latest | None
     refs: tuple[Ref, ...]
     role: str | None
+    # of the model itself; its versions have their own
+    deprecation: Deprecation | None
 
 
 class ModelsGroup(Group):
@@ -197,6 +203,26 @@ class ModelsGroup(Group):
             "DELETE",
             f"models/{model_path(model)}",
             query={"reason": reason, "tombstone": tombstone},
+        )
+
+    def deprecate(
+        self,
+        model: str,
+        *,
+        message: Annotated[str, "the reason, which is shown to users"],
+        successor: Annotated[
+            str | None, "reference of the model or version to use, such as zoo/resnet50@4"
+        ] = None,
+    ) -> Model:
+        """Deprecate a model: it still resolves, with a warning that names its successor.
+
+        Deprecating it again replaces message and successor.
+        """
+        return self._call(
+            Model,
+            "POST",
+            f"models/{model_path(model)}/deprecate",
+            content=json_of({"message": message, "successor": successor}),
         )
 
     def edit(
@@ -424,3 +450,7 @@ class ModelsGroup(Group):
     def read(self, model: str) -> Model:
         """Read a model with its refs and your role."""
         return self._call(Model, "GET", f"models/{model_path(model)}")
+
+    def undeprecate(self, model: str) -> Model:
+        """Undo the deprecation of a model; those of its versions remain."""
+        return self._call(Model, "POST", f"models/{model_path(model)}/undeprecate")

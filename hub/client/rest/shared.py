@@ -48,6 +48,16 @@ class Check:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Deprecation:
+    """Why a model or version is deprecated, and what replaces it."""
+
+    message: str
+    at: datetime
+    # reference of the model or version to use; empty without one that you can see
+    successor: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class File:
     """A file of a version."""
 
@@ -237,6 +247,8 @@ class VersionSummary:
     submitted_at: datetime | None
     published_at: datetime | None
     ended_at: datetime | None
+    # of the version itself; null if it has none
+    deprecation: Deprecation | None
     url: str
 
 

@@ -212,6 +212,27 @@ class VersionsGroup(Group):
             f"models/{model_path(model)}/versions/{part(number)}/dependents",
         )
 
+    def deprecate(
+        self,
+        model: str,
+        number: int,
+        *,
+        message: Annotated[str, "the reason, which is shown to users"],
+        successor: Annotated[
+            str | None, "reference of the model or version to use, such as zoo/resnet50@4"
+        ] = None,
+    ) -> Version:
+        """Deprecate a version: it still resolves, with a warning that names its successor.
+
+        Deprecating it again replaces message and successor.
+        """
+        return self._call(
+            Version,
+            "POST",
+            f"models/{model_path(model)}/versions/{part(number)}/deprecate",
+            content=json_of({"message": message, "successor": successor}),
+        )
+
     def list(
         self,
         model: str,
@@ -250,6 +271,12 @@ class VersionsGroup(Group):
             "POST",
             f"models/{model_path(model)}/versions/{part(number)}/submit",
             content=json_of({"publish": publish}),
+        )
+
+    def undeprecate(self, model: str, number: int) -> Version:
+        """Undo the deprecation of a version."""
+        return self._call(
+            Version, "POST", f"models/{model_path(model)}/versions/{part(number)}/undeprecate"
         )
 
     def withdraw(

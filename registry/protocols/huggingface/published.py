@@ -14,7 +14,7 @@ from django.contrib.auth.models import AnonymousUser
 from registry.core.prepared_queries import Prepared
 from registry.models import File, RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
-from registry.versions.current import newest, open_versions, own_versions
+from registry.versions.current import DEPRECATIONS, newest, open_versions, own_versions
 from registry.versions.lifecycle import BRANCH
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _NOT_WITHDRAWN = tuple(state for state in Version.State if state != Version.State.WITHDRAWN)
-COLUMNS = ("model", "pk", "commit_id", "state")
+COLUMNS = ("model", "pk", "commit_id", "state", *DEPRECATIONS)
 
 
 class Place(NamedTuple):
@@ -51,7 +51,8 @@ def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
     """The commit that ``rest`` begins with and the path after it, where it is public.
 
     Or where members of its namespace do. Only for a commit and for `main`; not where `main` is
-    another one to writers, and not for a token that is bound to a namespace.
+    another one to writers, not of what is deprecated, of which readers are warned, and not for a
+    token that is bound to a namespace.
     """
     revision, _, path = rest.partition("/")
     is_commit = bool(_COMMIT.fullmatch(revision))
@@ -62,8 +63,8 @@ def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
     rows, is_own = of_all.rows(*keys), False
     if not rows and actor.is_authenticated and actor.bound_to is None:
         rows, is_own = (_OWN_COMMITS if is_commit else _OWN).rows(actor.pk, *keys), True
-    for model_id, version_id, commit_id, state in rows:
-        if not is_commit and state != Version.State.PUBLISHED:
+    for model_id, version_id, commit_id, state, *deprecations in rows:
+        if any(deprecations) or not (is_commit or state == Version.State.PUBLISHED):
             return None
         ref = f"{namespace}/{name}"
         return Place(model_id, ref, version_id, commit_id, path, is_commit and not is_own)
@@ -131,6 +132,8 @@ def _commit_files(
         version__model__name=name,
         version__state__in=Version.SERVED,
         version__commit_id=commit_id,
+        version__deprecation=None,
+        version__model__deprecation=None,
         path=path,
     )
     columns = ("version__model", "version", "blob", "blob__size", "git_oid", "lfs")

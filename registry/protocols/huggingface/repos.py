@@ -68,7 +68,11 @@ class ModelInfo(HubView):
         )
         if "usedStorage" in fields:
             info["usedStorage"] = selectors.used_bytes(request.user, model)
-        return Response(_narrowed(info, fields))
+        headers = {}
+        if notices := at.notices(request.user):
+            info["cardData"] = shapes.deprecated(info["cardData"], model.ref, notices)
+            headers["X-HF-Warning"] = at.warning(request.user)
+        return Response(_narrowed(info, fields), headers=headers)
 
 
 class AuthCheck(HubView):

@@ -40,6 +40,7 @@ class Content:
     git_oid: str
     is_lfs: bool
     is_immutable: bool
+    warning: str = ""
 
 
 class Resolve(HubView):
@@ -122,6 +123,7 @@ def _find_out(request: Request, namespace: str, name: str, rest: str) -> Content
         and model.is_public
         and not model.is_gated
         and at.version.state in Version.VISIBLE,
+        warning=at.warning(request.user),
     )
 
 
@@ -164,6 +166,8 @@ def _send(request: HttpRequest, content: Content) -> HttpResponseBase:
         tag="" if content.is_lfs else content.git_oid,
     )
     answer["X-Repo-Commit"] = content.commit_id
+    if content.warning:
+        answer["X-HF-Warning"] = content.warning
     if content.is_lfs:
         answer["X-Linked-Size"] = str(content.blob.size)
         answer["X-Linked-ETag"] = f'"{content.blob.sha256}"'

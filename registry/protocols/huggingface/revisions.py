@@ -18,13 +18,14 @@ from registry.cards import cards
 from registry.models import Branch, Commit, File, Ref, RegisteredModel, Version
 from registry.protocols.huggingface import errors
 from registry.storage.files import store
-from registry.versions import finders, history, moves, ref_names, selectors
+from registry.versions import deprecations, finders, history, moves, ref_names, selectors
 from registry.versions.lifecycle import BRANCH
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from registry.core.permissions import Actor
+    from registry.versions.deprecations import Notice
 
 HEADS = "refs/heads/"
 TAGS = "refs/tags/"
@@ -70,6 +71,17 @@ class Revision:
         text = store().read(card.blob_id, cards.LIMIT_BYTES).decode("utf-8", "replace")
         return cards.check(text).front
 
+    def notices(self, actor: Actor) -> list[Notice]:
+        """The deprecations of its version and of its model."""
+        rows = [deprecations.of(actor, row) for row in (self.version, self.model) if row]
+        return [row for row in rows if row]
+
+    def warning(self, actor: Actor) -> str:
+        """The same as the header that clients print once for each topic; empty without any."""
+        notices = self.notices(actor)
+        words = " ".join(notice.sentence for notice in notices)
+        return errors.one_line(f"deprecated {notices[0].ref}; {words}") if notices else ""
+
     def files(self) -> QuerySet[Any]:
         """The files that were committed, not what was derived from them, by their paths."""
         if self.version is None:
@@ -88,7 +100,7 @@ class Reader:
         role = selectors.role(actor, of)
         self.writes = selectors.sees_drafts(role)
         rows = selectors.versions_for(role, of).exclude(state=Version.State.DRAFT)
-        self.versions = rows.select_related("created_by").defer(*_LONG_TEXT)
+        self.versions = rows.select_related("created_by", "deprecation").defer(*_LONG_TEXT)
         self.refs = selectors.refs_for(role, of.pk)
         self.commit_tags = selectors.commit_tags(role, of)
 
@@ -151,6 +163,7 @@ class Reader:
         return Revision(self.of, None, history.first_commit_id(self.of))
 
     def _is(self, version: Version, *, is_fixed: bool = False) -> Revision:
+        version.model = self.of
         return Revision(self.of, version, str(version.commit_id), is_fixed=is_fixed)
 
     def _at(self, head: history.Head) -> Revision:

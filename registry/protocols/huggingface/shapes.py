@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from registry.protocols.huggingface.revisions import Revision
+    from registry.versions.deprecations import Notice
 
     Entry = File | CommitFile
 
@@ -101,6 +102,16 @@ def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
     if security:
         info["securityRepoStatus"] = security_of(version)
     return info
+
+
+def deprecated(front: dict[str, Any], ref: str, notices: Sequence[Notice]) -> dict[str, Any]:
+    """The front matter of a card with the deprecations of its version and of its model, `ref`.
+
+    `new_version` is the protocol's word for the model that replaces another.
+    """
+    words = {"deprecated": " ".join(notice.sentence for notice in notices)}
+    models = {notice.successor.partition("@")[0] for notice in notices} - {"", ref}
+    return front | words | ({"new_version": min(models)} if models else {})
 
 
 def gated(gate: str) -> str | bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EXPOSED = (
     "ETag, X-Repo-Commit, X-Error-Code, X-Error-Message, X-Request-Id, X-Total-Count, Link, "
-    "Accept-Ranges, Content-Range, Content-Disposition, X-Linked-Size, X-Linked-ETag"
+    "Accept-Ranges, Content-Range, Content-Disposition, X-Linked-Size, X-Linked-ETag, X-HF-Warning"
 )
 BARE_ABOVE = "/api/models/"
 PREFLIGHT = {

@@ -21,7 +21,7 @@ from hub.protocol import digests, problems, refs
 from registry.models import File, Ref, RegisteredModel, Version
 from registry.protocols.oci import artifacts
 from registry.protocols.oci.errors import Code, Refused
-from registry.versions import moves, selectors
+from registry.versions import deprecations, moves, selectors
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
@@ -84,6 +84,14 @@ class Repository:
         artifact = _artifacts_of([version])[0]
         self._remember(artifact.manifest.digest, version)
         return artifact
+
+    def warning(self, reference: str) -> str:
+        """What to know before pulling a tag, or of the model for a digest; empty for most."""
+        if reference.startswith(digests.PREFIX):
+            notices = [deprecations.of(self.actor, self.model)]
+        else:
+            notices = [*deprecations.of_version(self.actor, self._tagged(reference))]
+        return " ".join(notice.sentence for notice in notices if notice)
 
     def document(self, digest: str) -> Document | None:
         """A blob that the hub writes itself: a config, or a piece of evidence."""

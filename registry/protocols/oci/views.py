@@ -11,7 +11,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.views import APIView
 
 from hub.protocol import digests
-from registry.api import downloads
+from registry.api import downloads, headers
 from registry.api.authentication import BasicTokenAuthentication, TokenAuthentication, password
 from registry.core import usage
 from registry.models import AccessToken, Blob, User
@@ -112,7 +112,10 @@ class Manifest(RegistryView):
     def get(self, request: Request, namespace: str, name: str, reference: str) -> HttpResponseBase:
         """The bytes that have the digest."""
         repository = Repository.open(request.user, namespace, name)
-        return _written(request, repository.artifact(reference).manifest)
+        response = _written(request, repository.artifact(reference).manifest)
+        if warning := repository.warning(reference):
+            response["Warning"] = headers.warning(warning)
+        return response
 
     head = get
 
@@ -206,10 +209,10 @@ def _written(request: Request, document: Document) -> HttpResponseBase:
     )
     if part.status == 304:
         return HttpResponseNotModified(headers=part.headers)
-    headers = part.headers | {
+    own_headers = part.headers | {
         "Content-Type": document.media_type,
         "Docker-Content-Digest": document.digest,
     }
     content = document.content[part.start : part.start + part.length]
     body = b"" if request.method == "HEAD" else content
-    return HttpResponse(body, status=part.status, headers=headers)
+    return HttpResponse(body, status=part.status, headers=own_headers)

@@ -12,18 +12,18 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from django.db.models import Q, QuerySet
+
 from hub.protocol.cards import Card
 from hub.protocol.facts import Type, read_ports
 from hub.protocol.runtime_builds import PORTABLE
 from registry.cards import licences
-from registry.models import File, Variant, Version
+from registry.models import Deprecation, File, Variant, Version
 from registry.models.files import is_candidate
 from registry.protocols.onnx_hub import archives
 from registry.protocols.onnx_hub.archives import Stored
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from registry.protocols.onnx_hub.scope import Scope, ServedModel
 
 # The first release of ONNX with each opset: ONNX docs/Versioning.md, onnx.helper.VERSION_TABLE.
@@ -82,12 +82,15 @@ def entries(
         released = _releases(ids)
         variants = _variants(ids)
         data = _data(ids)
+        deprecated = _deprecated(page)
         for row in page:
             rows = variants.get(row.version_id, [])
             release = released.get(row.version_id)
             if release is not None:
                 files = data.get(row.version_id, [])
                 for entry in _of_model(scope, row, release, rows, files):
+                    if row.version_id in deprecated:
+                        entry["metadata"]["hub"]["deprecated"] = deprecated[row.version_id]
                     yield row.model_id, entry
 
 
@@ -95,6 +98,20 @@ def is_waiting(entry: dict[str, Any]) -> bool:
     """Whether an entry lacks a digest that is still being worked out."""
     metadata = entry["metadata"]
     return "model_with_data_path" in metadata and metadata["model_with_data_sha"] is None
+
+
+def _deprecated(page: list[ServedModel]) -> dict[int, str]:
+    """The messages of deprecations of versions, or of their models.
+
+    Without successors: manifests are cached, and a successor may be hidden before one is renewed.
+    """
+    of_model = Q(model__in=[row.model_id for row in page])
+    rows = Deprecation.objects.filter(of_model | Q(version__in=[row.version_id for row in page]))
+    columns = rows.values_list("model", "version", "message")
+    by_model = {model: message for model, _, message in columns if model}
+    by_version = {version: message for _, version, message in columns if version}
+    of_models = {row.version_id: by_model[row.model_id] for row in page if row.model_id in by_model}
+    return of_models | by_version
 
 
 def _releases(ids: list[int]) -> dict[int, Release]:

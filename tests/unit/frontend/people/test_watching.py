@@ -11,6 +11,7 @@ from django.test import Client
 from registry.community.discussions import services as discussions
 from registry.models import Like, RegisteredModel, Watch
 from registry.versions.services import versions
+from registry.versions.services.deprecations import deprecate
 from runners.evaluations import scheduling
 from tests import evaluated, factories, proven, timed
 from tests.shared import fresh, rows
@@ -74,12 +75,14 @@ def test_news_of_watched_models_are_listed_while_one_may_see_them(ada, start, bo
     timed.benchmark(version, 1.0)
     evaluated.stones(ada)
     evaluated.end(scheduling.request(ada, version=version, dataset="stones", split="test"))
+    deprecate(ada, version, message="Old weights")
+    deprecate(ada, version.model, message="Unmaintained")
     versions.yank(ada, version=version, reason="Wrong labels")
     shown = text(browser.get("/watching"))
     for words in (
         "1 of 2 checks passed", "1 benchmark run on",
         "measured accuracy 80\u202f% (95\u202f%: 70\u202f% to 90\u202f%) on stones, test",
-        "yanked: Wrong labels",
+        "yanked: Wrong labels", "deprecated: Old weights", "deprecated: Unmaintained",
     ):  # fmt: skip
         assert words in shown, words
     assert "ada/net" not in text(signed_in(ada).get("/watching"))

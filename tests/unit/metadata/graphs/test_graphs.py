@@ -10,6 +10,7 @@ from metadata.store import maintenance, services
 from registry.core import outbox
 from registry.models import Delivery, RegisteredModel, Version
 from registry.versions.services import registered_models, versions
+from registry.versions.services.deprecations import deprecate, undeprecate
 from tests import factories, proven, shared
 
 HOME = "http://testserver"
@@ -69,6 +70,26 @@ def test_a_published_version_has_a_graph_and_its_model_too(published):
     assert published.files.get(path="model.onnx").blob_id in text(ONE)
     assert f"<{HOME}/models/ada/net/v/1>" in text(MODEL)
     assert not Delivery.objects.exists()
+
+
+def test_a_deprecation_names_its_successor_while_that_is_public(ada, published):
+    better = factories.published(ada, factories.model(ada, "better"))
+    deprecate(ada, published, message="Wrong", successor="ada/better@1")
+    deprecate(ada, published.model, message="Old", successor="ada/better")
+    outbox.deliver()
+    replaced = "http://purl.org/dc/terms/isReplacedBy"
+    assert f"<{replaced}> <{HOME}/models/ada/better/v/1>" in text(ONE)
+    assert f"<{replaced}> <{HOME}/models/ada/better>" in text(MODEL)
+    registered_models.edit(ada, model=better.model, visibility="private")
+    outbox.deliver()
+    for graph in map(text, (ONE, MODEL)):
+        assert "owl#deprecated" in graph
+        assert "better" not in graph
+    registered_models.edit(ada, model=better.model, visibility="public")
+    undeprecate(ada, published)
+    outbox.deliver()
+    assert "owl#deprecated" not in text(ONE)
+    assert f"<{replaced}> <{HOME}/models/ada/better>" in text(MODEL)
 
 
 def test_what_was_not_published_has_none(ada):

@@ -327,6 +327,18 @@ def test_a_yanked_version_is_deprecated_with_its_reason():
     assert graph.value(VERSION, rdflib.SKOS.changeNote) == Literal("Wrong labels.", lang="und")
 
 
+def test_a_deprecation_names_its_successor():
+    message = Literal("Old.", lang="und")
+    for number, place in ((None, "models/lab/better"), (4, "models/lab/better/v/4")):
+        deprecation = facts.DeprecationFacts("Old.", ("lab", "better"), number)
+        graph = told(deprecation=deprecation)
+        assert graph.value(VERSION, rdflib.OWL.deprecated).toPython() is True
+        assert graph.value(VERSION, rdflib.SKOS.changeNote) == message
+        assert graph.value(VERSION, DCTERMS.isReplacedBy) == URIRef(f"{HOME}/{place}")
+    graph = told(deprecation=facts.DeprecationFacts("Old."))
+    assert not list(graph.objects(VERSION, DCTERMS.isReplacedBy))
+
+
 def test_the_same_facts_give_the_same_sorted_bytes():
     first = projection.version_graph(replace(KNOWN, card=CARD), HOME)
     turned = replace(
