@@ -14,6 +14,7 @@ from hub import errors
 from hub.protocol.version import __version__
 
 if typing.TYPE_CHECKING:
+    import hub.aio as aio  # noqa: PLR0402  (from the package itself, errors alone comes at once)
     from hub.client.api import (
         dataset,
         diff,
@@ -42,6 +43,7 @@ __distribution__ = "onnx-hub"
 __all__ = [
     "Hub",
     "__version__",
+    "aio",
     "dataset",
     "diff",
     "download",
@@ -67,6 +69,8 @@ __all__ = [
 def __getattr__(name: str) -> typing.Any:
     if name not in __all__:
         return _extension(name)
+    if name == "aio":  # asyncio comes with it
+        return importlib.import_module("hub.aio")
     verb = getattr(importlib.import_module("hub.client.api"), name)
     globals()[name] = verb
     return verb

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING
 
 from hub.client import download_locks
@@ -47,7 +48,9 @@ def fetch_all(
     large = [file for file in by_digest.values() if file.size > SMALL_BYTES]
     paths: dict[str, Path] = {}
 
-    def bring(file: RemoteFile) -> Path:
+    def bring(file: RemoteFile, context: Context | None = None) -> Path:
+        if context is not None:  # a thread of the pool has none of its own
+            return context.run(bring, file)
         path = fetch(transport, cache, file, ranges=ranges, on_bytes=on_bytes)
         if on_file is not None:
             on_file()
@@ -55,7 +58,10 @@ def fetch_all(
 
     if len(small) > 1:
         with ThreadPoolExecutor(SMALL_THREADS, thread_name_prefix="hub-fetch") as pool:
-            paths |= zip([file.sha256 for file in small], pool.map(bring, small), strict=True)
+            contexts = [copy_context() for _ in small]
+            paths |= zip(
+                [file.sha256 for file in small], pool.map(bring, small, contexts), strict=True
+            )
     else:
         paths |= {file.sha256: bring(file) for file in small}
     paths |= {file.sha256: bring(file) for file in large}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import onnx
     import onnxruntime
 
+    from hub.client.local_files import Source
     from hub.client.training.training import Training
 
 # How many versions a description has.
@@ -225,8 +226,9 @@ class Hub(Catalogue, Groups):
 
     def push(
         self,
-        ref: str,
-        *paths: str | os.PathLike[str],
+        ref: Source,
+        *paths: Source,
+        name: str | None = None,
         card: str | os.PathLike[str] | None = None,
         message: str | None = None,
         label: str | None = None,
@@ -241,6 +243,9 @@ class Hub(Catalogue, Groups):
     ) -> dict[str, Any]:
         """Publish files or a folder as the next version of a model; return that version.
 
+        `ref` is the model's name. With `name` that is the name, and every argument before is what
+        to publish: `push(model, name="zoo/mlp")`. Beside paths this may be an `onnx.ModelProto`,
+        which becomes model.onnx, or a mapping such as `{"model.onnx": content}`.
         A model that is missing is made (unless `create=False`) with that `visibility`. `card` is
         the path of a Markdown file, or its text; a README.md among the files is the card when none
         is given. With `wait` the checks are followed to their end and `ChecksFailed` is raised,
@@ -253,14 +258,10 @@ class Hub(Catalogue, Groups):
         from hub.client import local_files  # noqa: PLC0415  (each verb imports what it needs)
         from hub.client import push as pushing  # noqa: PLC0415
 
-        parsed = refs.parse(ref)
-        if str(parsed) != parsed.name:
-            raise problems.InvalidReference(
-                f"{ref!r} names a version. Push to {parsed.name!r}: the hub assigns the number, "
-                "and `label` can name it."
-            )
-        self.config.require_network(ref, "hub.push")
-        selected, folder_card = local_files.collect(paths, follow_links=follow_links)
+        sources = paths if name is None else (ref, *paths)
+        parsed = pushing.model_of(ref if name is None else name)
+        self.config.require_network(parsed.name, "hub.push")
+        selected, folder_card = local_files.collect(sources, follow_links=follow_links)
         text = pushing.read_card(card, folder_card, follow_links=follow_links)
         files = local_files.measure(selected, progress=progress)
         push = pushing.Push(self.transport, self.cache, parsed, progress=progress)
@@ -269,12 +270,12 @@ class Hub(Catalogue, Groups):
             version = push.identical(checked.identical_to)
             return push.wait(version, publish=publish) if wait else version
         push.open_model(create=create, visibility=visibility)
-        words, name = message or "", label or ""
-        with push.remembered_key(files, card=text, message=words, label=name, fresh=force) as key:
-            draft = push.open_draft(message=words, label=name, resume=resume, key=key)
+        words, label = message or "", label or ""
+        with push.remembered_key(files, card=text, message=words, label=label, fresh=force) as key:
+            draft = push.open_draft(message=words, label=label, resume=resume, key=key)
             # An earlier version of this content, which a newer one has replaced.
             if draft.state != "draft" and (publish or draft.state != "submitted"):
-                draft = push.open_draft(message=words, label=name, resume=False)
+                draft = push.open_draft(message=words, label=label, resume=False)
             note = (
                 f"The draft {parsed.name}@{draft.number} was kept. Push the same files again to "
                 "continue it, or others with resume=True (hub push --resume)."

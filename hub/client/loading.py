@@ -70,10 +70,14 @@ def read_graph(
             f"{onnx.__version__} can read. Use hub.download to look at its files."
         ) from None
     by_path = {file.path: file for file in resolved.files}
-    locations = {_external_fields(tensor).get("location", "") for tensor in _outside(model)}
     return model, {
-        location: _data_file(location, entry, by_path, resolved) for location in locations
+        location: _data_file(location, entry, by_path, resolved) for location in locations_of(model)
     }
+
+
+def locations_of(model: onnx.ModelProto) -> set[str]:
+    """Return the paths of a model's external data, relative to its own folder."""
+    return {_external_fields(tensor).get("location", "") for tensor in _outside(model)}
 
 
 def _outside(model: onnx.ModelProto) -> list[onnx.TensorProto]:

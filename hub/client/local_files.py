@@ -1,4 +1,4 @@
-"""Files of this machine that are sent to a hub: which ones, and that they are still the same.
+"""What is sent to a hub: files of this machine, which are still the same, or bytes in memory.
 
 A folder stands for what lies in it. A symbolic link may lead elsewhere in its folder but not out
 of it, and only regular files are read: a pipe would block, and a device is no file. A file that was
@@ -15,11 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hub.client import memory_files
 from hub.client.progress import Bar
 from hub.protocol import digests, phrases, problems, refs
 
 if TYPE_CHECKING:
-    from io import BufferedReader
+    from io import BufferedReader, BytesIO
+
+    from hub.client.memory_files import Contents, InMemory
+
+    # What `hub.push` takes: a path, a model, or files by their paths.
+    Source = str | os.PathLike[str] | Contents
 
 CARD = "README.md"
 MOST_NAMES = 10
@@ -74,11 +80,11 @@ class LocalFile:
     """
 
     path: str
-    source: Selected | Path
+    source: Selected | InMemory | Path
     size: int
     sha256: str
 
-    def open(self) -> BufferedReader:
+    def open(self) -> BufferedReader | BytesIO:
         """Open the file; raise `InvalidRequest` when another one lies there now."""
         return self.source.open("rb") if isinstance(self.source, Path) else self.source.open()
 
@@ -97,27 +103,30 @@ def select(source: Path, *, follow_links: bool = False) -> Selected:
 
 
 def collect(
-    paths: Iterable[str | os.PathLike[str]], *, follow_links: bool = False
-) -> tuple[dict[str, Selected], Selected | None]:
+    sources: Iterable[Source], *, follow_links: bool = False
+) -> tuple[dict[str, Selected | InMemory], Selected | InMemory | None]:
     """Return the files to send by their path in the version, and a folder's README.md.
 
     A file keeps its name. A single folder gives everything below it except hidden names; beside
-    other paths it keeps its own name before those, as `cp -r` does. Raise
-    `InvalidRequest` for a path that is not there, for two files of one name, for what is not a
-    regular file, and unless `follow_links` for symbolic links that leave their folder.
+    others it keeps its own name before those, as `cp -r` does. A model in memory is `model.onnx`.
+    Raise `ModelMissing` where it has data in files that are not given, `TooLarge` where it has
+    2 GB, and `InvalidRequest` for a path that is not there, for two files of one name, for what is
+    not a regular file, and unless `follow_links` for symbolic links that leave their folder.
     """
-    files: dict[str, Selected] = {}
-    card: Selected | None = None
-    sources = [Path(path) for path in paths]
+    files: dict[str, Selected | InMemory] = {}
+    card: Selected | InMemory | None = None
+    sources = list(sources)
     for source in sources:
-        entries = contents(source, follow_links=follow_links)
-        if len(sources) > 1 and source.is_dir():
-            folder = source.resolve().name
-            entries = {f"{folder}/{name}": file for name, file in entries.items()}
+        entries: dict[str, Selected | InMemory] = {}
+        if isinstance(source, str | os.PathLike):
+            entries |= _at(Path(source), is_alone=len(sources) == 1, follow_links=follow_links)
+        else:
+            entries |= memory_files.files_of(source)
         card = entries.pop(CARD, card)
         if both := files.keys() & entries.keys():
             raise problems.InvalidRequest(f"{min(both)!r} occurs twice. Rename one of the files.")
         files |= entries
+    memory_files.check_data(sources, files)
     for name in files:
         refs.check_path(name)
     refs.check_portable(files)
@@ -126,6 +135,14 @@ def collect(
             "None of the given files ends in .onnx. Give an ONNX model, or a folder with one."
         )
     return files, card
+
+
+def _at(path: Path, *, is_alone: bool, follow_links: bool) -> dict[str, Selected]:
+    entries = contents(path, follow_links=follow_links)
+    if is_alone or not path.is_dir():
+        return entries
+    folder = path.resolve().name
+    return {f"{folder}/{name}": file for name, file in entries.items()}
 
 
 def contents(source: Path, *, follow_links: bool = False) -> dict[str, Selected]:
@@ -144,7 +161,7 @@ def contents(source: Path, *, follow_links: bool = False) -> dict[str, Selected]
     raise problems.InvalidRequest(f"{source} is neither a file nor a folder.")
 
 
-def measure(files: Mapping[str, Selected], *, progress: bool | None) -> list[LocalFile]:
+def measure(files: Mapping[str, Selected | InMemory], *, progress: bool | None) -> list[LocalFile]:
     """Hash every file; return them by path."""
     total = sum(file.size for file in files.values())
     measured: list[LocalFile] = []

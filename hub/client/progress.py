@@ -1,4 +1,7 @@
-"""Progress of transfers: a bar by tqdm on a terminal where it is installed, else counted lines."""
+"""Progress of transfers: a bar by tqdm on a terminal and in notebooks, else counted lines.
+
+tqdm is optional. Without it there are lines on a terminal as well.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from hub.client import forks
 class Bar:
     """A bar over `total` bytes, and over `files` where their number is given.
 
-    `is_shown` forces it on or off; `None` shows it when standard error is a terminal. Away from one
-    it is a plain line every ten seconds. Drawing is serialised, so that any thread may report.
+    `is_shown` forces it on or off; `None` shows it in a notebook, and when standard error is a
+    terminal. Elsewhere it is a plain line every ten seconds. Drawing is serialised, so that any
+    thread may report.
     """
 
     def __init__(
@@ -64,10 +68,16 @@ class Bar:
 
 
 def wants_bars(is_shown: bool | None) -> bool:  # noqa: FBT001  (the caller's own three-way choice)
-    """Say whether progress is to be shown: as asked, or else on a terminal."""
+    """Say whether progress is to be shown: as asked, or else on a terminal and in a notebook."""
     if is_shown is not None:
         return is_shown
-    return sys.stderr is not None and sys.stderr.isatty()
+    return in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+
+
+def in_notebook() -> bool:
+    """Say whether this process is a kernel of Jupyter, of an editor or of Colab."""
+    ipython = sys.modules.get("IPython")
+    return hasattr(ipython.get_ipython(), "kernel") if ipython else False
 
 
 def say(text: str, *, is_shown: bool | None) -> None:
@@ -86,11 +96,15 @@ forks.in_child(_free_bars)
 
 
 def _make(text: str, total: int) -> Any:
-    """A bar; None away from a terminal, where one would fill a log, and without tqdm."""
-    if not sys.stderr.isatty():
+    """A bar; None where one would fill a log, and without tqdm."""
+    is_notebook = in_notebook()
+    if not (is_notebook or sys.stderr.isatty()):
         return None
-    try:
-        from tqdm import tqdm  # noqa: PLC0415  (optional, and slow to import)
+    try:  # optional, and slow to import
+        if is_notebook:
+            from tqdm.auto import tqdm  # noqa: PLC0415  (a widget where ipywidgets is installed)
+        else:
+            from tqdm import tqdm  # noqa: PLC0415
     except ImportError:
         return None
     return tqdm(

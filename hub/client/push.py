@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import os
 
     from hub.client.cache import Cache
+    from hub.client.memory_files import InMemory
     from hub.client.transport import Transport
 
 # A file up to this size travels with others in one request, which a hub takes up to 5 MiB of.
@@ -42,9 +43,25 @@ CARD_TYPE = "text/markdown; charset=utf-8"
 log = logging.getLogger("hub.client")
 
 
+def model_of(ref: object) -> refs.Ref:
+    """Return the model that a push names; raise `InvalidReference` for anything else."""
+    if not isinstance(ref, str):
+        raise problems.InvalidReference(
+            f"The model that is pushed has no name. Write hub.push({type(ref).__name__}, "
+            'name="namespace/model").'
+        )
+    parsed = refs.parse(ref)
+    if str(parsed) != parsed.name:
+        raise problems.InvalidReference(
+            f"{ref!r} names a version. Push to {parsed.name!r}: the hub assigns the number, "
+            "and `label` can name it."
+        )
+    return parsed
+
+
 def read_card(
     card: str | os.PathLike[str] | None,
-    folder_card: Selected | None,
+    folder_card: Selected | InMemory | None,
     *,
     follow_links: bool = False,
 ) -> str | None:
@@ -56,6 +73,7 @@ def read_card(
     if isinstance(card, str) and "\n" in card:
         return card
     try:
+        source: Selected | InMemory | None
         source = folder_card if card is None else select(Path(card), follow_links=follow_links)
         if source is None:
             return None

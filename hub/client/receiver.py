@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from hub.client import cancellation
 from hub.protocol import problems
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ class Receiver:
 
     def _note(self, noted: float) -> float:
         """Write the journal when it is due, then tell the progress."""
+        cancellation.check()
         received = sum(chunk.position - chunk.start for chunk in self._chunks)
         now = time.monotonic()
         if now - noted >= JOURNAL_SECONDS:

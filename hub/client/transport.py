@@ -19,7 +19,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from hub.client import certificate, forks, proxies
+from hub.client import cancellation, certificate, forks, proxies
 from hub.client.config import Config, origin
 from hub.client.connection_errors import as_unreachable
 from hub.client.retries import Notices, Retries, is_transient, was_processed
@@ -94,6 +94,7 @@ class Stream:
 
     def read(self, count: int = BLOCK_BYTES) -> bytes:
         """Return the next bytes, at most `count`, or none at the end of the body."""
+        cancellation.check()
         with as_unreachable(self._url):
             return self._response.read(count, decode_content=self.is_coded)
 
@@ -101,7 +102,9 @@ class Stream:
 class Transport:
     """The connections to one hub; safe to share between threads and to use after a fork."""
 
-    def __init__(self, config: Config, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, config: Config, *, sleep: Callable[[float], None] = cancellation.sleep
+    ) -> None:
         self.config = config
         self.sleep = sleep
         self.notices = Notices("The hub")
@@ -270,6 +273,7 @@ class Transport:
         silence_seconds: float | None = None,
     ) -> urllib3.BaseHTTPResponse:
         for _ in range(REDIRECTS):
+            cancellation.check()
             proxy = proxies.proxy_of(url)
             with as_unreachable(url, proxy):
                 response: urllib3.BaseHTTPResponse = self._pool(url, proxy).request(

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from hub.client import cancellation
 from hub.client.retries import is_transient
 from hub.protocol import digests, problems
 
@@ -43,6 +44,7 @@ class _Slice:
 
     def read(self, count: int = -1) -> bytes:
         """Return the next bytes of the part, at most `count`."""
+        cancellation.check()
         size = self._left if count < 0 else min(count, self._left)
         part = self._reader.read(size)
         if size and not part:

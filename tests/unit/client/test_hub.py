@@ -347,7 +347,7 @@ def test_hub_names_no_more_than_its_verbs():
         for name in dir(hub)
         if not name.startswith("_") and not isinstance(getattr(hub, name), types.ModuleType)
     }
-    assert public == set(hub.__all__) - {"__version__", "errors"}
+    assert public == set(hub.__all__) - {"__version__", "aio", "errors"}
     assert hub.errors.NotFound is problems.NotFound
     with pytest.raises(AttributeError, match="lead"):
         hub.lead  # noqa: B018
