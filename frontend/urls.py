@@ -26,7 +26,7 @@ from frontend.pages.models import (
 from frontend.pages.models import (
     views as model_views,
 )
-from frontend.pages.people import access_views, account_views, views
+from frontend.pages.people import access_views, account_views, deletion_views, views
 from frontend.pages.proofs import conformance_views, suite_views
 from frontend.pages.queue import views as queue_views
 from frontend.pages.queue import workers as worker_views
@@ -135,6 +135,12 @@ urlpatterns = [
     path("account/namespaces/new", views.new_namespace, name="namespace-new"),
     path(NAMESPACE, views.namespace, name="namespace"),
     path(f"{NAMESPACE}/quota", views.quota, name="namespace-quota"),
+    path(f"{NAMESPACE}/deletions", deletion_views.setting, name="namespace-deletions"),
+    path(
+        f"{NAMESPACE}/deletions/<str:model_id>",
+        deletion_views.deleted_model,
+        name="deleted-model",
+    ),
     path(f"{NAMESPACE}/members/<str:username>", views.remove_member, name="member-remove"),
     path("admin", RedirectView.as_view(pattern_name="administration")),
     path("administration", views.administration, name="administration"),

@@ -56,6 +56,7 @@ class NamespaceDetailOutput(NamespaceOutput):
             help_text="bytes used by open uploads and by uploaded files that are not in a version",
         ),
         Column("most_bytes", "room.quota", kind=int),
+        "allows_token_deletion",
     )
 
     def to_representation(self, instance: Any) -> Any:
@@ -69,6 +70,7 @@ class NamespaceChange(Input):
     columns = Columns(
         "display_name",
         Column("quota_bytes", min_value=0, max_value=2**62),
+        "allows_token_deletion",
         of=Namespace,
         required=False,
     )
@@ -183,7 +185,7 @@ class Namespaces(View):
     edit = command(
         "namespaces_edit",
         namespaces.edit,
-        "Rename a namespace (owners) or change its quota (administrators).",
+        "Change the name or deletions by tokens (owners), or the quota (administrators).",
         NamespaceDetailOutput,
         reads=NamespaceChange,
     )

@@ -11,6 +11,7 @@ from registry.api import (
     converters,  # noqa: F401 - registers forms
     dataset_versions,
     datasets,
+    deleted_models,
     events,
     files,
     models,
@@ -107,6 +108,18 @@ urlpatterns = [
     path("tokens/<number:token_id>", accounts.Account.as_view({"delete": "revoke_token"})),
     path("namespaces", people.Namespaces.as_view({"get": "index", "post": "create"})),
     path("namespaces/<str:slug>", people.Namespaces.as_view({"get": "read", "patch": "edit"})),
+    path(
+        "namespaces/<str:slug>/deleted-models",
+        deleted_models.DeletedModels.as_view({"get": "index"}),
+    ),
+    path(
+        "namespaces/<str:slug>/deleted-models/<number:model_id>",
+        deleted_models.DeletedModels.as_view({"delete": "erase"}),
+    ),
+    path(
+        "namespaces/<str:slug>/deleted-models/<number:model_id>/restore",
+        deleted_models.DeletedModels.as_view({"post": "restore"}),
+    ),
     path("namespaces/<str:slug>/members", people.Namespaces.as_view({"get": "members"})),
     path(
         "namespaces/<str:slug>/members/<str:username>",

@@ -43,7 +43,8 @@ FEW = speeds.FEW
 
 def matching(actor: Actor, query: Query, *, apart: bool = True) -> list[QuerySet[SearchDocument]]:
     """What the query matches and the actor may see, public and own models apart by default."""
-    parts = selectors.documents_apart(actor) if apart else [selectors.documents(actor)]
+    documents = selectors.documents_apart(actor, unpublished=query.unpublished)
+    parts = documents if apart else [selectors.union(documents)]
     conditions = of(query)
     if query.text:
         matches = full_text.match(query.text, near=query.near)

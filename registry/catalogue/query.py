@@ -41,6 +41,9 @@ class Query:
     predicted: bool = False
     """Whether a prediction counts, by its upper end, where nothing was measured in the setup."""
 
+    unpublished: bool = False
+    """Whether public repositories without any published version, say with a card, are listed."""
+
     near: bool = False
     """Whether names with one typo in them match, since no text holds the words as written."""
 

@@ -23,6 +23,7 @@ TITLES = {
     "predictions": "Predicted latencies",
     "tidy": "Hourly cleaning",
     "expired-uploads": "Expired uploads deleted",
+    "deleted-models": "Models deleted permanently after their grace time",
     "unused-files": "Unused files deleted",
     "orphaned-files": "Files without a row deleted",
     "verification": "Stored files verified",

@@ -36,7 +36,9 @@ ACTIONS = {
     "model.create": Need("writer", "write"),
     "model.edit": Need("maintainer", "write"),
     "access.decide": Need("maintainer", "write"),
-    "model.delete": Need("owner", "admin"),
+    "model.delete": Need("owner", "write"),
+    "model.move": Need("owner", "write"),
+    "model.restore": Need("owner", "admin"),
     "version.draft": Need("writer", "write"),
     "version.edit": Need("writer", "write"),
     "version.submit": Need("writer", "write"),
@@ -60,6 +62,9 @@ ACTIONS = {
     "mirror.edit": Need("owner", "admin"),
     "member.edit": Need("owner", "admin"),
 }
+
+# What a namespace may reserve to sessions and tokens of scope `admin`.
+DELETIONS = ("model.delete", "model.move")
 
 
 def role_in(actor: Actor, namespace: Namespace) -> str | None:
@@ -89,14 +94,21 @@ def is_bound_elsewhere(actor: User, target: Namespace | RegisteredModel) -> bool
 
 def can(actor: Actor, action: str, target: Namespace | RegisteredModel) -> bool:
     """Whether ``actor`` may do ``action`` on ``target``."""
-    need = ACTIONS[action]
     namespace = target.namespace if isinstance(target, RegisteredModel) else target
+    need = _need(action, namespace)
     role = role_in(actor, namespace)
     return (
         role is not None
         and ROLES.index(role) >= ROLES.index(need.role)
         and has_scope(actor, need.scope)
     )
+
+
+def _need(action: str, namespace: Namespace) -> Need:
+    need = ACTIONS[action]
+    if action in DELETIONS and not namespace.allows_token_deletion:
+        return need._replace(scope="admin")
+    return need
 
 
 def has_scope(actor: Actor, scope: str) -> bool:
@@ -114,8 +126,8 @@ def require(actor: Actor, action: str, target: Namespace | RegisteredModel) -> U
     user = require_user(actor, of=target)
     if can(user, action, target):
         return user
-    need = ACTIONS[action]
     namespace = target.namespace if isinstance(target, RegisteredModel) else target
+    need = _need(action, namespace)
     raise problems.NotAllowed(
         f"This requires the role {need.role} in {namespace.slug} and, with a token, the scope "
         f"{need.scope}. Ask an owner of {namespace.slug}, or use another token."

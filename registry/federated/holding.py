@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import QuerySet, Sum
 
 from registry.federated.models import Aggregate, Contribution, Round, Training
+from registry.models.registered_models import has_files
 
 if TYPE_CHECKING:
     from registry.models import Namespace
@@ -23,9 +24,9 @@ _HOLDERS = (
 def bytes_of_contributions(namespace: Namespace) -> int:
     """Bytes that devices handed in to a namespace's trainings and that are kept still."""
     contributions = Contribution.objects.filter(
+        has_files("round__training__model__"),
         blob__isnull=False,
         round__training__model__namespace=namespace,
-        round__training__model__deleted_at=None,
     )
     return contributions.aggregate(sum=Sum("size"))["sum"] or 0
 
@@ -34,7 +35,7 @@ def of_trainings(blob: Any) -> list[QuerySet[Any]]:
     """Queries that are empty where no training of a model that is there needs a blob."""
     return [
         kind._default_manager.filter(  # noqa: SLF001 - Django's documented API
-            **{column: blob, f"{model}__deleted_at": None}
+            has_files(f"{model}__"), **{column: blob}
         )
         for kind, columns, model in _HOLDERS
         for column in columns

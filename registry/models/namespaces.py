@@ -27,6 +27,11 @@ class Namespace(models.Model):
     quota_bytes = models.BigIntegerField(
         null=True, blank=True, help_text="most bytes of files; null means the hub's preset"
     )
+    allows_token_deletion = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="whether tokens without the scope admin may delete and move models",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -32,6 +32,11 @@ def listed_for_everybody(prefix: str = "") -> Q:
     )
 
 
+def has_files(prefix: str = "") -> Q:
+    """The condition that the files of a model are kept: it is not deleted, or can be restored."""
+    return Q(**{f"{prefix}deleted_at": None}) | Q(**{f"{prefix}restorable_until__isnull": False})
+
+
 def shared_with(actor: User) -> models.QuerySet[Any, Any]:
     """The keys of the models that ``actor`` sees while they are private, without being a member.
 
@@ -125,6 +130,9 @@ class RegisteredModel(models.Model):
     deletion_reason = models.CharField(
         max_length=LONGEST_REASON, blank=True, default="", db_default=""
     )
+    restorable_until = models.DateTimeField(
+        null=True, blank=True, help_text="deleted by a token, and owners may restore it so long"
+    )
     has_tombstone = models.BooleanField(
         default=False,
         db_default=False,
@@ -135,6 +143,18 @@ class RegisteredModel(models.Model):
 
     class Meta:
         ordering = ["-updated_at", "-pk"]
+        indexes = [
+            models.Index(
+                fields=["restorable_until"],
+                condition=Q(restorable_until__isnull=False),
+                name="registeredmodel_restorable",
+            ),
+            models.Index(
+                fields=["opened_at"],
+                condition=Q(opened_at__isnull=False, first_published_at=None),
+                name="registeredmodel_unpublished",
+            ),
+        ]
         constraints = [
             models.UniqueConstraint(
                 "namespace",
@@ -153,6 +173,10 @@ class RegisteredModel(models.Model):
                     visibility=Visibility.PUBLIC,
                 ),
                 name="registeredmodel_tombstone_of_public",
+            ),
+            models.CheckConstraint(
+                condition=Q(restorable_until=None) | Q(deleted_at__isnull=False),
+                name="registeredmodel_restorable_is_deleted",
             ),
             models.CheckConstraint(
                 condition=Q(next_number__gte=1), name="registeredmodel_next_number_positive"
@@ -201,6 +225,9 @@ class RetiredName(models.Model):
         RegisteredModel, models.CASCADE, null=True, blank=True, related_name="former_names"
     )
     at = models.DateTimeField(auto_now_add=True)
+
+    # No model gets such a name again: it was that of a deleted model, or led to one.
+    FINAL = Q(moved_to=None) | Q(moved_to__deleted_at__isnull=False)
 
     class Meta:
         ordering = ["name", "pk"]

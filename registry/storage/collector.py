@@ -1,9 +1,9 @@
 """Freeing storage: bytes that nothing needs any more.
 
-A blob is needed while a file of a version that is not withdrawn, of a model that is not deleted, a
-commit to such a version, a training, or an upload names it. Bytes without any file go with their
-row; where a withdrawn page still names them, the row stays and says that the bytes are gone.
-What else needs bytes, or holds them for a while, says so in the port ``holders``.
+A blob is needed while a file of a version that is not withdrawn, of a model that is not deleted or
+can be restored, a commit to such a version, a training, or an upload names it. Bytes without any
+file go with their row; where a withdrawn page still names them, the row stays and says that the
+bytes are gone. What else needs bytes, or holds them for a while, says so in the port ``holders``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef, ProtectedError, QuerySet
 from django.utils import timezone
 
 from registry.models import Blob, CommitFile, File, Upload, Version
+from registry.models.registered_models import has_files
 from registry.storage import holders
 from registry.storage.files import store
 from registry.storage.services import blobs
@@ -25,12 +26,12 @@ log = structlog.get_logger(__name__)
 
 def unneeded() -> QuerySet[Blob]:
     """Blobs that nothing needs and that were not touched for a day."""
-    files = File.objects.filter(blob=OuterRef("pk"), version__model__deleted_at=None).exclude(
+    files = File.objects.filter(has_files("version__model__"), blob=OuterRef("pk")).exclude(
         version__state=Version.State.WITHDRAWN
     )
-    commits = CommitFile.objects.filter(
-        blob=OuterRef("pk"), commit__model__deleted_at=None
-    ).exclude(commit__version__state=Version.State.WITHDRAWN)
+    commits = CommitFile.objects.filter(has_files("commit__model__"), blob=OuterRef("pk")).exclude(
+        commit__version__state=Version.State.WITHDRAWN
+    )
     uploads = Upload.objects.filter(blob=OuterRef("pk")).exclude(state=Upload.State.ABANDONED)
     elsewhere = (~Exists(rows) for rows in holders.rows(OuterRef("pk")))
     return Blob.objects.filter(

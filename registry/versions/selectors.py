@@ -5,7 +5,9 @@ A hidden row and a missing one raise the same NotFound, after the same queries.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -22,6 +24,7 @@ from registry.models import (
     CommitFile,
     File,
     Membership,
+    Namespace,
     Ref,
     RegisteredModel,
     SearchDocument,
@@ -73,6 +76,21 @@ def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
             f"Model {namespace_slug}/{name} not found. Check the name; for a "
             "private model sign in or send a token."
         )
+    return row
+
+
+def deleted_models(actor: Actor, of: Namespace) -> QuerySet[RegisteredModel]:
+    """The deleted models of a namespace that can be restored, for owners; raises NotAllowed."""
+    require(actor, "model.restore", of)
+    rows = RegisteredModel.objects.filter(namespace=of, restorable_until__isnull=False)
+    return rows.select_related("namespace").order_by("-pk")
+
+
+def deleted_model(actor: Actor, of: Namespace, model_id: int) -> RegisteredModel:
+    """One of them; raises NotFound."""
+    row = deleted_models(actor, of).filter(pk=model_id).first()
+    if row is None:
+        raise problems.NotFound(f"{of.slug} has no deleted model {model_id} to restore.")
     return row
 
 
@@ -430,33 +448,42 @@ def role(actor: Actor, of: RegisteredModel) -> str | None:
 
 def documents(actor: Actor) -> QuerySet[SearchDocument]:
     """What lists may show the actor: what is public, of their namespaces, or shared with them."""
-    rows = SearchDocument.objects.select_related("model")
-    if not actor.is_authenticated:
-        return rows.filter(audience=EVERYBODY)
-    if actor.is_admin:
-        return rows
-    mine = [space.pk for space, _ in people.namespaces_of(actor)]
-    return rows.filter(Q(audience__in=[EVERYBODY, *mine]) | Q(pk__in=shared_with(actor)))
+    return union(documents_apart(actor)).select_related("model")
 
 
-def documents_apart(actor: Actor) -> list[QuerySet[SearchDocument]]:
+def union(parts: Sequence[QuerySet[SearchDocument]]) -> QuerySet[SearchDocument]:
+    """The documents of parts as one queryset."""
+    return reduce(or_, parts)
+
+
+def documents_apart(actor: Actor, *, unpublished: bool = False) -> list[QuerySet[SearchDocument]]:
     """What ``documents`` gives, the public part first, then what is not public.
 
     Each part walks an index that begins with the audience or has few rows, so what others keep
-    costs nothing.
+    costs nothing. With ``unpublished`` come public repositories that never had a published version.
     """
     public = SearchDocument.objects.filter(audience=EVERYBODY)
-    if not actor.is_authenticated:
-        return [public]
-    if actor.is_admin:
+    if actor.is_authenticated and actor.is_admin:
         return [public, SearchDocument.objects.filter(audience__gt=EVERYBODY)]
-    mine = [space.pk for space, _ in people.namespaces_of(actor)]
+    mine, shared = [], []
     parts = [public]
+    if actor.is_authenticated:
+        mine = [space.pk for space, _ in people.namespaces_of(actor)]
+        shared = list(shared_with(actor))
     if mine:
         parts.append(SearchDocument.objects.filter(audience__in=mine))
-    if shared := list(shared_with(actor)):
+    if shared:
         rows = SearchDocument.objects.filter(pk__in=shared)
         parts.append(rows.exclude(audience__in=[EVERYBODY, *mine]))
+    if unpublished:
+        keys = RegisteredModel.objects.filter(
+            visibility=RegisteredModel.Visibility.PUBLIC,
+            opened_at__isnull=False,
+            first_published_at=None,
+            deleted_at=None,
+        )
+        rows = SearchDocument.objects.filter(pk__in=keys.order_by().values("pk"))
+        parts.append(rows.exclude(Q(audience__in=[EVERYBODY, *mine]) | Q(pk__in=shared)))
     return parts
 
 

@@ -79,7 +79,7 @@ def settings(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "audience": audience,
             "describe": describe,
             "licences": LICENCES,
-            "may_move": can(request.user, "model.delete", model),
+            "may_move": can(request.user, "model.move", model),
             "deprecation": deprecations.of(request.user, model),
             "former": model.former_names.exclude(spelt=""),
             "names": names.of_model(request.user, model),

@@ -23,6 +23,8 @@ from registry.core.permissions import can, require_admin, role_in
 from registry.people import selectors
 from registry.people.services import namespaces, users
 from registry.storage.services import quotas
+from registry.versions import selectors as versions
+from registry.versions.services import deletions
 from runners.queue import selectors as jobs
 
 if TYPE_CHECKING:
@@ -188,6 +190,9 @@ def _namespace(
         "form": form,
         "quota_form": quota_form,
     }
+    if can(request.user, "model.restore", space):
+        template_context["grace_days"] = deletions.grace().days
+        template_context["deleted_models"] = versions.deleted_models(request.user, space)[:PAGE]
     wrong = form.errors or (quota_post is not None and quota_post.errors)
     return render(request, "people/namespace.html", template_context, status=422 if wrong else 200)
 

@@ -54,12 +54,17 @@ NAMESPACES = Noun(
         Verb(
             "edit",
             "namespaces.edit",
-            "change the display name or, as an administrator, the quota",
+            "change the name, deletions by tokens, or, as an administrator, the quota",
             (
                 "hub namespaces edit acme --display-name Acme",
+                "hub namespaces edit acme --no-allows-token-deletion",
                 "hub namespaces edit acme --quota-bytes 50000000000",
             ),
             names={"slug": "namespace"},
+            texts={
+                "allows_token_deletion": "whether tokens without the scope admin may delete and "
+                "move models",
+            },
         ),
     ),
 )

@@ -32,7 +32,8 @@ def _what_a_model_loses(hub: Hub, values: Mapping[str, Any]) -> str:
     versions = counting.plural(count, "version")
     return (
         f"Delete {model} with {versions}, its cards, files and results? If it was published, the "
-        "name can never be used again. This cannot be undone."
+        "name can never be used again. With a token of scope admin this cannot be undone; else an "
+        "owner can restore it for some days: hub deleted-models."
     )
 
 
@@ -43,6 +44,40 @@ DELETE = Verb(
     ("hub delete zoo/resnet50 --yes",),
     question=_what_a_model_loses,
     message="Deleted {model}",
+)
+_DELETED_NAMES = {"slug": "namespace", "model_id": "id"}
+_DELETED_TEXTS = {"model_id": "id of the deleted model, as `hub deleted-models list` shows it"}
+DELETED_MODELS = Noun(
+    "deleted-models",
+    "restore models that a token without the scope admin deleted; for owners",
+    (
+        Verb(
+            "list",
+            "deleted_models.list",
+            "list the deleted models of a namespace that can be restored",
+            ("hub deleted-models list acme",),
+            columns=("id", "model", "deleted_at=deleted", "restorable_until=until"),
+            names=_DELETED_NAMES,
+        ),
+        Verb(
+            "restore",
+            "deleted_models.restore",
+            "restore a deleted model with its name, files and discussions",
+            ("hub deleted-models restore acme 7",),
+            names=_DELETED_NAMES,
+            texts=_DELETED_TEXTS,
+        ),
+        Verb(
+            "erase",
+            "deleted_models.erase",
+            "delete a deleted model permanently, before its time is up",
+            ("hub deleted-models erase acme 7 --yes",),
+            names=_DELETED_NAMES,
+            texts=_DELETED_TEXTS,
+            question="Delete the model {model_id} of {slug} permanently? This cannot be undone.",
+            message="Deleted the model {model_id} of {slug} permanently",
+        ),
+    ),
 )
 MOVE = Verb(
     "move",

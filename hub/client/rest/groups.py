@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hub.client.rest.conformance import ConformanceGroup
     from hub.client.rest.dataset_versions import DatasetVersionsGroup
     from hub.client.rest.datasets import DatasetsGroup
+    from hub.client.rest.deleted_models import DeletedModelsGroup
     from hub.client.rest.devices import DevicesGroup
     from hub.client.rest.discussions import DiscussionsGroup
     from hub.client.rest.enrolled_workers import EnrolledWorkersGroup
@@ -59,6 +60,7 @@ GROUPS: Final = (
     "dataset_versions",
     "datasets",
     "devices",
+    "deleted_models",
     "discussions",
     "enrolled_workers",
     "environments",
@@ -159,6 +161,12 @@ class Groups:
     def devices(self) -> DevicesGroup:
         """Operations on devices."""
         group: DevicesGroup = group_class("devices")(self)
+        return group
+
+    @property
+    def deleted_models(self) -> DeletedModelsGroup:
+        """Operations on deleted models."""
+        group: DeletedModelsGroup = group_class("deleted_models")(self)
         return group
 
     @property

@@ -27,6 +27,7 @@ class NamespaceDetail(Namespace):
     # bytes used by open uploads and by uploaded files that are not in a version
     reserved_bytes: int
     most_bytes: int
+    allows_token_deletion: bool
 
 
 class NamespacesGroup(Group):
@@ -47,13 +48,20 @@ class NamespacesGroup(Group):
         *,
         display_name: str | None = None,
         quota_bytes: int | EllipsisType | None = ...,
+        allows_token_deletion: bool | None = None,
     ) -> NamespaceDetail:
-        """Rename a namespace (owners) or change its quota (administrators)."""
+        """Change the name or deletions by tokens (owners), or the quota (administrators)."""
         return self._call(
             NamespaceDetail,
             "PATCH",
             f"namespaces/{part(slug)}",
-            content=json_of({"display_name": display_name, "quota_bytes": explicit(quota_bytes)}),
+            content=json_of(
+                {
+                    "display_name": display_name,
+                    "quota_bytes": explicit(quota_bytes),
+                    "allows_token_deletion": allows_token_deletion,
+                }
+            ),
         )
 
     def list(self) -> tuple[Membership, ...]:

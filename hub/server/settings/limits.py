@@ -46,6 +46,10 @@ HUB_LIMITS_SIGN_IN_ACCOUNT_RATE = env.rate("HUB_LIMITS_SIGN_IN_ACCOUNT_RATE", de
 HUB_LIMITS_HASHES = env.integer("HUB_LIMITS_HASHES", default=0)
 # Requests from one address without an account.
 HUB_LIMITS_ANON_RATE = env.rate("HUB_LIMITS_ANON_RATE", default="1200/min")
+# Models that the tokens of one user without the scope admin may delete or move in an hour.
+HUB_LIMITS_TOKEN_DELETIONS = env.integer("HUB_LIMITS_TOKEN_DELETIONS", default=20)
+# How long an owner can restore a model that such a token deleted, in days; its files stay so long.
+HUB_DELETED_MODEL_DAYS = env.integer("HUB_DELETED_MODEL_DAYS", default=7)
 # Discussions that one user may open.
 HUB_LIMITS_DISCUSSIONS_RATE = env.rate("HUB_LIMITS_DISCUSSIONS_RATE", default="20/hour")
 # Comments that one user may write, and titles, comments and statuses that they may change.

@@ -19,7 +19,8 @@ class FederatedApiConfig(AppConfig):
         from registry.versions.dependents import VersionUse, version_uses  # noqa: PLC0415
 
         routes.register(self.name, Route("registry.federated.api.urls", prefix="api/v1/"))
-        outbox.subscribe("federated.deleted", ("model.deleted",), trainings.on_deleted)
+        verbs = ("model.deleted", "model.erased")
+        outbox.subscribe("federated.deleted", verbs, trainings.on_deleted)
         account_uses.register(self.name, AccountUse("trainings", trainings.of_account))
         version_uses.register(self.name, VersionUse("trainings", selectors.of_version))
         searchable.contribute(history.searchable_facts)

@@ -23,6 +23,7 @@ from registry.federated.models.trainings import BaseData, TrainingState
 from registry.federated.schedule import Schedule
 from registry.federated.services import releases, rounds
 from registry.models import File, RegisteredModel, User, Version
+from registry.models.registered_models import has_files
 from registry.storage.services import blobs
 
 if TYPE_CHECKING:
@@ -235,8 +236,8 @@ def set_state(actor: Actor, *, training: Training, state: str, reason: str = "")
 
 @transaction.atomic
 def on_deleted(subject: Subject) -> None:
-    """Cancel the trainings of a model that was deleted, with their rounds."""
-    gone = Training.objects.filter(model=subject.model_id, model__deleted_at__isnull=False)
+    """Cancel the trainings of a model that was deleted permanently, with their rounds."""
+    gone = Training.objects.filter(model=subject.model_id).exclude(has_files("model__"))
     for training in map(rounds.lock, gone.filter(state__in=_MOVES)):
         training.state, training.reason = Training.State.CANCELLED, "Its model was deleted."
         training.ended_at = timezone.now()

@@ -66,17 +66,21 @@ def open_for(
 
 @transaction.atomic
 def edit(actor: Actor, *, namespace: Namespace, **changes: Any) -> Namespace:
-    """Change ``display_name``, or ``quota_bytes`` (None: the hub's preset), administrators only."""
+    """Change ``display_name``, ``allows_token_deletion`` or, as administrator, ``quota_bytes``.
+
+    A quota of None is the hub's preset.
+    """
     require(actor, "namespace.edit", namespace)
     if "quota_bytes" in changes:
         require_admin(actor)
         quota = changes["quota_bytes"]
         if quota is not None and quota < 0:
             raise problems.InvalidRequest.at("/quota_bytes", "A quota must be at least 0 bytes.")
-    for field in ("display_name", "quota_bytes"):
+    fields = ("display_name", "quota_bytes", "allows_token_deletion")
+    for field in fields:
         if field in changes:
             setattr(namespace, field, changes[field])
-    namespace.save(update_fields=["display_name", "quota_bytes"])
+    namespace.save(update_fields=fields)
     events.record("namespace.edited", namespace, actor=actor, fields=sorted(changes))
     return namespace
 

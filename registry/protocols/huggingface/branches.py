@@ -12,7 +12,7 @@ from registry.protocols.huggingface import errors, revisions, writing
 from registry.protocols.huggingface.views import HubView
 from registry.versions import history
 from registry.versions.lifecycle import BRANCH
-from registry.versions.services import branches, refs
+from registry.versions.services import branches, commits, refs, squashing
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -49,6 +49,21 @@ class BranchDetail(RefView):
         try:
             branches.delete(request.user, model=self.writable, name=rest)
         except problems.NotFound as error:
+            raise errors.no_revision(self.writable.ref, rest) from error
+        return Response({})
+
+
+class Squash(RefView):
+    """The history of a branch as one commit."""
+
+    def post(self, request: Request, namespace: str, name: str, rest: str) -> Response:
+        """Squash a branch that was never published; 400 for any other."""
+        message = writing.text(writing.body(request), "message")
+        try:
+            squashing.squash(request.user, model=self.writable, branch=rest, message=message)
+        except problems.StateConflict as error:
+            raise errors.Refused(error.detail, status=400) from error
+        except commits.BranchMissing as error:
             raise errors.no_revision(self.writable.ref, rest) from error
         return Response({})
 

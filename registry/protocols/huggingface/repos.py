@@ -145,6 +145,7 @@ def _query(request: Request) -> Query | None:
     return Query.of(
         text=parameters.get("search", ""),
         sort=order,
+        unpublished=True,
         namespace=(author,) if author else (),
         task=(task,) if task else (),
         tags=(*addresses.words(request, "filter"), *([f"gated:{gated}"] if gated else [])),

@@ -24,10 +24,6 @@ REPO = "<part:namespace>/<part:name>"
 MODEL = f"api/models/{REPO}"
 BARE = "api/models/<part:name>"
 
-NO_SQUASHING = (
-    "Commits of this hub are permanent, so history cannot be squashed. Commits before a "
-    "publication become one version by themselves, and a draft can be deleted."
-)
 NO_LFS_LIST = (
     "This hub keeps no list of Git LFS files apart from commits: list_repo_tree shows which files "
     "of a commit are such files. What no version needs is freed by itself."
@@ -45,7 +41,6 @@ NO_JOBS = "This hub runs no jobs of yours. It checks, proves and benchmarks each
 NO_TAGS = "This hub has no list of all tags. Filter list_models by tags, or see the page of models."
 # What clients ask of a model and this hub does not have -> what it says.
 OF_MODELS = {
-    "super-squash/<path:rest>": NO_SQUASHING,
     "lfs-files": NO_LFS_LIST,
     "lfs-files/<path:rest>": NO_LFS_LIST,
     "duplicate": NO_DUPLICATES,
@@ -65,6 +60,7 @@ urlpatterns = [
     path(f"{MODEL}/commit/<path:rest>", commit.MakeCommit.as_view()),
     path(f"{REPO}/commit/<str:commit_id>", commit.CommitPage.as_view()),
     path(f"{MODEL}/branch/<path:rest>", branches.BranchDetail.as_view()),
+    path(f"{MODEL}/super-squash/<path:rest>", branches.Squash.as_view()),
     path(f"{MODEL}/tag/<path:rest>", branches.TagDetail.as_view()),
     path(f"{REPO}.git/info/lfs/objects/batch", lfs.Batch.as_view()),
     path("api/lfs/objects/<str:token>", lfs.ObjectUpload.as_view()),

@@ -36,6 +36,7 @@ from registry.models import (
     Version,
     Xorb,
 )
+from registry.models.registered_models import has_files
 from registry.storage import holders
 from registry.storage.files import store
 
@@ -247,13 +248,13 @@ def _unused(uploads: QuerySet[Upload]) -> QuerySet[Blob]:
         version__model__namespace__memberships__user=OuterRef("owner")
     )
     files = File.objects.filter(
-        here, blob=OuterRef("blob"), derived=False, version__model__deleted_at=None
+        here, has_files("version__model__"), blob=OuterRef("blob"), derived=False
     ).exclude(version__state=Version.State.WITHDRAWN)
     there = Q(commit__model__namespace=OuterRef("model__namespace")) | Q(
         commit__model__namespace__memberships__user=OuterRef("owner")
     )
     commits = CommitFile.objects.filter(
-        there, blob=OuterRef("blob"), commit__model__deleted_at=None
+        there, has_files("commit__model__"), blob=OuterRef("blob")
     ).exclude(commit__version__state=Version.State.WITHDRAWN)
     datasets = DatasetFile.objects.filter(
         blob=OuterRef("blob"), version__dataset__namespace__memberships__user=OuterRef("owner")
@@ -266,18 +267,18 @@ def _unused(uploads: QuerySet[Upload]) -> QuerySet[Blob]:
 
 def _files(namespace: int) -> QuerySet[File]:
     return File.objects.filter(
-        version__model__namespace=namespace, version__model__deleted_at=None, derived=False
+        has_files("version__model__"), version__model__namespace=namespace, derived=False
     ).exclude(version__state=Version.State.WITHDRAWN)
 
 
 def _refused_cards(namespace: int) -> QuerySet[RefusedCard]:
-    return RefusedCard.objects.filter(model__namespace=namespace, model__deleted_at=None)
+    return RefusedCard.objects.filter(has_files("model__"), model__namespace=namespace)
 
 
 def _commits(namespace: int) -> QuerySet[Blob]:
     """The blobs that only commits name which were amended since."""
     amended = CommitFile.objects.filter(
-        commit__model__namespace=namespace, commit__model__deleted_at=None
+        has_files("commit__model__"), commit__model__namespace=namespace
     ).exclude(commit__version__state=Version.State.WITHDRAWN)
     files = File.objects.filter(blob=OuterRef("pk"), version__model__namespace=namespace)
     return Blob.objects.filter(~Exists(files), pk__in=amended.values("blob"))

@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from registry.models import Blob, XetStore
+from registry.models.registered_models import has_files
 from registry.storage.services import blobs
 from registry.storage.xet import chunks
 
@@ -19,7 +20,7 @@ def collect() -> int:
     That is: those of deleted models, and those with chunks that were sent and never made a file.
     """
     ended = 0
-    deleted = XetStore.objects.exclude(model__deleted_at=None).filter(xorbs__isnull=False)
+    deleted = XetStore.objects.exclude(has_files("model__")).filter(xorbs__isnull=False)
     idle = XetStore.objects.filter(xorbs__is_kept=True, used_at__lt=timezone.now() - IDLE)
     for store in (deleted | idle).distinct():
         chunks.end_epoch(store)

@@ -133,10 +133,7 @@ def _make(
             f"The branch {branch} of {model.ref} is at {head_id}, not at {parent_commit}: another "
             "commit was made in the meantime. Nothing was applied. Fetch, then commit again."
         )
-    before = {
-        row.path: _Entry(row.blob_id, row.blob.size, row.git_oid, row.lfs)
-        for row in (head.files if head else ())
-    }
+    before = _entries(head)
     adds = [change for change in changes if isinstance(change, Add)]
     own = {change.sha256 for change in adds if change.is_own}
     stored = _available(user, model, {change.sha256 for change in adds} - own, own)
@@ -165,6 +162,21 @@ def claimable(actor: Actor, *, model: RegisteredModel, sha256: str) -> int | Non
     """
     blob = _available(require_user(actor, of=model), model, {sha256}, set()).get(sha256)
     return blob.size if blob else None
+
+
+def rewrite(user: User, head: history.Head, branch: str, message: str) -> str:
+    """A commit with the files of ``head`` on a locked model; returns its id."""
+    version = _amendable(user, head, branch) or lifecycle.draft(
+        head.version.model, user, branch=branch
+    )
+    _write(version, _entries(head), message)
+    return _commit(user, version)
+
+
+def _entries(head: history.Head | None) -> dict[str, _Entry]:
+    """What a commit has at each path."""
+    rows = head.files if head else ()
+    return {row.path: _Entry(row.blob_id, row.blob.size, row.git_oid, row.lfs) for row in rows}
 
 
 def _available(

@@ -64,7 +64,7 @@ def _model(actor: Actor, namespace: Namespace, name: str) -> RegisteredModel | N
         require(actor, "model.create", namespace)
         refs.check_name(name)
         ref = f"{namespace.slug}/{name}"
-        if RetiredName.objects.filter(name=ref.lower(), moved_to=None).exists():
+        if RetiredName.objects.filter(RetiredName.FINAL, name=ref.lower()).exists():
             raise problems.NameRetired(
                 f"{ref} was the name of another model, and names are never reused. Choose another "
                 "name."

@@ -10,7 +10,7 @@ from django.utils import timezone
 from registry.core import periodic
 from registry.storage import collector
 from registry.storage.services import uploads
-from registry.versions.services import versions
+from registry.versions.services import deletions, versions
 from runners.models import Challenge, Host, Job, Worker
 from runners.worker_features import WorkerFeatures
 
@@ -61,6 +61,8 @@ def tidy() -> None:
     with periodic.run("expired-uploads") as run:
         run.done = uploads.expire()
     versions.forget_keys()
+    with periodic.run("deleted-models") as run:
+        run.done = deletions.erase_expired()
     periodic.run_hourly()
     with periodic.run("unused-files") as run:
         collector.collect(freed=run.add)

@@ -247,7 +247,6 @@ def test_a_card_describes_its_model_from_its_commit_on(writer, net):
             "no pull requests",
             marks=pytest.mark.capability("community"),
         ),
-        ("super-squash/main", "permanent"),
         pytest.param("like", "no likes", marks=pytest.mark.capability("community")),
         ("lfs-files/batch", "list_repo_tree"),
         ("duplicate", "does not duplicate"),
