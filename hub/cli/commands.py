@@ -20,7 +20,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "visibility": "control.models:VISIBILITY",
         "move": "control.models:MOVE",
         "delete": "control.models:DELETE",
-        "deleted-models": "control.models:DELETED_MODELS",
+        "deletions": "control.models:DELETIONS",
         "access": "control.models:ACCESS",
         "like": "control.models:LIKE",
         "unlike": "control.models:UNLIKE",

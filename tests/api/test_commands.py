@@ -283,9 +283,9 @@ def test_a_deleted_model_is_restored_or_erased(run, ada, as_script):
     factories.version(ada, factories.model(ada))
     for verb, message in (("restore", "ada/net"), ("erase", "permanently")):
         as_script.delete("models/ada/net")
-        key = run("deleted-models", "list", "ada")[1].splitlines()[1].split()[0]
+        key = run("deletions", "list", "ada")[1].splitlines()[1].split()[0]
         flags = ["--yes"] if verb == "erase" else []
-        status, output = run("deleted-models", verb, "ada", key, *flags)[:2]
+        status, output = run("deletions", verb, "ada", key, *flags)[:2]
         assert (status, message in output) == (0, True)
     assert run("info", "ada/net")[0] == 3
     assert run("namespaces", "edit", "ada", "--no-allows-token-deletion")[0] == 0

@@ -33,7 +33,7 @@ def _what_a_model_loses(hub: Hub, values: Mapping[str, Any]) -> str:
     return (
         f"Delete {model} with {versions}, its cards, files and results? If it was published, the "
         "name can never be used again. With a token of scope admin this cannot be undone; else an "
-        "owner can restore it for some days: hub deleted-models."
+        "owner can restore it for some days: hub deletions."
     )
 
 
@@ -46,16 +46,16 @@ DELETE = Verb(
     message="Deleted {model}",
 )
 _DELETED_NAMES = {"slug": "namespace", "model_id": "id"}
-_DELETED_TEXTS = {"model_id": "id of the deleted model, as `hub deleted-models list` shows it"}
-DELETED_MODELS = Noun(
-    "deleted-models",
+_DELETED_TEXTS = {"model_id": "id of the deleted model, as `hub deletions list` shows it"}
+DELETIONS = Noun(
+    "deletions",
     "restore models that a token without the scope admin deleted; for owners",
     (
         Verb(
             "list",
             "deleted_models.list",
             "list the deleted models of a namespace that can be restored",
-            ("hub deleted-models list acme",),
+            ("hub deletions list acme",),
             columns=("id", "model", "deleted_at=deleted", "restorable_until=until"),
             names=_DELETED_NAMES,
         ),
@@ -63,7 +63,7 @@ DELETED_MODELS = Noun(
             "restore",
             "deleted_models.restore",
             "restore a deleted model with its name, files and discussions",
-            ("hub deleted-models restore acme 7",),
+            ("hub deletions restore acme 7",),
             names=_DELETED_NAMES,
             texts=_DELETED_TEXTS,
         ),
@@ -71,7 +71,7 @@ DELETED_MODELS = Noun(
             "erase",
             "deleted_models.erase",
             "delete a deleted model permanently, before its time is up",
-            ("hub deleted-models erase acme 7 --yes",),
+            ("hub deletions erase acme 7 --yes",),
             names=_DELETED_NAMES,
             texts=_DELETED_TEXTS,
             question="Delete the model {model_id} of {slug} permanently? This cannot be undone.",

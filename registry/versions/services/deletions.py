@@ -36,7 +36,7 @@ def grace() -> timedelta:
 
 
 def days() -> str:
-    """The same in words."""
+    """Its number of days, with the noun."""
     return counting.plural(settings.HUB_DELETED_MODEL_DAYS, "day")
 
 
@@ -84,7 +84,7 @@ def erase_expired() -> int:
 
 
 def forget(model: RegisteredModel) -> None:
-    """Delete what nobody may see of a deleted model, and end the names that led to it."""
+    """Delete the discussions and refused cards of a deleted model, and retire its former names."""
     model.former_names.update(moved_to=None)
     model.refused_cards.all().delete()
     model.discussions.all().delete()
