@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
@@ -17,9 +15,6 @@ from registry.people import selectors as people_selectors
 from registry.people.services import namespaces
 from registry.versions import selectors
 from registry.versions.services import deletions, registered_models
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
 
 
 @login_required

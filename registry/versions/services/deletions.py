@@ -20,11 +20,10 @@ from hub.protocol import problems
 from registry.core import events
 from registry.core.permissions import has_scope, require
 from registry.core.row_locks import lock
-from registry.models import Event, RegisteredModel
+from registry.models import Event, RegisteredModel, User
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
-    from registry.models import User
 
 VERBS = ("model.deleted", "model.moved")
 HOUR = timedelta(hours=1)
