@@ -114,7 +114,7 @@ def test_who_may_not_write_makes_and_deletes_nothing(api, ada, bob, net):
     refused(api(bob).post("/api/repos/create", {"name": "x", "organization": "ada"}), 403)
     refused(api().post("/api/repos/create", {"name": "x"}), 401)
     refused(api(ada, ["read"]).post("/api/repos/create", {"name": "x"}), 403)
-    refused(api(ada, ["write"])("DELETE", "/api/repos/delete", {"name": "net"}), 403)
+    refused(api(ada, ["read"])("DELETE", "/api/repos/delete", {"name": "net"}), 403)
     refused(api(bob)("DELETE", "/api/repos/delete", {"name": "ada/net"}), 404, "RepoNotFound")
     assert RegisteredModel.objects.filter(deleted_at=None).count() == 1
 
