@@ -86,16 +86,16 @@ def loss_of(version: Version) -> float | None:
     return min((loss for loss in losses if loss is not None), default=None)
 
 
-def keep(document: SearchDocument, main: Variant | None) -> None:
-    """Make the stored figures of a document those of its main variant."""
+def keep(document: SearchDocument, main: Variant | None) -> bool:
+    """Make the stored figures of a document those of its main variant; whether there are any."""
     figures = {figure for reader in _readers for figure in (reader(main) if main else ())}
     stored = set(map(Accuracy._make, document.accuracies.values_list(*Accuracy._fields)))
-    if stored == figures:
-        return
-    document.accuracies.all().delete()
-    DocumentAccuracy.objects.bulk_create(
-        [DocumentAccuracy(document=document, **figure._asdict()) for figure in sorted(figures)]
-    )
+    if stored != figures:
+        document.accuracies.all().delete()
+        DocumentAccuracy.objects.bulk_create(
+            [DocumentAccuracy(document=document, **figure._asdict()) for figure in sorted(figures)]
+        )
+    return bool(figures)
 
 
 def limits(minimums: Sequence[str], maximums: Sequence[str]) -> tuple[Limit, ...]:
@@ -177,6 +177,13 @@ def of_documents(
         for pk, row in best.items():
             figures.setdefault(pk, []).append((limit, row))
     return figures
+
+
+def headlines(pks: Iterable[int]) -> dict[int, DocumentAccuracy]:
+    """The figure on the most rows of each of these documents, which the actor may see."""
+    rows = DocumentAccuracy.objects.filter(document__in=list(pks)).order_by()
+    first = sorted(rows, key=lambda row: (-row.rows, accuracy.ALL.index(row.metric), row.pk))
+    return {row.document_id: row for row in reversed(first)}
 
 
 def offers(actor: Actor) -> list[Offer]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Sum
 
+from hub.protocol import filters
+from hub.protocol.vocabularies import REFERENCE
 from registry.cards import cards, licences, resolution
 from registry.catalogue import accuracies, facets, searchable, speeds
 from registry.core import events, outbox
@@ -130,19 +133,34 @@ def refresh(model_id: int) -> None:
         SearchDocument.objects.filter(pk=model_id).delete()
         return
     version, main = _newest(model)
+    facts = searchable.facts_of(version, main) if version else set()
     columns = _columns(model, version, main)
     document = SearchDocument(model=model, **columns)
     # The lock on the model's row keeps others from writing its document meanwhile.
     if not SearchDocument.objects.filter(pk=model.pk).update(**columns):
         document.save(force_insert=True)
     _keep_words(document, set(document.keywords))
-    facts = searchable.facts_of(version, main) if version else set()
     _keep(document, facts)
     pairs = facets.pairs(document, facts)
     if not DocumentFacets.objects.filter(document=document).update(pairs=pairs):
         DocumentFacets.objects.create(document=document, pairs=pairs)
-    speeds.keep(document, main)
-    accuracies.keep(document, main)
+    measured = speeds.keep(document, main) + accuracies.keep(document, main)
+    SearchDocument.objects.filter(pk=document.pk).update(proof_rank=proof_rank(facts, measured))
+
+
+def proof_rank(facts: Iterable[searchable.Fact], measured: int) -> int | None:
+    """How well a model is proven; None where it passes on no runtime.
+
+    What fails nowhere comes first, then what passes on more runtimes, then that of which more is
+    ``measured`` (accuracy, latency), then what has more kinds of other evidence.
+    """
+    values = Counter(group for group, value in facts if value != REFERENCE)
+    passes = values[filters.PASSES_ON.name]
+    if not passes:
+        return None
+    fails = values[filters.FAILS_ON.name] > 0
+    evidence = values[filters.EVIDENCE.name]
+    return (0 if fails else 10_000) + 100 * min(passes, 99) + 10 * measured + min(evidence, 9)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,18 @@ def find(
     return find(actor, replace(query, near=True), limit=limit, cursor=cursor, columns=columns)
 
 
+def best_proven(actor: Actor, query: Query) -> SearchDocument | None:
+    """The best proven of the models that match, the newest of several; None where none is."""
+    rows = (
+        part.filter(proof_rank__isnull=False, deprecated_at=None)
+        .select_related("model")
+        .order_by("-proof_rank", "-pk")
+        for part in conditions.matching(actor, query)
+    )
+    best = filter(None, (part.first() for part in rows))
+    return max(best, key=lambda row: (row.proof_rank, row.pk), default=None)
+
+
 def _ranked(actor: Actor, query: Query, limit: int, cursor: str, columns: Sequence[str]) -> Page:
     """The best of the most downloaded candidates: exact name, then prefix, then word, then text.
 

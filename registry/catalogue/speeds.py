@@ -71,8 +71,11 @@ def contribute(reader: Reader) -> None:
         _readers.append(reader)
 
 
-def keep(document: SearchDocument, main: Variant | None) -> None:
-    """Make the stored speeds of a document those of its main variant, and no prediction older."""
+def keep(document: SearchDocument, main: Variant | None) -> bool:
+    """Make the stored speeds of a document those of its main variant, and no prediction older.
+
+    Whether one of them is accepted.
+    """
     document.predictions.exclude(variant=main.pk if main else 0).delete()
     speeds = [speed for reader in _readers for speed in (reader(main) if main else ())]
     rows = [
@@ -90,10 +93,10 @@ def keep(document: SearchDocument, main: Variant | None) -> None:
         )
         for speed in speeds
     ]
-    if set(map(_key, document.speeds.all())) == set(map(_key, rows)):
-        return
-    document.speeds.all().delete()
-    DocumentSpeed.objects.bulk_create(rows)
+    if set(map(_key, document.speeds.all())) != set(map(_key, rows)):
+        document.speeds.all().delete()
+        DocumentSpeed.objects.bulk_create(rows)
+    return any(row.status == DocumentSpeed.Status.ACCEPTED for row in rows)
 
 
 def _key(row: DocumentSpeed) -> tuple[int, float | None]:

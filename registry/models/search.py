@@ -49,6 +49,11 @@ class SearchDocument(models.Model):
     deprecated_at = models.DateTimeField(
         null=True, blank=True, help_text="when the model or its newest version was deprecated"
     )
+    proof_rank = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="greater the better its main variant is proven; null where it passes nowhere",
+    )
     latest = models.JSONField(
         null=True, blank=True, help_text="the newest published version, or null"
     )
@@ -69,6 +74,9 @@ class SearchDocument(models.Model):
             models.Index(fields=["audience", "memory_bytes", "model"], name="search_by_memory"),
             models.Index(
                 fields=["audience", "task", "-updated_at", "-model"], name="search_by_task"
+            ),
+            models.Index(
+                fields=["audience", "task", "-proof_rank", "-model"], name="search_by_proof"
             ),
             models.Index(
                 fields=["audience", "license", "-updated_at", "-model"], name="search_by_license"

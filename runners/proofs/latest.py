@@ -1,4 +1,4 @@
-"""The latest conformance measurements of models that a reader may see."""
+"""The latest conformance measurements and upgrades of models that a reader may see."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Exists, OuterRef
 
 from registry.models import RegisteredModel, Variant, Version
+from registry.models.files import sufficient
 from runners.models import ConformanceResult
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Measurement:
     at: datetime
 
 
-def measurements(actor: Actor, limit: int = 5) -> list[Measurement]:
+def measurements(actor: Actor) -> list[Measurement]:
     """The newest jobs that measured released versions, with one query for their rows."""
     # Visibility is checked for the few models of these rows, not for all models.
     visible = RegisteredModel.objects.visible_to(actor).filter(
@@ -55,5 +56,17 @@ def measurements(actor: Actor, limit: int = 5) -> list[Measurement]:
             tuple(results),
             max(row.at for row in results),
         )
-        for results in list(by_job.values())[:limit]
+        for results in by_job.values()
     ]
+
+
+def upgrade(actor: Actor) -> Variant | None:
+    """The newest upgraded variant whose proof is enough for this hub; its original is with it."""
+    visible = RegisteredModel.objects.visible_to(actor).filter(pk=OuterRef("version__model"))
+    rows = Variant.objects.filter(
+        Exists(visible),
+        origin=Variant.Origin.UPGRADED,
+        proof_strength__in=sorted(sufficient()),
+        version__state__in=Version.SERVED,
+    ).select_related("version__model__namespace", "derived_from")
+    return rows.defer("facts", "derivation").order_by("-pk").first()

@@ -9,8 +9,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from frontend.pages.catalogue import candidates, speed_column
-from frontend.presenters import list_code, list_filters, questions
+from frontend.pages.catalogue import candidates
+from frontend.presenters import list_code, list_filters, questions, speed_column
 from registry.api.parameters import accepts
 from registry.catalogue import accuracies, facets, predictions, speeds
 from registry.catalogue.query import Query

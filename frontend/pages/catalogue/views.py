@@ -10,9 +10,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from frontend.pages.catalogue import fit_lines, runtime_columns, speed_column
+from frontend.pages.catalogue import fit_lines
 from frontend.parts import formatting, highlighting, labels
-from frontend.presenters import list_code, list_filters, questions
+from frontend.presenters import list_code, list_filters, questions, runtime_columns, speed_column
 from registry.api.parameters import accepts
 from registry.catalogue import accuracies, facets, predictions, search, searchable, speeds
 from registry.catalogue.query import Query

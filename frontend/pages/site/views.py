@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -28,6 +28,7 @@ from registry.catalogue import facets, search, speeds
 from registry.catalogue.query import Query
 from registry.core import public_counts
 from runners.benchmarks import selectors as benchmark_selectors
+from runners.models import ConformanceVerdict
 from runners.proofs import latest, verdicts
 from runners.queue import aliases, selectors
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from registry.core.permissions import Actor
 
 NEWEST = 5
-MOST_SHOWN = proven_models.MOST
 SNIPPET = 'import hub\n\nmodel = hub.load("{}")\nprint(model.graph.name)'
 PUSH = "export HUB_URL={}\nexport HUB_TOKEN=hf_…\nhub push me/my-model model.onnx"
 YEAR = 365 * 86400
@@ -47,12 +47,11 @@ SMALL_BYTES = 10**8
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    everything = Query()
-    counts = facets.count(request.user, everything)
+    counts = facets.count(request.user, Query())
     proven = proven_models.of(request.user, counts)
-    newest = () if proven else search.find(request.user, everything, limit=20).items
-    published = [document for document in proven or newest if document.latest][:MOST_SHOWN]
-    first = published[0].title if published else "resnet50"
+    newest = search.find(request.user, Query(), limit=20).items
+    published = [document for document in newest if document.latest][:NEWEST]
+    first = next((document.title for document in (*proven, *published)), "resnet50")
     totals = facets.totals(request.user)
     tasks = [
         {
@@ -66,22 +65,34 @@ def home(request: HttpRequest) -> HttpResponse:
         request,
         "home.html",
         {
-            "rows": published,
-            "proven_on": labels.runtime(proven_models.runtime_of(counts)) if proven else "",
+            "proven": proven,
+            **(proven_models.columns(request.user, proven) if proven else {}),
+            "newest": published,
             "totals": totals,
             "known": _counts(counts),
             "small": formatting.size(SMALL_BYTES),
             "fastest": _fastest(request.user, counts),
             "tasks": tasks[:TASKS],
             "more_tasks": max(0, len(tasks) - TASKS),
-            "measured": [
-                (row, verdicts.together(row.results).label, conformance.tally_text(row.results))
-                for row in latest.measurements(request.user, NEWEST)
-            ],
-            "timed": benchmark_selectors.newest(request.user, NEWEST),
+            "upgraded": latest.upgrade(request.user),
+            "judged": _judged(request.user),
+            "timed": next(iter(benchmark_selectors.newest(request.user, 1)), None),
             "snippet": SNIPPET.format(first.removeprefix("zoo/")),
         },
     )
+
+
+def _judged(actor: Actor) -> dict[str, Any] | None:
+    """The newest failure among the latest conformance results, else the newest of them."""
+    rows = [(row, verdicts.together(row.results)) for row in latest.measurements(actor)]
+    failed = [(row, verdict) for row, verdict in rows if verdict == ConformanceVerdict.FAILED]
+    for row, verdict in [*failed, *rows][:1]:
+        return {
+            "row": row,
+            "verdict": verdict.label,
+            "tally": conformance.tally_text(row.results),
+        }
+    return None
 
 
 def _fastest(actor: Actor, counts: facets.Facets) -> list[dict[str, str]]:

@@ -12,11 +12,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from frontend.pages.catalogue import runtime_columns, speed_column
 from frontend.pages.community.collections.forms import CollectionForm, NewCollectionForm
 from frontend.pages.linked_data import graph_views
 from frontend.parts import addresses
-from frontend.presenters import forms
+from frontend.presenters import forms, runtime_columns, speed_column
 from hub.protocol import problems, refs
 from metadata.community import graphs
 from metadata.store import negotiation

@@ -385,7 +385,7 @@ def test_the_overview_and_home_show_what_was_measured(guest, version, graphs):
     assert "at p50 on Another CPU, 2 cores" in overview
     assert 'class="strip ' in overview
     home = guest.page("/")
-    assert "Newest latency measurements" in home
+    assert "<b>Latency.</b>" in home
     assert "0.999\u202fms" in guest.page("/models")
 
 

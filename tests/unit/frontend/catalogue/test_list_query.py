@@ -132,7 +132,7 @@ def test_home_tells_what_is_known(guest, ada, two):
     html = guest.page("/")
     assert '<a href="/models?passes_on=onnxruntime">1 pass on ONNX Runtime</a>' in html
     assert html.count('href="/query?example=') == 4
-    assert "Newest conformance results" in html
+    assert "<b>Conformance.</b>" in html
     assert "2 of 2 pass" in html
     for slug in re.findall(r"/query\?example=([a-z-]+)", html):
         assert "<textarea" in guest.page(f"/query?example={slug}")
@@ -142,8 +142,8 @@ def test_home_tells_guests_nothing_of_what_is_private(guest, reader, ada):
     hidden = shelf.publish(ada, "unseen", license="mit", visibility="private")
     proven.conformance(hidden, [proven.measure("reference")])
     assert "unseen" not in guest.page("/")
-    assert "measurements" not in guest.page("/")
-    assert "ada/<wbr>unseen@1" in reader.page("/")
+    assert "<b>Conformance.</b>" not in guest.page("/")
+    assert "ada/unseen@1" in reader.page("/")
 
 
 def test_home_asks_as_much_whatever_there_is(guest, ada, two):

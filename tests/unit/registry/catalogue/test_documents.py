@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 def test_a_document_that_is_right_costs_few_statements(ada, django_assert_num_queries):
     version = factories.version(ada)
     before = SearchDocument.objects.values().get()
-    with django_assert_num_queries(20):
+    with django_assert_num_queries(21):
         documents.refresh(version.model_id)
     assert SearchDocument.objects.values().get() == before
 
