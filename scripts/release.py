@@ -144,7 +144,7 @@ def main() -> int:
     print(
         f"\nIn dist/: {', '.join(sorted(path.name for path in DIST.iterdir()))}\n"
         f"Next: git commit -am 'Release {version}' && git tag -s v{version} -m {version}\n"
-        f"Then: scripts/images && scripts/bundle  # with images numbered {semantic(version)}"
+        f"Then: scripts/bundle --images  # with images numbered {semantic(version)}"
     )
     return 0
 

@@ -27,7 +27,9 @@ app.autodiscover_tasks()
 QUESTIONS = frozenset(
     {"active", "active_queues", "clock", "ping", "registered", "reserved", "scheduled", "stats"}
 )
-for _name in set(Panel.data) - QUESTIONS:
+# Flower lists tasks by their events, which workers send once they are asked to.
+EVENTS = frozenset({"disable_events", "enable_events"})
+for _name in set(Panel.data) - QUESTIONS - EVENTS:
     del Panel.data[_name]
 app.steps["consumer"].add("runners.queue.heartbeats:SignsOfLife")
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from hub.server.celery import QUESTIONS
+from hub.server.celery import EVENTS, QUESTIONS
 from tests.faults.conftest import ROOT, own_environment, wait_for
 
 CELERY = [sys.executable, "-m", "celery", "-A", "hub.server.celery"]
@@ -87,6 +87,12 @@ def ask(environment, *arguments):
 def test_a_worker_answers_questions(environment, worker, question):
     code, answer = ask(environment, "inspect", question)
     assert (code, "OK" in answer, "1 node online" in answer) == (0, True, True), answer
+
+
+@pytest.mark.parametrize("command", sorted(EVENTS))
+def test_a_worker_begins_and_ends_to_send_events(environment, worker, command):
+    code, answer = ask(environment, "control", command)
+    assert (code, "OK" in answer) == (0, True), answer
 
 
 def test_its_status_is_seen(environment, worker):
