@@ -1,19 +1,22 @@
-"""Addresses of discussions in the Hub protocol, and of likes and collections, which it lacks."""
+"""Addresses of discussions and likes in the Hub protocol, and of what it lacks of a community."""
 
 from __future__ import annotations
 
 from django.urls import path
 
 from registry.community import huggingface as discussions
+from registry.community import huggingface_likes as likes
 from registry.protocols.huggingface import converters  # noqa: F401 - registers forms
 from registry.protocols.huggingface.urls import MODEL
 from registry.protocols.huggingface.views import Unsupported
 
 DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
-NO_LIKES = "This protocol has no likes here. Like models on their pages, or with `hub like`."
+NO_LIKERS = (
+    "This hub counts likes, and names nobody who likes a model: `hub likes` shows the count."
+)
 NO_COLLECTIONS = (
-    "This hub has no collections. Models are grouped by namespace, task and keyword: "
-    "list_models(author=…) and its filters."
+    "Collections of this hub are not part of this protocol. See the page of collections, "
+    "`hub collection`, and /api/v1/collections."
 )
 
 urlpatterns = [
@@ -28,8 +31,9 @@ urlpatterns = [
         f"{MODEL}/discussions/<path:rest>",
         Unsupported.as_view(words=discussions.NO_PULL_REQUESTS),
     ),
-    path(f"{MODEL}/likers", Unsupported.as_view(words=NO_LIKES)),
-    path(f"{MODEL}/like", Unsupported.as_view(words=NO_LIKES)),
+    path(f"{MODEL}/likers", Unsupported.as_view(words=NO_LIKERS)),
+    path(f"{MODEL}/like", likes.LikeDetail.as_view()),
+    path("api/users/<str:username>/likes", likes.Likes.as_view()),
     path("api/collections", Unsupported.as_view(words=NO_COLLECTIONS)),
     path("api/collections/<path:rest>", Unsupported.as_view(words=NO_COLLECTIONS)),
 ]

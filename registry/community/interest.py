@@ -48,6 +48,13 @@ def unlike(actor: Actor, *, model: RegisteredModel) -> None:
     Like.objects.filter(model=model, user=require_user(actor, "write", of=model)).delete()
 
 
+def likes(actor: Actor) -> QuerySet[Like]:
+    """The actor's likes of models that they still see, newest first; raises NotAuthenticated."""
+    user = require_user(actor, any_namespace=True)
+    rows = Like.objects.filter(user=user, model__in=RegisteredModel.objects.visible_to(actor))
+    return rows.select_related("model__namespace").order_by("-pk")
+
+
 def watch(actor: Actor, *, model: RegisteredModel) -> None:
     """Watch a model; raises NotAuthenticated, NotAllowed."""
     user = require_user(actor, "write", of=model)

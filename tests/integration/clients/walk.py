@@ -24,13 +24,20 @@ api = HfApi()
 folder = Path(tempfile.mkdtemp())
 (folder / "a.txt").write_text("a")
 (folder / "sub").mkdir()
+header = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+tensors = len(header).to_bytes(8, "little") + header + bytes(4)
 (folder / "sub" / "b.txt").write_text("b")
 oids = {}
 
 
 def first_commit():
     oids["first"] = api.create_commit(
-        REPO, [CommitOperationAdd("tokenizer.json", b"{}")], commit_message="First"
+        REPO,
+        [
+            CommitOperationAdd("tokenizer.json", b"{}"),
+            CommitOperationAdd("model.safetensors", tensors),
+        ],
+        commit_message="First",
     ).oid
 
 
@@ -116,19 +123,17 @@ CALLS = {
     "get_safetensors_metadata": lambda: api.get_safetensors_metadata(REPO),
     "get_sharded_safetensors_metadata": lambda: api.get_sharded_safetensors_metadata(REPO),
     "parse_safetensors_file_metadata": lambda: api.parse_safetensors_file_metadata(
-        REPO, "none.safetensors"
+        REPO, "model.safetensors"
     ),
     "update_repo_visibility": lambda: api.update_repo_visibility(REPO, private=False),
     "update_repo_settings": lambda: api.update_repo_settings(REPO, gated="manual"),
     "list_pending_access_requests": lambda: list(api.list_pending_access_requests(REPO)),
     "list_accepted_access_requests": lambda: list(api.list_accepted_access_requests(REPO)),
     "list_rejected_access_requests": lambda: list(api.list_rejected_access_requests(REPO)),
-    "grant_access": lambda: api.grant_access(REPO, "nobody-here"),
-    "accept_access_request": lambda: api.accept_access_request(REPO, "nobody-here"),
-    "cancel_access_request": lambda: api.cancel_access_request(REPO, "nobody-here"),
-    "reject_access_request": lambda: api.reject_access_request(
-        REPO, "nobody-here", rejection_reason="x"
-    ),
+    "grant_access": lambda: api.grant_access(REPO, OWNER),
+    "cancel_access_request": lambda: api.cancel_access_request(REPO, OWNER),
+    "accept_access_request": lambda: api.accept_access_request(REPO, OWNER),
+    "reject_access_request": lambda: api.reject_access_request(REPO, OWNER, rejection_reason="x"),
     "create_pull_request": lambda: api.create_pull_request(REPO, title="A change"),
     "create_discussion": lambda: api.create_discussion(REPO, title="A question"),
     "get_repo_discussions": get_repo_discussions,

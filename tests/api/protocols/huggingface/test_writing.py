@@ -247,7 +247,6 @@ def test_a_card_describes_its_model_from_its_commit_on(writer, net):
             "no pull requests",
             marks=pytest.mark.capability("community"),
         ),
-        pytest.param("like", "no likes", marks=pytest.mark.capability("community")),
         ("lfs-files/batch", "list_repo_tree"),
         ("duplicate", "does not duplicate"),
     ],
@@ -261,7 +260,12 @@ def test_what_this_hub_has_not_is_refused_in_words(writer, api, net, path, words
 
 @pytest.mark.parametrize(
     "path",
-    ["users/ada/overview", "users/ada/likes", "organizations/ada/members", "models-tags-by-type"],
+    [
+        "users/ada/overview",
+        "users/ada/followers",
+        "organizations/ada/members",
+        "models-tags-by-type",
+    ],
 )
 def test_what_this_hub_does_not_say_of_people_is_refused_in_words(api, ada, path):
     for existing in (path, path.replace("ada", "nobody")):
