@@ -11,9 +11,7 @@ from registry.protocols.huggingface.urls import MODEL
 from registry.protocols.huggingface.views import Unsupported
 
 DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
-NO_LIKERS = (
-    "This hub counts likes, and names nobody who likes a model: `hub likes` shows the count."
-)
+NO_LIKERS = "This hub does not name the users who like a model: `hub likes` shows their number."
 NO_COLLECTIONS = (
     "Collections of this hub are not part of this protocol. See the page of collections, "
     "`hub collection`, and /api/v1/collections."
