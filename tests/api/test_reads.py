@@ -87,7 +87,7 @@ def everything(ada):
         "ref": "champion", "rest": f"{version.commit_id}/model.onnx", "kind": "datasets",
         "space": "ada", "ending": "json", "download": "csv", "pk": measured.pk, "key": 1,
         "round_number": 1, "token_id": 1, "place": "models", "slug": "stones",
-        "mirror_id": mirror.pk, "model_namespace": "ada", "model_name": "net",
+        "mirror_id": mirror.pk, "model_id": 1, "model_namespace": "ada", "model_name": "net",
         "discussion": 1, "comment": 1,
         "card_id": RefusedCard.objects.get().pk,
         "sha256": version.files.get(path="model.onnx").blob_id, "action": "read",
