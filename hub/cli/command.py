@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from hub.cli import commands, completion, failures, parsing
 from hub.cli import help as help_command
+from hub.cli.control import output
 from hub.protocol import problems
 from hub.terminal import DONE, INTERRUPTED, PROBLEM, plain
 
@@ -50,9 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     name = arguments[0] if arguments else ""
+    if new := commands.RENAMED.get(name):
+        output.note(f"hub {name} is now hub {new}.")
+        name, arguments = new, [new, *arguments[1:]]
     if name == "bench":
         return _run_bench(arguments[1:])
-    if name in commands.OWN_PARSERS:
+    if name in commands.OWN_PARSERS or _is_for_machine(arguments):
         return _run_server(name, arguments[1:])
     if name == completion.COMPLETE:
         print("\n".join(completion.candidates(arguments[1:])))
@@ -70,6 +74,12 @@ def _run(arguments: list[str]) -> int:
     except problems.HubError as error:
         failures.complain(error, options)
         return failures.exit_code(error)
+
+
+def _is_for_machine(arguments: list[str]) -> bool:
+    """Whether a token is made for a user on the hub's machine, where no hub need run."""
+    is_named = any(word.partition("=")[0] == "--user" for word in arguments)
+    return is_named and arguments[:2] == ["token", "create"]
 
 
 def _run_server(command: str, arguments: list[str]) -> int:

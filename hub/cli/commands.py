@@ -77,7 +77,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "login": "login:add_to",
         "logout": "control.tasks:LOGOUT",
         "whoami": "control.accounts:WHOAMI",
-        "tokens": "control.accounts:TOKENS",
+        "token": "control.accounts:TOKEN",
         "namespaces": "control.accounts:NAMESPACES",
         "members": "control.accounts:MEMBERS",
         "users": "control.accounts:USERS",
@@ -89,9 +89,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "mcp": "mcp_server:add_to",
         "help": "help:add_to",
     },
-    "Server": dict.fromkeys(
-        ("serve", "worker", "graphs", "doctor", "support", "token", "manage"), ""
-    ),
+    "Server": dict.fromkeys(("serve", "worker", "graphs", "doctor", "support", "manage"), ""),
 }
 # Commands that read their own arguments, and what their help says.
 OWN_PARSERS: Final = {
@@ -101,7 +99,6 @@ OWN_PARSERS: Final = {
     "graphs": "deliver events and keep graphs up to date; `hub serve` does this for you",
     "doctor": "check the settings of a hub and whether its backends answer",
     "support": "write the state of a hub into a file, without secrets",
-    "token": "create an access token for the hub on this machine",
     "manage": "run a maintenance command, such as verify_blobs; without arguments, list them",
 }
 # Examples of commands that are no declarations of hub.cli.control; those have their own.
@@ -133,6 +130,8 @@ EXAMPLES: Final = {
     "mcp": ("hub mcp", "hub mcp --write"),
     "help": ("hub help", "hub help jobs watch"),
 }
+# Former names of commands.
+RENAMED: Final = {"tokens": "token"}
 NAMES: Final = tuple(name for section in SECTIONS.values() for name in section)
 
 

@@ -8,7 +8,7 @@ from hub.client import config
 def logout(url: str | None = None) -> bool:
     """Remove the token that `login` stored for a hub, the default one without `url`.
 
-    Returns whether there was one. The token stays valid: revoke it with `hub tokens revoke`.
+    Returns whether there was one. The token stays valid: revoke it with `hub token revoke`.
     """
     address = config.Config.from_environment(url=url).url
     stored = config.read_stored()

@@ -19,6 +19,7 @@ from hub.client.hub import Hub
 from hub.protocol import problems
 from registry.core import outbox
 from registry.core.events import record
+from registry.models import RegisteredModel
 from runners.models import Job
 from runners.queue import services
 from tests import factories, samples
@@ -104,15 +105,15 @@ def run(address, settings, monkeypatch, tmp_path, capsys, ada):
 
 def test_accounts(run):
     assert run("whoami")[1].splitlines()[:2] == ["user    ada", "scopes  admin"]
-    code, secret, _ = run("tokens", "create", "ci", "--scope", "read", "--expires-days", "3")
+    code, secret, _ = run("token", "create", "ci", "--scope", "read", "--expires-days", "3")
     assert code == 0
     assert secret.startswith("hf_")
-    tokens = json.loads(run("tokens", "list", "--json")[1])
+    tokens = json.loads(run("token", "list", "--json")[1])
     token = next(one for one in tokens if one["name"] == "ci")
     assert token["scopes"] == ["read"]
-    assert run("tokens", "revoke", str(token["id"]))[0] == 2
-    assert run("tokens", "revoke", str(token["id"]), "--yes")[0] == 0
-    assert "ci" not in run("tokens", "list")[1]
+    assert run("token", "revoke", str(token["id"]))[0] == 2
+    assert run("token", "revoke", str(token["id"]), "--yes")[0] == 0
+    assert "ci" not in run("token", "list")[1]
     assert run("namespaces", "create", "acme", "--display-name", "Acme Ltd")[0] == 0
     factories.user("bob")
     assert run("members", "set", "acme", "bob", "--role", "writer")[0] == 0
@@ -122,8 +123,55 @@ def test_accounts(run):
     assert run("users", "list")[0] == 4  # for administrators
 
 
+def test_one_form_of_references(run, ada):
+    """The table of docs/decisions: each old form does the same, with a note."""
+    note = "hub: note: --version is an old form. Write ada/net@1 and no --version.\n"
+    old = run("create", "--namespace", "ada", "net")
+    assert old[0] == 0
+    assert old[2] == "hub: note: --namespace is an old form. Write ada/net and no --namespace.\n"
+    assert run("create", "ada/other")[::2] == (0, "")
+    factories.version(ada, RegisteredModel.objects.get(name="net"))
+    assert run("alias", "set", "ada/net@1", "a")[::2] == (0, "")
+    assert run("alias", "set", "ada/net", "b", "--version", "1")[::2] == (0, note)
+    assert run("alias", "set", "ada/net@a", "c")[::2] == (0, "")
+    assert run("tag", "set", "ada/net@1", "1.0")[::2] == (0, "")
+    assert run("tag", "set", "ada/net", "1.1", "--version", "1")[::2] == (0, note)
+    refs = {
+        row["name"]: row["number"]
+        for row in json.loads(run("alias", "list", "ada/net", "--json")[1])
+    }
+    assert refs == {"a": 1, "b": 1, "c": 1}
+    code, _, errors = run("alias", "set", "ada/net", "d")
+    assert (code, "Name the version, such as ada/net@3" in errors) == (1, True)
+    code, _, errors = run("alias", "set", "ada/net@1", "d", "--version", "1")
+    assert (code, "name the same. Drop one." in errors) == (1, True)
+    assert run("collection", "create", "ada/small", "--title", "Small")[::2] == (0, "")
+    old = run("collection", "create", "large", "--namespace", "ada", "--title", "Large")
+    assert (old[0], "Write ada/large" in old[2]) == (0, True)
+    code, _, errors = run("tokens", "list")
+    assert (code, errors) == (0, "hub: note: hub tokens is now hub token.\n")
+    opened = run("discussion", "open", "ada/net@1", "--title", "A", "--body", "B", "--json")[1]
+    assert json.loads(opened)["version"] == 1
+    opened = run("discussion", "open", "ada/net", "--title", "A", "--body", "B", "--json")[1]
+    assert json.loads(opened)["version"] is None
+
+
+@pytest.mark.parametrize("verb", ["delete", "edit", "visibility", "move", "like", "versions list"])
+def test_a_version_is_no_model(run, ada, verb):
+    version = factories.version(ada, factories.model(ada))
+    more = {"visibility": ["private"], "move": ["--name", "x"], "delete": ["--yes"]}.get(verb, [])
+    code, _, errors = run(*verb.split(), version.ref, *more)
+    assert code == 1
+    assert errors == (
+        "hub: ada/net@1 names a version or variant, and this command is about a model. "
+        "Write ada/net.\n"
+    )
+    version.model.refresh_from_db()
+    assert (version.model.deleted_at, version.model.visibility) == (None, "public")
+
+
 def test_the_life_of_a_model(run, ada):
-    assert run("create", "--namespace", "ada", "net", "--visibility", "private")[0] == 0
+    assert run("create", "ada/net", "--visibility", "private")[0] == 0
     assert run("info", "ada/net", who="")[0] == 3
     assert "hub login --url" in run("info", "ada/net", who="")[2]
     assert run("visibility", "ada/net", "public")[0] == 0
@@ -184,8 +232,8 @@ def test_the_life_of_a_version(run, ada):
     outbox.deliver()
     assert json.loads(run("versions", "show", "ada/net", "--json")[1])["number"] == 1
     assert run("restore", "ada/net@2")[0] == 0
-    assert run("alias", "set", "ada/net", "champion", "--version", "1")[0] == 0
-    assert run("tag", "set", "ada/net", "1.0", "--version", "1")[0] == 0
+    assert run("alias", "set", "ada/net@1", "champion")[0] == 0
+    assert run("tag", "set", "ada/net@1", "1.0")[0] == 0
     resolved = json.loads(run("versions", "resolve", "ada/net@champion", "--json")[1])
     assert resolved["number"] == 1
     assert run("alias", "delete", "ada/net", "champion", "--yes")[0] == 0
@@ -379,7 +427,7 @@ def test_pages_are_followed(run, ada, monkeypatch):
     for _ in range(4):  # beside the one that asks
         factories.token(ada)
     monkeypatch.setattr(calls, "PAGE", 2)
-    assert run("tokens", "list")[0] == 0
+    assert run("token", "list")[0] == 0
     assert len(list(Hub().tokens.list())) == 5
     assert len(list(Hub().tokens.list(limit=3))) == 3
 
@@ -517,7 +565,7 @@ def test_a_wrong_name_is_an_error_with_its_cure(run, arguments, words):
     [
         (("edit", "zoo/net", "--sumary", "x"), "usage: hub edit ", "Did you mean --summary?"),
         (("edit", "zoo/net", "--colour", "x"), "usage: hub edit ", "--keywords"),
-        (("alias", "set", "zoo/net", "a", "--nonsense"), "usage: hub alias set ", "--version"),
+        (("alias", "set", "zoo/net", "a", "--nonsense"), "usage: hub alias set ", "--message"),
         (("get", "zoo/net", "--opsett", "3"), "usage: hub get ", "Did you mean --opset?"),
     ],
 )
@@ -546,10 +594,10 @@ def test_a_version_that_is_still_checked_is_an_answer_of_its_own(run, ada):
 def test_aliases_are_listed_with_their_history(run, ada):
     version = factories.version(ada)
     factories.version(ada, version.model, {"model.onnx": samples.mlp(hidden=9)})
-    assert run("alias", "set", "ada/net", "champion", "--version", "1")[0] == 0
-    moved = run("alias", "set", "ada/net", "champion", "--version", "2", "--message", "Better")
+    assert run("alias", "set", "ada/net@1", "champion")[0] == 0
+    moved = run("alias", "set", "ada/net@2", "champion", "--message", "Better")
     assert moved[0] == 0
-    assert run("tag", "set", "ada/net", "1.0", "--version", "1")[0] == 0
+    assert run("tag", "set", "ada/net@1", "1.0")[0] == 0
     header, row = run("alias", "list", "ada/net")[1].splitlines()
     assert header.split() == ["ALIAS", "VERSION", "STATE", "MOVED", "BY", "MESSAGE"]
     assert row.split()[:3] == ["champion", "2", "published"]
@@ -573,7 +621,7 @@ def test_aliases_are_listed_with_their_history(run, ada):
 def test_an_end_asks_and_names_what_it_breaks(run, ada):
     version = factories.version(ada)
     factories.version(ada, version.model, {"model.onnx": samples.mlp(hidden=9)})
-    run("alias", "set", "ada/net", "champion", "--version", "1")
+    run("alias", "set", "ada/net@1", "champion")
     for act, words in (("yank", "all the same?"), ("withdraw", "cannot be undone")):
         code, _, errors = run(act, "ada/net@1", "--reason", "Wrong labels")
         assert (code, words in errors) == (2, True)
@@ -581,6 +629,6 @@ def test_an_end_asks_and_names_what_it_breaks(run, ada):
         code, output, _ = run(act, "ada/net@1", "--reason", "Wrong labels", "--yes")
         assert (code, f"{act.removesuffix('k')}" in output) == (0, True)
     assert run("yank", "ada/net@2", "--reason", "Wrong labels")[0] == 0
-    code, _, errors = run("alias", "set", "ada/net", "champion", "--version", "2")
+    code, _, errors = run("alias", "set", "ada/net@2", "champion")
     assert (code != 0, "ada/net@2 is yanked: Wrong labels" in errors) == (True, True)
-    assert run("alias", "set", "ada/net", "champion", "--version", "2", "--allow-yanked")[0] == 0
+    assert run("alias", "set", "ada/net@2", "champion", "--allow-yanked")[0] == 0

@@ -156,6 +156,19 @@ def test_every_command_has_help_and_an_example():
             assert action.help, (words, action.dest)
 
 
+# Django reads the arguments of `manage`, and its usage is that of the maintenance command.
+WITH_USAGE = [words for words, _ in parsing.leaves(parsing.parser()) if words != "manage"]
+
+
+@pytest.mark.parametrize("words", WITH_USAGE)
+def test_the_usage_of_an_error_is_that_of_its_verb(folder, capsys, words):
+    for wrong in (["--no-such-option"], ["--json=1"]):
+        with pytest.raises(SystemExit) as ended:
+            command.main([*words.split(), *wrong])
+        assert ended.value.code == 2
+        assert capsys.readouterr().err.startswith(f"usage: hub {words} ")
+
+
 def test_no_help_is_left_over():
     used = set()
     for verb in VERBS.values():

@@ -100,15 +100,15 @@ MEMBERS = Noun(
     ),
 )
 
-TOKENS = Noun(
-    "tokens",
-    "list, create and revoke your tokens",
+TOKEN = Noun(
+    "token",
+    "list, create and revoke tokens; on the hub's machine, create also without a running hub",
     (
         Verb(
             "list",
             "tokens.list",
-            "list your tokens, without their secrets",
-            ("hub tokens list",),
+            "list your tokens, without their secrets; asks the hub",
+            ("hub token list",),
             columns=(
                 "id",
                 "name",
@@ -121,10 +121,11 @@ TOKENS = Noun(
         Verb(
             "create",
             "tokens.create",
-            "create a token and print it; it is shown only once",
+            "create a token and print it, only once; asks the hub. On the hub's machine, with "
+            "--user NAME, it needs neither a running hub nor a token",
             (
-                "hub tokens create laptop --scope read --scope write",
-                "hub tokens create ci --scope publish --namespace acme --expires-days 30",
+                "hub token create laptop --scope read --scope write",
+                "hub token create ci --scope publish --namespace acme --expires-days 30",
             ),
             positional=("name",),
             names={"scopes": "scope"},
@@ -138,8 +139,8 @@ TOKENS = Noun(
         Verb(
             "revoke",
             "tokens.revoke",
-            "revoke a token immediately",
-            ("hub tokens revoke 3 --yes",),
+            "revoke a token immediately; asks the hub",
+            ("hub token revoke 3 --yes",),
             names={"token_id": "id"},
             question="Revoke token {token_id}? Programs that use it lose access. This cannot be "
             "undone.",

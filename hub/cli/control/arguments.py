@@ -98,7 +98,7 @@ HELP = {
     "task": "such as image-classification",
     "threads": "number of threads",
     "title": "title that pages show",
-    "token_id": "id of the token; see hub tokens list",
+    "token_id": "id of the token; see hub token list",
     "username": "name of the user",
     "uses": "number of devices that can join with it (default: 1)",
     "uuid": "id of the job",

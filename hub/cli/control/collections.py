@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hub.cli.control.verbs import Noun, Verb
 
-_NAME = {"slug": "name of the collection"}
 _DESCRIPTION = {"description": "plain text"}
 
 COLLECTION = Noun(
@@ -32,15 +31,9 @@ COLLECTION = Noun(
             "create",
             "collections.create",
             "create an empty collection",
-            (
-                (
-                    "hub collection create small-classifiers --namespace zoo "
-                    "--title 'Small classifiers'"
-                ),
-            ),
-            positional=("slug",),
-            names={"slug": "name"},
-            texts=_NAME | _DESCRIPTION,
+            ("hub collection create zoo/small-classifiers --title 'Small classifiers'",),
+            creates="collection",
+            texts=_DESCRIPTION,
         ),
         Verb(
             "edit",

@@ -10,7 +10,7 @@ from hub.cli.control.verbs import Noun, Verb
 if TYPE_CHECKING:
     from hub.client.rest.discussions import Comment, DiscussionDetail
 
-_OPEN = "hub discussion open zoo/resnet50 --title 'It diverges' --body 'See the log.'"
+_OPEN = "hub discussion open zoo/resnet50@3 --title 'It diverges' --body 'See the log.'"
 _BODY = {"body": "comment, in Markdown"}
 
 
@@ -88,9 +88,10 @@ DISCUSSION = Noun(
                     "hub discussion open zoo/resnet50 --title 'Diverges on my GPU' "
                     "--body 'With CUDA 12.'"
                 ),
-                f"{_OPEN} --version 3 --node /conv1/Conv",
-                f"{_OPEN} --version 3 --evidence conformance/7",
+                f"{_OPEN} --node /conv1/Conv",
+                f"{_OPEN} --evidence conformance/7",
             ),
+            version_parameter="version",
             show=_show,
         ),
         Verb(

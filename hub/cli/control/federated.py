@@ -22,8 +22,10 @@ TRAINING = Noun(
             "create",
             "trainings.create",
             "create a training from a published version",
-            ("""hub training create zoo/digits --version 1 --rules '{"rule": "median"}'""",),
-            texts={"title": "title of the training", "version": "number of the base version"},
+            ("""hub training create zoo/digits@1 --rules '{"rule": "median"}'""",),
+            pinned=True,
+            version_parameter="version",
+            texts={"title": "title of the training"},
         ),
         Verb(
             "edit",
@@ -207,7 +209,9 @@ FLEET = Noun(
             "rollout",
             "fleets.desire",
             "roll out a version to a percentage of the devices",
-            ("hub fleet rollout zoo/digits cameras --version 3 --percent 20",),
+            ("hub fleet rollout zoo/digits@3 cameras --percent 20",),
+            pinned=True,
+            version_parameter="version",
         ),
         Verb(
             "desired",

@@ -110,9 +110,8 @@ CREATE = Verb(
     "create",
     "models.create",
     "create a model without versions",
-    ("hub create --namespace zoo resnet50 --visibility private",),
-    positional=("name",),
-    texts={"name": "name of the model"},
+    ("hub create zoo/resnet50 --visibility private",),
+    creates="model",
 )
 _STATE = ("ref", "state", "reason", "url")
 _DEPRECATED = ("ref", "deprecation.message=message", "deprecation.successor=successor", "url")
@@ -217,8 +216,10 @@ ALIAS = Noun(
             "set",
             "refs.put",
             "create an alias, or move it to another version",
-            ("hub alias set zoo/resnet50 champion --version 3 --message 'Best on the new data'",),
+            ("hub alias set zoo/resnet50@3 champion --message 'Best on the new data'",),
             fixed={"kind": "alias"},
+            pinned=True,
+            version_parameter="version",
             names={"ref": "alias"},
             texts={
                 "ref": "name of the alias",
@@ -254,7 +255,9 @@ TAG = Noun(
             "set",
             "refs.put",
             "create a tag",
-            ("hub tag set zoo/resnet50 1.4.0 --version 3",),
+            ("hub tag set zoo/resnet50@3 1.4.0",),
+            pinned=True,
+            version_parameter="version",
             fixed={"kind": "tag", "message": None, "allow_yanked": None},
             names={"ref": "tag"},
             texts={"ref": "name of the tag"},

@@ -30,7 +30,7 @@ def _logout(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"removed": removed}))
     elif removed:
-        print("signed out; the token stays valid until you revoke it with hub tokens revoke")
+        print("signed out; the token stays valid until you revoke it with hub token revoke")
     else:
         print("hub: no token is stored for this hub", file=sys.stderr)
     return DONE

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LIMIT = 20
 _TRAINING_GROUPS = frozenset({"trainings", "invites", "participants", "rounds"})
+# Options that parts of references were before; parsers know them, and show them nowhere.
+_OLD_NAMESPACE, _OLD_VERSION = "old_namespace", "old_version"
 _HIDDEN = frozenset({"self", "etag"})
 # Run with the parsed options, for what is more than one operation.
 Run = Callable[[argparse.Namespace], int]
@@ -38,6 +40,8 @@ class Verb:
     optional parameters that are written without a dash, `fixed` those with one value, `names` the
     options of other parameters, `texts` their help. With `pinned` a version must be named; the
     newest is not taken. `model_operation` takes over where the reference names a model alone.
+    `version_parameter` takes the number of the version that the reference names, in operations
+    of models. With `creates`, a model or collection, the reference is the name that it gets.
     `show` prints the answer.
     """
 
@@ -54,6 +58,8 @@ class Verb:
     texts: Mapping[str, str] = field(default_factory=dict)
     pinned: bool = False
     model_operation: str = ""
+    version_parameter: str = ""
+    creates: str = ""
     show: Callable[[Any], None] | None = None
 
     def add_to(self, commands: Any) -> None:
@@ -117,6 +123,8 @@ class Verb:
     @property
     def reference(self) -> str:
         """How the command names its model: `ref`, `training`, `model`, or not at all."""
+        if self.creates:
+            return "model"
         model = self.signature.get("model")
         if model is None or model.default is not model.empty:  # an option of a list is no name
             return ""
@@ -128,11 +136,17 @@ class Verb:
     def _parameters(self) -> list[tuple[str, inspect.Parameter, Any]]:
         hints = typing.get_type_hints(self.method, include_extras=True)
         reserved = {*_HIDDEN, *self.fixed, *({"model", "number"} if self.reference else ())}
+        reserved |= {self.version_parameter, *(("namespace", self._name) if self.creates else ())}
         return [
             (name, parameter, hints[name])
             for name, parameter in self.signature.items()
             if name not in reserved
         ]
+
+    @property
+    def _name(self) -> str:
+        """The parameter that takes the name of what is created."""
+        return "slug" if "slug" in self.signature else "name"
 
     def values(self, hub: Hub, options: argparse.Namespace) -> dict[str, Any]:
         """The arguments of the operation, from the options of the command."""
@@ -144,7 +158,7 @@ class Verb:
         if self.reference == "training":
             values["model"], values["number"] = arguments.training(options.training)
         elif self.reference == "model":
-            values["model"] = refs.parse(options.model).name
+            values |= self._model(hub, options)
         elif self.reference == "ref":
             parsed = refs.parse(options.ref)
             if self.model_operation and not (parsed.is_pinned or parsed.label):
@@ -154,6 +168,26 @@ class Verb:
             if variant and "variant" in self.signature:
                 values.setdefault("variant", variant)
         return {**values, **self.fixed}
+
+    def _model(self, hub: Hub, options: argparse.Namespace) -> dict[str, Any]:
+        """The model of the reference, and its version where the command takes one.
+
+        Raises InvalidReference where it does not: who deletes zoo/resnet50@3 means no model.
+        """
+        text = _joined(options)
+        parsed = refs.parse(text)
+        names_version = parsed.is_pinned or parsed.label is not None
+        if self.version_parameter and (names_version or self.pinned):
+            name, number = version(hub, text, pinned=self.pinned)
+            return {"model": name, self.version_parameter: number}
+        if names_version or parsed.variant:
+            raise problems.InvalidReference(
+                f"{text} names a version or variant, and this command is about a "
+                f"{self.creates or 'model'}. Write {parsed.name}."
+            )
+        if self.creates:
+            return {"namespace": parsed.namespace, self._name: parsed.model}
+        return {"model": parsed.name}
 
     def run(self, options: argparse.Namespace) -> int:
         """Call the operation and print its answer."""
@@ -243,8 +277,37 @@ def add_reference(parser: argparse.ArgumentParser, verb: Verb) -> None:
         + ("" if verb.pinned else "; without a number, the newest"),
         "training": "a training, such as zoo/digits/trainings/7",
     }
-    if verb.reference:
+    if verb.creates:
+        text = f"name of the new {verb.creates}, such as zoo/{verb.creates}"
+        parser.add_argument("model", metavar=verb.creates, help=text)
+        parser.add_argument("--namespace", dest=_OLD_NAMESPACE, help=argparse.SUPPRESS)
+    elif verb.version_parameter:
+        text = texts["ref"] if verb.pinned else "a model or version, such as zoo/resnet50@3"
+        parser.add_argument("model", metavar="ref", help=text)
+        parser.add_argument("--version", dest=_OLD_VERSION, type=int, help=argparse.SUPPRESS)
+    elif verb.reference:
         parser.add_argument(verb.reference, help=texts[verb.reference])
+
+
+def _joined(options: argparse.Namespace) -> str:
+    """The reference of a command, put together and with a note where its old form gives parts.
+
+    Raises InvalidReference where it names the part itself.
+    """
+    text = str(options.model)
+    namespace = getattr(options, _OLD_NAMESPACE, None)
+    number = getattr(options, _OLD_VERSION, None)
+    for option, part, whole in (
+        ("--namespace", namespace, f"{namespace}/{text}"),
+        ("--version", number, f"{text}@{number}"),
+    ):
+        if part is None:
+            continue
+        if ("/" if option == "--namespace" else "@") in text:
+            raise problems.InvalidReference(f"{text} and {option} {part} name the same. Drop one.")
+        output.note(f"{option} is an old form. Write {whole} and no {option}.")
+        text = whole
+    return text
 
 
 def version(hub: Hub, ref: str, *, pinned: bool = False) -> tuple[str, int]:
