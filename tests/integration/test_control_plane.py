@@ -85,7 +85,7 @@ def test_fleets(hub, run):
     fleet = run("fleet", "create", "zoo/net", "cameras", "--halt-percent", 10)
     assert fleet["name"] == "cameras"
     assert [row["name"] for row in run("fleet", "list", "zoo/net")] == ["cameras"]
-    run("fleet", "rollout", "zoo/net", "cameras", "--version", 2, "--percent", 100)
+    run("fleet", "rollout", "zoo/net@2", "cameras", "--percent", 100)
     desired = run("fleet", "desired", "zoo/net", "cameras", "--device", "cam-7")
     assert desired["version"] == 2
     digest = desired["manifest_digest"]
@@ -113,7 +113,7 @@ def contribute(run, training, devices):
 def test_trainings_and_rounds(hub, run, tmp_path, monkeypatch):  # noqa: PLR0915 - a life
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     made = run(
-        "training", "create", "zoo/net", "--version", 1, "--title", "Digits", "--open",
+        "training", "create", "zoo/net@1", "--title", "Digits", "--open",
         "--schedule", json.dumps(SCHEDULE), "--rules", json.dumps({"rule": "median"}),
     )  # fmt: skip
     training = f"zoo/net/trainings/{made['number']}"
@@ -161,6 +161,6 @@ def test_trainings_and_rounds(hub, run, tmp_path, monkeypatch):  # noqa: PLR0915
     run("rounds", "close", training, opened)
     run("training", "finish", training, "--yes")
     assert run("training", "show", training)["state"] == "finished"
-    second = run("training", "create", "zoo/net", "--version", 2)
+    second = run("training", "create", "zoo/net@2")
     run("training", "cancel", f"zoo/net/trainings/{second['number']}", "--yes")
     expect_all(run, federated.TRAINING, federated.ROUNDS)
