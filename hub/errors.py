@@ -14,6 +14,7 @@ from hub.protocol.problems import (
     CertificateWrong,
     ChecksFailed,
     ChecksPending,
+    ConditionsUnmet,
     ContributionDiffers,
     Deleted,
     DigestMismatch,
@@ -78,8 +79,8 @@ from hub.protocol.problems import (
 
 __all__ = [
     "AccessNeeded", "BlobUnknown", "CacheUnusable", "CardInvalid", "CertificateNeeded",
-    "CertificateWrong", "ChecksFailed", "ChecksPending", "ContributionDiffers", "Deleted",
-    "DigestMismatch", "DraftFrozen", "EncodingRefused", "ExamplesLimit", "HubError",
+    "CertificateWrong", "ChecksFailed", "ChecksPending", "ConditionsUnmet", "ContributionDiffers",
+    "Deleted", "DigestMismatch", "DraftFrozen", "EncodingRefused", "ExamplesLimit", "HubError",
     "InternalError", "InvalidName", "InvalidReference", "InvalidRequest", "InviteInvalid",
     "JobFailed", "KeyKnown", "LibraryMissing", "ManifestReplayed", "MethodNotAllowed",
     "ModelMissing", "NameReserved", "NameRetired", "NameTaken", "NoiseUnfit", "NonFinite",

@@ -58,7 +58,8 @@ READ: Final = (
     "whoami",
 )
 # Commands that change something, and that can be undone. What asks a question first, and who may
-# see a model, stays with people.
+# see a model, stays with people; a yank asks only where something depends on the version, and the
+# hub then refuses it to a tool.
 WRITE: Final = (
     "create",
     "versions create",

@@ -242,6 +242,9 @@ class ChecksPending(Problem, status=409, title="The checks are still running"): 
 class ChecksFailed(Problem, status=409, title="The version failed its checks"): ...
 
 
+class ConditionsUnmet(Problem, status=409, title="The version lacks what the alias demands"): ...
+
+
 class JobFailed(Problem, status=409, title="The job produced no result"): ...
 
 

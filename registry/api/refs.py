@@ -44,6 +44,12 @@ class RefInput(Input):
             default=False,
             help_text="let an alias name a yanked version",
         ),
+        Column(
+            "force",
+            kind=bool,
+            default=False,
+            help_text="move an alias although its rule demands more; needs a message",
+        ),
     )
 
 
@@ -94,6 +100,13 @@ class AliasMoveOutput(Output[Event]):
         Column("until", kind=datetime | None, help_text="null while it is in force"),
         Column("moved_by", "actor.username"),
         Column("message", "data.message", kind=str, default=""),
+        Column(
+            "unmet",
+            "data.unmet",
+            kind=list[str],
+            default=list,
+            help_text="conditions of the rule that the move overrode",
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from django.urls import path
 from registry.api import (
     access,
     accounts,
+    alias_rules,
     cards,
     converters,  # noqa: F401 - registers forms
     dataset_versions,
@@ -72,6 +73,11 @@ urlpatterns = [
     ),
     path("blobs/<sha256:sha256>", files.Files.as_view({"get": "read_blob"})),
     path(f"{MODEL}/refs", refs.Refs.as_view({"get": "index"})),
+    path(f"{MODEL}/alias-rules", alias_rules.AliasRules.as_view({"get": "index"})),
+    path(
+        f"{MODEL}/alias-rules/<path:ref>",
+        alias_rules.AliasRules.as_view({"put": "store", "delete": "destroy"}),
+    ),
     path(f"{MODEL}/alias-history", refs.Refs.as_view({"get": "history"})),
     path(f"{MODEL}/refs/<path:ref>", refs.Refs.as_view({"put": "store", "delete": "destroy"})),
     path("resolve", refs.Refs.as_view({"get": "resolve"})),

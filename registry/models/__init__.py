@@ -15,7 +15,7 @@ from registry.models.mentions import Mention, NameConfirmation
 from registry.models.mirrors import Mirror, MirroredModel, MirroredVersion
 from registry.models.namespaces import Membership, Namespace
 from registry.models.operations import Lease, MaintenanceMode, PeriodicTask, WorkTotal
-from registry.models.refs import Ref
+from registry.models.refs import AliasRule, Ref, RetiredTag
 from registry.models.refused_cards import RefusedCard
 from registry.models.registered_models import RegisteredModel, RetiredName
 from registry.models.search import (
@@ -37,6 +37,7 @@ from registry.models.xet import XetStore, Xorb, XorbPart
 __all__ = [
     "AccessRequest",
     "AccessToken",
+    "AliasRule",
     "Backup",
     "Blob",
     "BlobCheck",
@@ -80,6 +81,7 @@ __all__ = [
     "RegisteredModel",
     "Reservation",
     "RetiredName",
+    "RetiredTag",
     "SearchDocument",
     "Upload",
     "User",

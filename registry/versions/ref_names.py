@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hub.protocol import problems, refs
-from registry.models import Branch, Ref, RegisteredModel, Version
+from registry.models import Branch, Ref, RegisteredModel, RetiredTag, Version
 from registry.versions.lifecycle import BRANCH
 
 LATEST = "latest"
@@ -33,11 +33,16 @@ def check(name: str, number: int | None = None, *, pointer: str = "/name") -> No
 
 
 def expect_free(
-    model: RegisteredModel, name: str, kind: str, version: Version | None = None
+    model: RegisteredModel,
+    name: str,
+    kind: str,
+    version: Version | None = None,
+    commit_id: str = "",
 ) -> Ref | None:
     """Raise NameTaken where a name in a locked model means something else already.
 
-    It may be the label of ``version``. An alias that there is already may be moved; it is returned.
+    It may be the label of ``version``, and as a tag the name of a deleted tag of ``commit_id``. An
+    alias that there is already may be moved; it is returned.
     """
     existing = Ref.objects.filter(model=model, name=name).first()
     if existing and existing.kind == kind == Ref.Kind.ALIAS:
@@ -55,4 +60,17 @@ def expect_free(
         raise problems.NameTaken(
             f"{name} is already a {meaning} of {model.ref}. {rule}Choose another name."
         )
+    expect_unretired(model, name, commit_id if kind == Ref.Kind.TAG else "")
     return None
+
+
+def expect_unretired(model: RegisteredModel, name: str, commit_id: str = "") -> None:
+    """Raise NameTaken for the name of a deleted tag, unless of this commit."""
+    retired = RetiredTag.objects.filter(model=model, name=name).exclude(commit_id=commit_id)
+    for tag in retired:
+        version = Version.objects.filter(model=model, commit_id=tag.commit_id).first()
+        meaning = f"version {version.number}" if version else f"commit {tag.commit_id[:7]}"
+        raise problems.NameTaken(
+            f"{name} was a tag of {meaning} of {model.ref}, and names of tags are never reused. "
+            "Choose another name."
+        )

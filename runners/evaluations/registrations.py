@@ -5,14 +5,16 @@ from __future__ import annotations
 from registry.core import outbox
 from registry.models import Dataset
 from registry.versions import evidence
+from registry.versions.conditions import condition_kinds
 from runners.engine.evaluation import rules
-from runners.evaluations import accuracy_index, results, scheduling, selectors
+from runners.evaluations import accuracy_index, conditions, results, scheduling, selectors
 from runners.queue.job_kinds import JobKind, job_kinds
 
 
 def register(package: str) -> None:
     """Plug into the core."""
     accuracy_index.connect()
+    condition_kinds.register(package, *conditions.KINDS)
     evidence.register(
         evidence.Evidence("evaluation", "accuracy", "#accuracy", "/evaluations", selectors.describe)
     )

@@ -632,3 +632,18 @@ def test_an_end_asks_and_names_what_it_breaks(run, ada):
     code, _, errors = run("alias", "set", "ada/net@2", "champion")
     assert (code != 0, "ada/net@2 is yanked: Wrong labels" in errors) == (True, True)
     assert run("alias", "set", "ada/net@2", "champion", "--allow-yanked")[0] == 0
+
+
+def test_a_rule_of_an_alias_is_set_listed_overridden_and_deleted(run, ada):
+    factories.version(ada)
+    condition = '{"kind": "conformance", "runtimes": 2}'
+    assert run("alias", "set-rule", "ada/net", "champion", "--condition", condition)[0] == 0
+    row = run("alias", "rules", "ada/net")[1].splitlines()[1]
+    assert row.startswith("champion  conformance passed on 2 runtimes  ada")
+    move = ("alias", "set", "ada/net@1", "champion")
+    code, _, errors = run(*move)
+    assert (code != 0, "passed on none" in errors) == (True, True)
+    assert "Say why the rule is overridden." in run(*move, "--force")[2]
+    assert run(*move, "--force", "--message", "Demo today")[0] == 0
+    assert run("alias", "delete-rule", "ada/net", "champion", "--yes")[0] == 0
+    assert "no alias rules" in run("alias", "rules", "ada/net")[2]

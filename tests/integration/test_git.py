@@ -152,6 +152,13 @@ def test_one_tag_alone(hub, git, tmp_path):
     assert git("rev-parse", "HEAD", at=tmp_path / "net")[1] == hub.ids[0]
 
 
+@pytest.mark.parametrize("word", ["2", "@2"])
+def test_a_number_is_read_in_every_form_where_git_asks_for_names(hub, git, tmp_path, word):
+    words = ("clone", "--quiet", "--branch", word, f"{hub.address}/zoo/net")
+    assert git("-c", "protocol.version=2", *words)[0] == 0
+    assert git("rev-parse", "HEAD", at=tmp_path / "net")[1] == hub.ids[1]
+
+
 def test_history_is_cut_where_a_version_was_withdrawn(hub, git, tmp_path):
     name = fresh("cut")
     publish(hub, name, {"model.onnx": samples.mlp(), "secret.txt": b"withdrawn words\n"})

@@ -153,7 +153,8 @@ def test_a_model_keeps_its_numbers_bytes_card_and_aliases(there, here):
     assert source["manifest_sha256"] == version["manifest_sha256"] == other["manifest_sha256"]
 
     # What the source yanks is yanked here with its reason, and restored with it.
-    there.call("POST", "models/zoo/net/versions/1/yank", {"reason": "Wrong labels"})
+    reason = {"reason": "Wrong labels", "breaks_dependents": True}
+    there.call("POST", "models/zoo/net/versions/1/yank", reason)
     synced(here, mirror)
     version = here.call("GET", "models/first/net/versions/1")[2]
     assert (version["state"], version["reason"]) == (

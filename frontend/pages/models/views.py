@@ -38,7 +38,15 @@ from registry.api.parameters import accepts
 from registry.cards import mentions, refused_cards, resolution
 from registry.core import usage
 from registry.core.permissions import can
-from registry.versions import aliases, deprecations, file_history, history, selectors
+from registry.versions import (
+    alias_rules,
+    aliases,
+    conditions,
+    deprecations,
+    file_history,
+    history,
+    selectors,
+)
 from registry.versions.lifecycle import BRANCH
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.graphs import networks, tensors
@@ -249,6 +257,10 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "slower": version_speeds.by_version(comparisons),
             "first": request.path if before else "",
             "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
+            "rules": [
+                (rule.alias, [row.sentence for row in conditions.stored(rule.conditions)])
+                for rule in alias_rules.rules(request.user, model)
+            ],
             "moves": moves[:MOVES],
             "more_moves": len(moves) > MOVES,
             "history_url": f"/api/v1/models/{model.ref}/alias-history",

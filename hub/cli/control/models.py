@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hub.client.hub import Hub
 
 _FILE = f'{{"path": "a.onnx", "blob": "sha256:{"0" * 63}1"}}'
+_CONFORMANCE = '{"kind": "conformance", "runtimes": 2}'
+_METRIC = '{"kind": "metric", "metric": "accuracy", "dataset": "digits"}'
 _VERSION_COLUMNS = (
     "number=version",
     "state",
@@ -225,6 +227,7 @@ ALIAS = Noun(
                 "ref": "name of the alias",
                 "message": "why, for the history of the alias",
                 "allow_yanked": "let the alias name a yanked version",
+                "force": "move it although its rule demands more; needs --message",
             },
         ),
         Verb(
@@ -236,6 +239,37 @@ ALIAS = Noun(
             texts={"ref": "name of the alias"},
             question="Delete the alias {ref} of {model}? References to it stop working.",
             message="Deleted the alias {ref} of {model}",
+        ),
+        Verb(
+            "rules",
+            "alias_rules.list",
+            "list what aliases demand of a version before they may name it",
+            ("hub alias rules zoo/resnet50",),
+            ("alias", "sentences=demands", "author=by", "updated_at=set"),
+        ),
+        Verb(
+            "set-rule",
+            "alias_rules.put",
+            "set what an alias demands of a version before it may name it",
+            (
+                f"hub alias set-rule zoo/resnet50 champion --condition '{_CONFORMANCE}'",
+                f"hub alias set-rule zoo/resnet50 champion --condition '{_METRIC}'",
+            ),
+            names={"ref": "alias", "conditions": "condition"},
+            texts={
+                "ref": "name of the alias",
+                "conditions": "JSON object with the kind and values of a condition; repeatable",
+            },
+        ),
+        Verb(
+            "delete-rule",
+            "alias_rules.delete",
+            "delete the rule of an alias, which may then name any published version",
+            ("hub alias delete-rule zoo/resnet50 champion --yes",),
+            names={"ref": "alias"},
+            texts={"ref": "name of the alias"},
+            question="Delete the rule of {ref}? It may then name any published version of {model}.",
+            message="Deleted the rule of {ref} of {model}",
         ),
     ),
 )
@@ -258,7 +292,7 @@ TAG = Noun(
             ("hub tag set zoo/resnet50@3 1.4.0",),
             pinned=True,
             version_parameter="version",
-            fixed={"kind": "tag", "message": None, "allow_yanked": None},
+            fixed={"kind": "tag", "message": None, "allow_yanked": None, "force": None},
             names={"ref": "tag"},
             texts={"ref": "name of the tag"},
         ),

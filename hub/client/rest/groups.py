@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from hub.client.rest.access import AccessGroup
     from hub.client.rest.access_requests import AccessRequestsGroup
+    from hub.client.rest.alias_rules import AliasRulesGroup
     from hub.client.rest.benchmarks import BenchmarksGroup
     from hub.client.rest.cards import CardsGroup
     from hub.client.rest.collections import CollectionsGroup
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 GROUPS: Final = (
     "access",
     "access_requests",
+    "alias_rules",
     "benchmarks",
     "cards",
     "collections",
@@ -113,6 +115,12 @@ class Groups:
     def access_requests(self) -> AccessRequestsGroup:
         """Operations on access requests."""
         group: AccessRequestsGroup = group_class("access_requests")(self)
+        return group
+
+    @property
+    def alias_rules(self) -> AliasRulesGroup:
+        """Operations on alias rules."""
+        group: AliasRulesGroup = group_class("alias_rules")(self)
         return group
 
     @property

@@ -26,6 +26,8 @@ class AliasMove:
     until: datetime | None
     moved_by: str | None = None
     message: str | None = None
+    # conditions of the rule that the move overrode
+    unmet: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +84,9 @@ class RefsGroup(Group):
         version: int,
         message: Annotated[str | None, "why an alias is moved, for its history"] = None,
         allow_yanked: Annotated[bool | None, "let an alias name a yanked version"] = None,
+        force: Annotated[
+            bool | None, "move an alias although its rule demands more; needs a message"
+        ] = None,
     ) -> Ref:
         """Create a tag or alias, or move an alias."""
         return self._call(
@@ -89,6 +94,12 @@ class RefsGroup(Group):
             "PUT",
             f"models/{model_path(model)}/refs/{tail(ref)}",
             content=json_of(
-                {"kind": kind, "version": version, "message": message, "allow_yanked": allow_yanked}
+                {
+                    "kind": kind,
+                    "version": version,
+                    "message": message,
+                    "allow_yanked": allow_yanked,
+                    "force": force,
+                }
             ),
         )

@@ -14,6 +14,7 @@ from dulwich.object_format import SHA1
 from dulwich.pack import PackChunkGenerator, full_unpacked_object
 
 from hub.protocol import problems
+from hub.protocol.refs import version_number
 from hub.protocol.version import __version__
 from registry.protocols.git import wire
 from registry.versions import git_objects
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from registry.versions.git_objects import Content, Repository
 
 HEAD = "refs/heads/main"
+TAGS = "refs/tags/"
 AGENT = f"agent=onnx-hub/{__version__}"
 CAPABILITIES = (
     "multi_ack_detailed side-band-64k ofs-delta shallow deepen-relative no-progress "
@@ -75,6 +77,7 @@ def list_refs(refs: dict[str, str], arguments: list[str]) -> Iterator[bytes]:
         for argument in arguments
         if argument.startswith("ref-prefix ")
     ]
+    refs = refs | dict(_numbers(refs, prefixes))
     for name, oid in _with_head(refs).items():
         if prefixes and not name.startswith(tuple(prefixes)):
             continue
@@ -232,6 +235,14 @@ def _expect(of: Repository, wish: Wish) -> None:
     for oid in wish.wants:
         if oid not in of.commits:
             raise problems.NotFound(f"upload-pack: not our ref {oid[:40]}")
+
+
+def _numbers(refs: dict[str, str], prefixes: list[str]) -> Iterator[tuple[str, str]]:
+    """The tags of versions as `3` and `@3`, for who asks for them: a list has only `v3`."""
+    for prefix in prefixes:
+        number = version_number(prefix.removeprefix(TAGS)) if prefix.startswith(TAGS) else None
+        if oid := refs.get(f"{TAGS}v{number}"):
+            yield prefix, oid
 
 
 def _with_head(refs: dict[str, str]) -> dict[str, str]:

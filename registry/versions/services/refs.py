@@ -5,7 +5,7 @@ Writers make tags and delete their own; aliases and the tags of others are for m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
@@ -13,8 +13,8 @@ from hub.protocol import problems
 from registry.core import events
 from registry.core.permissions import require
 from registry.core.row_locks import lock
-from registry.models import Ref, RegisteredModel, Version
-from registry.versions import history, lifecycle, ref_names
+from registry.models import Ref, RegisteredModel, RetiredTag, Version
+from registry.versions import alias_rules, history, lifecycle, ref_names
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
@@ -30,11 +30,14 @@ def put(
     number: int,
     message: str = "",
     allow_yanked: bool = False,
+    force: bool = False,
 ) -> tuple[Ref, bool]:
     """Make a tag or alias, or move an alias; says whether it is new.
 
-    ``message`` says why, and stays in the history of an alias. Raises NameTaken, NotFound, and
-    StateConflict for an alias of a yanked version, unless ``allow_yanked``.
+    ``message`` says why, and stays in the history of an alias. Raises NameTaken, NotFound,
+    StateConflict for an alias of a yanked version, unless ``allow_yanked``, and ConditionsUnmet for
+    a version that lacks what the rule of the alias demands, unless ``force``, which needs a message
+    and is recorded.
     """
     user = require(actor, "tag.create" if kind == Ref.Kind.TAG else "ref.move", model)
     if kind not in (Ref.Kind.TAG, Ref.Kind.ALIAS):
@@ -46,7 +49,8 @@ def put(
     version = Version.objects.filter(model=model, number=number, state__in=Version.SERVED).first()
     if version is None:
         raise problems.NotFound(f"{model.ref} has no published version {number}.")
-    existing = ref_names.expect_free(model, name, kind, version)
+    existing = ref_names.expect_free(model, name, kind, version, str(version.commit_id))
+    details: dict[str, Any] = {"message": " ".join(message.split())} if message else {}
     if kind == Ref.Kind.ALIAS:
         if existing and existing.version_id == version.pk:
             return existing, False
@@ -56,13 +60,20 @@ def put(
                 "allow_yanked to use this one.",
                 state=version.state,
             )
+        present = existing.version if existing else None
+        unmet = alias_rules.unmet(model, name, version, present)
+        if unmet and not force:
+            raise alias_rules.refusal(version, name, unmet)
+        if unmet and not message.strip():
+            raise problems.InvalidRequest.at("/message", "Say why the rule is overridden.")
+        if unmet:
+            details["unmet"] = [str(condition) for condition in unmet]
     ref, created = Ref.objects.update_or_create(
         model=model,
         name=name,
         defaults={"kind": kind, "version": version},
         create_defaults={"kind": kind, "version": version, "author": user},
     )
-    details = {"message": " ".join(message.split())} if message else {}
     events.record(
         f"{kind}.moved", ref, actor=actor, model=model, name=name, number=number, **details
     )
@@ -84,7 +95,7 @@ def put_tag(actor: Actor, *, model: RegisteredModel, name: str, head: history.He
     if commit is None:
         lifecycle.expect(version, "submitted", "published", "yanked")
     ref_names.check(name, version.number)
-    ref_names.expect_free(model, name, Ref.Kind.TAG, version)
+    ref_names.expect_free(model, name, Ref.Kind.TAG, version, head.commit_id)
     ref = Ref.objects.create(
         model=model,
         name=name,
@@ -99,12 +110,21 @@ def put_tag(actor: Actor, *, model: RegisteredModel, name: str, head: history.He
 
 @transaction.atomic
 def delete(actor: Actor, *, model: RegisteredModel, name: str) -> None:
-    """Delete a tag or an alias: a writer those tags that are their own; raises NotFound."""
+    """Delete a tag or an alias: a writer those tags that are their own; raises NotFound.
+
+    The name of a deleted tag is retired: it may only be set on the same commit again.
+    """
     user = require(actor, "tag.create", model)
+    model = lock(model)
     ref = Ref.objects.filter(model=model, name=name).exclude(kind=Ref.Kind.BRANCH).first()
     if ref is None or ref.kind != Ref.Kind.TAG or ref.author_id != user.pk:
         require(actor, "ref.move", model)
     if ref is None:
         raise problems.NotFound(f"{model.ref} has no tag or alias {name}.")
     events.record(f"{ref.kind}.deleted", ref, actor=actor, model=model, name=name)
+    if ref.kind == Ref.Kind.TAG:
+        commit = ref.version or ref.commit
+        assert commit is not None  # noqa: S101 - a constraint has one of them
+        commit_id = str(commit.commit_id)
+        RetiredTag.objects.get_or_create(model=model, name=name, defaults={"commit_id": commit_id})
     ref.delete()

@@ -14,7 +14,7 @@ from registry.core import events
 from registry.core.permissions import require
 from registry.core.row_locks import lock
 from registry.models import DraftKey, RegisteredModel, User, Version
-from registry.versions import dependents, lifecycle
+from registry.versions import dependents, lifecycle, ref_names
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -66,6 +66,8 @@ def _open(model: RegisteredModel, user: User, message: str, label: str) -> Versi
             f"{label} means the version with that number, and this is version "
             f"{model.next_number}. Choose another label.",
         )
+    if label:
+        ref_names.expect_unretired(model, label)
     return lifecycle.draft(model, user, message=message, label=label)
 
 

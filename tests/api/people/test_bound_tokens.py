@@ -51,7 +51,10 @@ _BODIES = {
     "PUT api/v1/models/*/access/requests/bob": {"status": "accepted"},
     "POST api/v1/models/*/versions/1/yank": {"reason": "broken"},
     "POST api/v1/models/*/versions/1/withdraw": {"reason": "broken"},
-    "PUT api/v1/models/*/refs/stable": {"number": 1},
+    "PUT api/v1/models/*/refs/stable": {"kind": "alias", "version": 1},
+    "PUT api/v1/models/*/alias-rules/stable": {
+        "conditions": [{"kind": "conformance", "runtimes": 1}]
+    },
     "POST api/v1/models/*/fleets": {"name": "boxes"},
     "POST api/v1/models/*/trainings": {"version": 1},
     "POST api/v1/models/*/versions/1/variants": {"kind": "upgrade"},

@@ -193,7 +193,8 @@ def test_repositories_and_refs(api, ada, bob, admin):
     assert paths("ada/models", "HEAD") == paths("ada/models", "latest") == paths("ada/net")
     assert paths("ada/models", "champion") == ["ada/net@1/model.onnx"]
     assert paths("onnx/models", "@champion") == ["ada/net@1/model.onnx"]
-    assert paths("ada/net", "v1") == paths("ada/net", "@1") == ["ada/net@1/model.onnx"]
+    for word in ("1", "v1", "@1"):
+        assert paths("ada/net", word) == ["ada/net@1/model.onnx"]
     assert paths("ada/net", second.commit_id) == ["ada/net@2/model.onnx"]
     for repo, ref in (
         ("ada/no", "main"),

@@ -190,3 +190,32 @@ def test_paths_that_every_system_holds(path):
 def test_full_names_of_git_are_no_names_of_branches(name):
     with pytest.raises(problems.InvalidName, match="begins with 'refs/'"):
         refs.check_label(name)
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [
+        ("3", 3),
+        ("v3", 3),
+        ("@3", 3),
+        ("@v3", 3),
+        ("2147483647", 2**31 - 1),
+        ("2147483648", None),
+        ("0", None),
+        ("03", None),
+        ("v03", None),
+        ("V3", None),
+        ("v3.0", None),
+        ("vv3", None),
+        ("3v", None),
+        ("", None),
+        ("٣", None),
+    ],
+)
+def test_numbers_of_versions(word, number):
+    assert refs.version_number(word) == number
+
+
+def test_a_number_with_a_v_is_a_number():
+    assert refs.parse("lab/tiny@v3:int8") == refs.parse("lab/tiny@3:int8")
+    assert refs.parse("lab/tiny@v3.0").label == "v3.0"

@@ -40,7 +40,7 @@ def sha(caller, revision):
 def test_every_way_to_name_a_version(api, two):
     first, second = two
     named = {
-        first: ("v1", "@v1", "@1", "@champion", "champion", "release/1.0", "release%2F1.0",
+        first: ("1", "v1", "@v1", "@1", "@champion", "champion", "release/1.0", "release%2F1.0",
                 "refs/tags/release/1.0", first.commit_id),
         second: ("main", "HEAD", "refs/heads/main", "refs%2Fheads%2Fmain", "v2", "@latest",
                  "latest", "1.4.0", second.commit_id),

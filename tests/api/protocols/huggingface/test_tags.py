@@ -107,7 +107,9 @@ def test_a_writer_with_a_token_to_write_tags_and_deletes_their_own(writer, api, 
     assert member.get("/api/whoami-v2").json()["auth"]["accessToken"]["role"] == "write"
     assert member.post(f"{TAG}/v1", {"tag": "mine"}).status_code == 201
     assert member.delete(f"{TAG}/mine").status_code == 200
-    assert member.post(f"{TAG}/main", {"tag": "mine"}).status_code == 201
+    # A deleted tag is retired: it names the same commit again, or nothing.
+    refused(member.post(f"{TAG}/main", {"tag": "mine"}), 409)
+    assert member.post(f"{TAG}/v1", {"tag": "mine"}).status_code == 201
     writer.post(f"{TAG}/v1", {"tag": "hers"})
     refused(member.delete(f"{TAG}/hers"), 403)
     refused(api(ada, ["read"]).post(f"{TAG}/v1", {"tag": "no"}), 403)
