@@ -280,7 +280,9 @@ class Hub(Catalogue, Groups):
                 f"The draft {parsed.name}@{draft.number} was kept. Push the same files again to "
                 "continue it, or others with resume=True (hub push --resume)."
             )
-            version = push.run(draft, files, card=text, publish=publish, note=note)
+            version = push.run(
+                draft, files, card=text, publish=publish, lacking=checked.missing, note=note
+            )
         return push.wait(version, publish=publish) if wait else version
 
     def make_variant(

@@ -11,7 +11,7 @@ import base64
 import json
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -233,16 +233,18 @@ class Push:
         *,
         card: str | None,
         publish: bool,
+        lacking: Collection[str] = (),
         note: str = "",
     ) -> dict[str, Any]:
         """Fill a draft and submit it; an error that leaves the draft behind gets the `note`.
 
+        `lacking` are the paths whose bytes the hub lacks, as far as it was asked.
         What an earlier run has submitted already is returned as it is.
         """
         if draft.state != "draft":
             return self.version()
         try:
-            self.send(draft, files)
+            self.send(draft, files, frozenset(lacking))
             if card is not None:
                 self.put_card(card)
             return self.submit(publish=publish)
@@ -251,8 +253,11 @@ class Push:
                 error.add_note(note)
             raise
 
-    def send(self, draft: Draft, files: list[LocalFile]) -> None:
-        """Make the draft hold exactly these files, sending only bytes the hub does not have."""
+    def send(self, draft: Draft, files: list[LocalFile], lacking: Collection[str] = ()) -> None:
+        """Make the draft hold exactly these files, sending only bytes the hub does not have.
+
+        It was said to have none of the bytes of the paths ``lacking``.
+        """
         present = {file.path: file.sha256 for file in draft.files if not file.derived}
         for path in present.keys() - {file.path for file in files} - {CARD}:
             with suppress(problems.NotFound):  # an attempt whose answer was lost removed it
@@ -271,12 +276,13 @@ class Push:
                     bar.end_file()
 
             end(unchanged)
-            missing: list[LocalFile] = []
-            for batch in _batches(changed, lambda _: 0):
-                lacking = self._put_all(batch, with_content=False)
-                paths = {file.path for file in lacking}
+            missing = [file for file in changed if file.path in lacking]
+            announced = [file for file in changed if file.path not in lacking]
+            for batch in _batches(announced, lambda _: 0):
+                needed = self._put_all(batch, with_content=False)
+                paths = {file.path for file in needed}
                 end(file for file in batch if file.path not in paths)
-                missing += lacking
+                missing += needed
             # Equal files travel once.
             firsts = {file.sha256: file for file in reversed(missing)}
             small = [file for file in firsts.values() if file.size <= SMALL_BYTES]

@@ -59,15 +59,15 @@ class Files(VersionView):
         named = {row["path"]: row["blob"] for row in files}
         if len(named) != len(files):
             raise problems.InvalidRequest.at("/files", "Name each path only once.")
-        for at, row in enumerate(files):
-            if "content" in row:
-                file_services.store_content(
-                    actor,
-                    version=version,
-                    path=row["path"],
-                    content=_decoded(row["content"], f"/files/{at}/content"),
-                    digest=row["blob"],
-                )
+        contents = {
+            row["path"]: _decoded(row["content"], f"/files/{at}/content")
+            for at, row in enumerate(files)
+            if "content" in row
+        }
+        if contents:
+            file_services.store_contents(
+                actor, version=version, contents=contents, digests_of=named
+            )
         return {"missing": file_services.put_all(actor, version=version, digests_of=named)}
 
     @extend_schema(operation_id="files_read", responses={(200, "application/octet-stream"): bytes})

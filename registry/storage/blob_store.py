@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 
@@ -76,12 +76,20 @@ class BlobStore(ByteStore):
         """Do for ``commit`` what takes long, without a lock."""
         self.prepare_move(f"{STAGING}{name}", key_of(sha256))
 
+    def prepare_all(self, staged: Iterable[Staged]) -> None:
+        """As ``prepare``, for several staged files."""
+        self.prepare_moves(_moves(staged))
+
     def commit(self, name: str, sha256: str) -> None:
         """Turn the staged bytes ``name``, durable and hashed, into the blob ``sha256``.
 
         They were prepared; the caller holds the lock of the blob's row.
         """
         self.move(f"{STAGING}{name}", key_of(sha256))
+
+    def commit_all(self, staged: Iterable[Staged]) -> None:
+        """As ``commit``, for several staged files."""
+        self.move_all(_moves(staged))
 
     def keep(self, staged: Staged) -> None:
         """Make staged bytes a blob of a store without rows."""
@@ -129,6 +137,10 @@ class BlobStore(ByteStore):
     def purge(self, name: str) -> None:
         """Delete trashed bytes permanently; large ones take long, so hold no lock meanwhile."""
         self.delete([f"{_TRASH}{name}"])
+
+
+def _moves(staged: Iterable[Staged]) -> list[tuple[str, str]]:
+    return [(f"{STAGING}{file.name}", key_of(file.sha256)) for file in staged]
 
 
 def key_of(sha256: str) -> str:

@@ -10,7 +10,7 @@ import errno
 import io
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Protocol
 
@@ -120,6 +120,16 @@ class ByteStore(ABC):
 
         What was staged is prepared first, and with it goes all else of its upload.
         """
+
+    def prepare_moves(self, moves: Sequence[tuple[str, str]]) -> None:
+        """As ``prepare_move``, for several pairs of a key and another."""
+        for source, target in moves:
+            self.prepare_move(source, target)
+
+    def move_all(self, moves: Sequence[tuple[str, str]]) -> None:
+        """As ``move``, for several pairs; after an error some are done."""
+        for source, target in moves:
+            self.move(source, target)
 
     @abstractmethod
     def delete(self, keys: Iterable[str]) -> None:

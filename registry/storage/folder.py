@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
@@ -64,18 +64,32 @@ class FolderStore(BlobStore):
         self.move(source, key)
 
     def prepare_move(self, source: str, target: str) -> None:
-        """Make the folders of the key."""
-        folder = (self.root / target).parent
-        folder.mkdir(parents=True, exist_ok=True)
-        while folder != self.root:
-            folder = folder.parent
+        self.prepare_moves([(source, target)])
+
+    def prepare_moves(self, moves: Sequence[tuple[str, str]]) -> None:
+        """Make the folders of the keys; each is synced once."""
+        above: set[Path] = set()
+        for _, target in moves:
+            folder = (self.root / target).parent
+            folder.mkdir(parents=True, exist_ok=True)
+            while folder != self.root:
+                folder = folder.parent
+                above.add(folder)
+        for folder in above:
             _sync_folder(folder)
 
     def move(self, source: str, target: str) -> None:
-        path = self.root / target
-        path.parent.mkdir(exist_ok=True)
-        (self.root / source).replace(path)
-        _sync_folder(path.parent)
+        self.move_all([(source, target)])
+
+    def move_all(self, moves: Sequence[tuple[str, str]]) -> None:
+        folders: set[Path] = set()
+        for source, target in moves:
+            path = self.root / target
+            path.parent.mkdir(exist_ok=True)
+            (self.root / source).replace(path)
+            folders.add(path.parent)
+        for folder in folders:
+            _sync_folder(folder)
 
     def delete(self, keys: Iterable[str]) -> None:
         for key in keys:

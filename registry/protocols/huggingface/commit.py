@@ -31,18 +31,21 @@ READ_BYTES = 2**20
 # A file of the largest size that comes inside a commit, in base64, and its path.
 LONGEST_LINE_BYTES = git_names.LFS_BYTES // 3 * 4 + 2**16
 MOST_LINES = 20_000
+# Files inside a commit that are stored together, with one sync of folders and one transaction.
+KEPT_FILES, KEPT_BYTES = 200, 2**22
 _PARENT = re.compile(r"[0-9a-f]{5,40}")
 
 
 @dataclass(slots=True)
 class Order:
-    """What a commit's lines ask for. ``keep`` stores a file's bytes and gives their SHA-256."""
+    """What a commit's lines ask for. ``keep`` stores the bytes of several files."""
 
-    keep: Callable[[bytes], str]
+    keep: Callable[[list[bytes]], object]
     message: str = ""
     parent_commit: str = ""
     changes: list[commits.Add | commits.Delete] = field(default_factory=list)
     has_header: bool = False
+    contents: list[bytes] = field(default_factory=list)
 
     def take(self, key: str, value: dict[str, Any]) -> None:
         """Add one line; raises InvalidRequest."""
@@ -69,7 +72,16 @@ class Order:
 
     def _file(self, value: dict[str, Any]) -> None:
         path, content = writing.file(value)
-        self.changes.append(commits.Add(path, self.keep(content), is_own=True))
+        self.changes.append(commits.Add(path, digests.hash_bytes(content), is_own=True))
+        self.contents.append(content)
+        if len(self.contents) >= KEPT_FILES or sum(map(len, self.contents)) >= KEPT_BYTES:
+            self.keep_contents()
+
+    def keep_contents(self) -> None:
+        """Store the bytes that came since the last time."""
+        if self.contents:
+            self.keep(self.contents)
+        self.contents = []
 
     def _lfs_file(self, value: dict[str, Any]) -> None:
         oid = writing.text(value, "oid")
@@ -95,7 +107,7 @@ class MakeCommit(HubView):
         branch = writing.branch_of(self.writable, rest)
         order = read(
             request._request,  # noqa: SLF001 - the body itself, unread
-            lambda content: uploads.take(request.user, model=self.writable, content=content).sha256,
+            lambda contents: uploads.take_all(request.user, model=self.writable, contents=contents),
         )
         try:
             commit = commits.make(
@@ -124,8 +136,8 @@ class CommitPage(HubView):
         return HttpResponseRedirect(f"{settings.HUB_PUBLIC_URL}/models/{self.model.ref}{number}")
 
 
-def read(stream: Stream, keep: Callable[[bytes], str]) -> Order:
-    """Read a commit's lines; each file's bytes go to ``keep`` before the next line is read.
+def read(stream: Stream, keep: Callable[[list[bytes]], object]) -> Order:
+    """Read a commit's lines; the bytes of files go to ``keep``, of a few at a time.
 
     Raises InvalidRequest naming the line, and TooLarge.
     """
@@ -143,6 +155,7 @@ def read(stream: Stream, keep: Callable[[bytes], str]) -> Order:
         if not isinstance(value, dict):
             raise problems.InvalidRequest(f"Line {number} must be an object with key and value.")
         order.take(str(entry.get("key")), value)
+    order.keep_contents()
     if not order.has_header:
         raise problems.InvalidRequest("A commit needs a header line with a summary.")
     return order

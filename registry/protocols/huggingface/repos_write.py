@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework.response import Response
 
-from hub.protocol import problems
+from hub.protocol import digests, problems
 from registry.core.permissions import require_user
 from registry.models import RegisteredModel
 from registry.people import selectors as people_selectors
@@ -173,17 +173,13 @@ def _file(item: Any) -> tuple[str, bytes]:
 
 
 def _commit(request: Request, model: RegisteredModel, files: list[tuple[str, bytes]]) -> None:
+    uploads.take_all(request.user, model=model, contents=[content for _, content in files])
     commits.make(
         request.user,
         model=model,
         branch=BRANCH,
         message=FIRST_MESSAGE,
         changes=[
-            commits.Add(
-                path,
-                uploads.take(request.user, model=model, content=content).sha256,
-                is_own=True,
-            )
-            for path, content in files
+            commits.Add(path, digests.hash_bytes(content), is_own=True) for path, content in files
         ],
     )

@@ -9,7 +9,7 @@ collector frees, or a row whose bytes lie in the trash, from which they are rest
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from itertools import islice
@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from hub.protocol import digests, problems
 from registry.models import Blob, BlobCheck, Upload
+from registry.storage.byte_store import Staged
 from registry.storage.files import store
 
 log = structlog.get_logger(__name__)
@@ -50,15 +51,20 @@ def keep(name: str, sha256: str, size: int) -> Blob:
     return commit(name, sha256, size)
 
 
-@transaction.atomic
 def commit(name: str, sha256: str, size: int) -> Blob:
     """As ``keep``, of what the store has prepared, which may take minutes for large files."""
-    blob = _lock(sha256, size)
-    store().commit(name, sha256)
-    for check in BlobCheck.objects.filter(blob=sha256).exclude(problem=""):
+    return commit_all([Staged(name, sha256, size)])[sha256]
+
+
+@transaction.atomic
+def commit_all(staged: Collection[Staged]) -> dict[str, Blob]:
+    """Make prepared files blobs, by digest; none of them twice."""
+    rows = _lock({file.sha256: file.size for file in staged})
+    store().commit_all(staged)
+    for check in BlobCheck.objects.filter(blob__in=rows).exclude(problem=""):
         check.delete()  # what was unsound has been replaced
-        log.info("blob_replaced", sha256=sha256, problem=check.problem)
-    return blob
+        log.info("blob_replaced", sha256=check.blob_id, problem=check.problem)
+    return rows
 
 
 def adopt(sha256: str, size: int) -> Blob | None:
@@ -66,7 +72,7 @@ def adopt(sha256: str, size: int) -> Blob | None:
     if not store().find(sha256):
         return None
     with transaction.atomic():
-        blob = _lock(sha256, size)
+        blob = _lock({sha256: size})[sha256]
         if store().find(sha256):
             return blob
         transaction.set_rollback(True)  # freed before the lock was ours
@@ -120,19 +126,22 @@ def awaited(sha256: object) -> QuerySet[Upload]:
     )
 
 
-def _lock(sha256: str, size: int) -> Blob:
-    """The row of a digest, locked until the transaction ends: a new one, or the one that is there.
+def _lock(sizes: Mapping[str, int]) -> dict[str, Blob]:
+    """The rows of digests, locked until the transaction ends: new ones, or those that are there.
 
-    One statement, as the collector may delete the row between two.
+    One statement, as the collector may delete a row between two; in the order of ``hold``.
     """
-    row = Blob(sha256=sha256, size=size, touched_at=timezone.now(), erased_at=None)
+    now = timezone.now()
     Blob.objects.bulk_create(
-        [row],
+        [
+            Blob(sha256=sha256, size=size, touched_at=now, erased_at=None)
+            for sha256, size in sorted(sizes.items())
+        ],
         update_conflicts=True,
         unique_fields=["sha256"],
         update_fields=["touched_at", "erased_at"],
     )
-    return Blob.objects.get(pk=sha256)
+    return Blob.objects.in_bulk(list(sizes))
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from hashlib import sha256 as new_sha256
@@ -263,14 +263,24 @@ def take(actor: Actor, *, model: RegisteredModel, content: bytes) -> Blob:
     They count until a version of the model's namespace names them. Raises QuotaExceeded,
     StorageFull.
     """
+    [blob] = take_all(actor, model=model, contents=[content]).values()
+    return blob
+
+
+def take_all(actor: Actor, *, model: RegisteredModel, contents: Iterable[bytes]) -> dict[str, Blob]:
+    """As ``take``, of several files in one transaction; the blobs by their SHA-256."""
     user = require(actor, "version.edit", model)
-    store().expect_room(len(content))
-    staged = store().stage(io.BytesIO(content))
+    content_of = {digests.hash_bytes(content): content for content in contents}
+    store().expect_room(sum(map(len, content_of.values())))
+    staged: list[Staged] = []
     try:
-        store().prepare(staged.name, staged.sha256)
-        return _claim(user, model, staged)
+        for content in content_of.values():
+            staged.append(store().stage(io.BytesIO(content)))  # noqa: PERF401  (for the clean-up)
+        store().prepare_all(staged)
+        return _claim(user, model, staged) if staged else {}
     except problems.Problem:
-        store().discard(staged.name)
+        for file in staged:
+            store().discard(file.name)
         raise
 
 
@@ -289,30 +299,36 @@ def credit(user: User, *, blob: Blob, filename: str) -> None:
 
 
 @transaction.atomic
-def _claim(user: User, model: RegisteredModel, staged: Staged) -> Blob:
-    """Make prepared bytes a blob that counts for a user."""
+def _claim(user: User, model: RegisteredModel, staged: list[Staged]) -> dict[str, Blob]:
+    """Make prepared bytes blobs that count for a user, by their SHA-256."""
     # What was brought to this model before, in a request that was refused, counts already.
     again = Upload.objects.filter(
-        owner=user, model=model, blob=staged.sha256, state=Upload.State.STORED
+        owner=user,
+        model=model,
+        blob__in=[file.sha256 for file in staged],
+        state=Upload.State.STORED,
     )
     until = timezone.now() + LIFETIME
-    counts = bool(again.update(expires_at=until))
-    if not counts:
-        quotas.expect_upload(user, staged.size, model.namespace)
-    blob = blobs.commit(staged.name, staged.sha256, staged.size)
-    if not counts:
-        Upload.objects.create(
+    counted = set(again.values_list("blob", flat=True)) if again.update(expires_at=until) else set()
+    new = [file for file in staged if file.sha256 not in counted]
+    if new:
+        quotas.expect_upload(user, sum(file.size for file in new), model.namespace)
+    rows = blobs.commit_all(staged)
+    Upload.objects.bulk_create(
+        Upload(
             owner=user,
             bound_to_id=user.bound_to,
             model=model,
-            length=staged.size,
-            offset=staged.size,
-            claimed_sha256=staged.sha256,
+            length=file.size,
+            offset=file.size,
+            claimed_sha256=file.sha256,
             state=Upload.State.STORED,
-            blob=blob,
+            blob=rows[file.sha256],
             expires_at=until,
         )
-    return blob
+        for file in new
+    )
+    return rows
 
 
 @transaction.atomic

@@ -58,21 +58,22 @@ def put_all(actor: Actor, *, version: Version, digests_of: Mapping[str, str]) ->
     return [path for path in sha256_of if path not in sources]
 
 
-def store_content(
-    actor: Actor, *, version: Version, path: str, content: bytes, digest: str
+def store_contents(
+    actor: Actor, *, version: Version, contents: Mapping[str, bytes], digests_of: Mapping[str, str]
 ) -> None:
-    """Store the bytes of a small file that came inside a request, for a draft to name.
+    """Store the bytes of small files that came inside a request, by path, for a draft to name.
 
-    Raises DigestMismatch where they are not what ``digest`` says, and what uploads raise.
+    Raises DigestMismatch where they are not what ``digests_of`` says, and what uploads raise.
     """
     lifecycle.expect(version, "draft")
-    actual = digests.hash_bytes(content)
-    if actual != digests.parse(digest):
-        raise problems.DigestMismatch(
-            f"{path}: the content has the digest {digests.format(actual)}, not {digest}. Did the "
-            "file change? Send it again."
-        )
-    uploads.take(actor, model=version.model, content=content)
+    for path, content in contents.items():
+        actual = digests.hash_bytes(content)
+        if actual != digests.parse(digests_of[path]):
+            raise problems.DigestMismatch(
+                f"{path}: the content has the digest {digests.format(actual)}, not "
+                f"{digests_of[path]}. Did the file change? Send it again."
+            )
+    uploads.take_all(actor, model=version.model, contents=contents.values())
 
 
 @transaction.atomic
