@@ -73,9 +73,9 @@ class JSONParser(parsers.JSONParser):
 
 
 class FilesParser(JSONParser):
-    """JSON that lists every file of a version: two thousand of them with a few values each."""
+    """JSON that lists every file of a version: five thousand of them with a few values each."""
 
-    most_values = 20_000
+    most_values = 30_000
 
 
 class Items(serializers.ListField):

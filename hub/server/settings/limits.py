@@ -15,8 +15,8 @@ HUB_LIMITS_OPEN_UPLOADS = env.integer("HUB_LIMITS_OPEN_UPLOADS", default=2_000)
 HUB_LIMITS_PUT_BYTES = env.integer("HUB_LIMITS_PUT_BYTES", default=2**28)
 # Disk space that uploads leave free, in bytes, so that the database can always be written.
 HUB_LIMITS_FREE_BYTES = env.integer("HUB_LIMITS_FREE_BYTES", default=2**28)
-# Most files in one version.
-HUB_LIMITS_FILES = env.integer("HUB_LIMITS_FILES", default=2_000)
+# Most files in one version: one request, one page and one graph hold them all.
+HUB_LIMITS_FILES = env.integer("HUB_LIMITS_FILES", default=5_000)
 # Memory that a sandboxed child may map, in bytes; large models get more in proportion.
 HUB_LIMITS_CHILD_BYTES = env.integer("HUB_LIMITS_CHILD_BYTES", default=4 * 2**30)
 # Processor seconds that one stage of a check may take; large models get more in proportion.

@@ -268,7 +268,7 @@ def test_a_commit_with_its_content_counts(api, ada, net, space):
     refused = commit(client, line(QUOTA - 1, 1, "a.bin"), line(2, 2, "b.bin"))
     assert refused.status_code == 413
     assert not Version.objects.exists()
-    assert room(space) == (0, QUOTA - 1)  # the first has come, and is stored
+    assert room(space) == (0, 0)  # what comes together is stored together
     assert commit(client, line(QUOTA - 1, 1, "a.bin"), line(1, 3, "b.bin")).status_code == 200
     assert room(space) == (QUOTA, 0)
     assert commit(client, line(1, 4, "c.bin")).status_code == 413

@@ -224,7 +224,7 @@ def test_lengths_that_are_none(api, ada, length):
 
 def test_no_row_is_locked_while_storage_takes_bytes(ada, monkeypatch):
     calls = []
-    for name in ("begin", "stage", "prepare", "hash_staged"):
+    for name in ("begin", "stage", "prepare", "prepare_all", "hash_staged"):
         inner = getattr(store(), name)
 
         def watched(*values, name=name, inner=inner):
@@ -237,7 +237,7 @@ def test_no_row_is_locked_while_storage_takes_bytes(ada, monkeypatch):
     upload = uploads.create(ada, length=3)
     assert uploads.append(ada, upload=upload, offset=0, stream=io.BytesIO(b"abc")).blob
     assert uploads.take(ada, model=model, content=b"small").size == 5
-    assert calls == [(name, outside) for name in ("begin", "prepare", "stage", "prepare")]
+    assert calls == [(name, outside) for name in ("begin", "prepare", "stage", "prepare_all")]
 
 
 def test_an_upload_that_does_not_fit_leaves_nothing_in_staging(ada, settings):

@@ -183,7 +183,7 @@ def test_rows_and_bytes_change_together(ada, monkeypatch, change):
         age()
         monkeypatch.setattr(FolderStore, "trash", fail)
     else:
-        monkeypatch.setattr(FolderStore, "commit", fail)
+        monkeypatch.setattr(FolderStore, "commit_all", fail)
     before = Blob.objects.count()
     with pytest.raises(OSError, match="the disk is gone"):
         collector.collect() if change == "free" else blobs.write(b"new")
