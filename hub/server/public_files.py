@@ -1,8 +1,9 @@
 """Downloads of public files, answered before Django: a small file costs little more than its send.
 
 What it answers, the views of files answer in the same way, header by header; it leaves to them
-whatever is not a plain read, by a guest, of a file that everybody may have. Who may is asked of the
-database in each request, so nothing is ever remembered that was withdrawn, hidden or gated since.
+whatever is not a plain read, by a guest or with a token, of a file that everybody may have. Who may
+is asked of the database in each request, so nothing is ever remembered that was withdrawn, hidden
+or gated since, and no token that was revoked.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from http import HTTPStatus
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import structlog
 from django.conf import settings
@@ -31,7 +32,8 @@ from hub.server import requests
 from hub.server.front.direct import DirectAnswer
 from hub.server.middleware import PERMISSIONS, request_id_of
 from registry.api import downloads
-from registry.api.throttles import AnonThrottle, client_address
+from registry.api.authentication import TokenAuthentication
+from registry.api.throttles import AnonThrottle, UserThrottle, client_address
 from registry.catalogue import summaries
 from registry.core import usage, waiting
 from registry.models import Blob
@@ -40,6 +42,8 @@ from registry.protocols.huggingface.views import EXPOSED
 from registry.storage.files import store
 
 if TYPE_CHECKING:
+    from registry.models import User
+
     Environment = dict[str, Any]
     Start = Callable[..., Any]
     Application = Callable[[Environment, Start], Iterable[bytes]]
@@ -54,8 +58,8 @@ _OF_HUB = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": EXPOSED,
 }
-# With any of these a request is not a plain read by a guest.
-_NOT_PLAIN = ("HTTP_AUTHORIZATION", "HTTP_TRANSFER_ENCODING", "HTTP_EXPECT", "SCRIPT_NAME")
+# With any of these a request is not a plain read.
+_NOT_PLAIN = ("HTTP_TRANSFER_ENCODING", "HTTP_EXPECT", "SCRIPT_NAME")
 
 
 class File(NamedTuple):
@@ -74,7 +78,7 @@ class _Asker(NamedTuple):
 
     META: Environment
     headers: dict[str, str]
-    user: AnonymousUser
+    user: User | AnonymousUser
 
 
 class PublicFiles:
@@ -106,7 +110,7 @@ class PublicFiles:
             return None
         start = time.perf_counter()
         with waiting.within(waiting.READ_SECONDS):
-            answer = _answer(environ)
+            answer, asker = _answer(environ)
         if answer is not None:
             requests.ended(
                 environ["REQUEST_METHOD"],
@@ -114,8 +118,8 @@ class PublicFiles:
                 answer.status.value,
                 time.perf_counter() - start,
                 request_id=answer.headers["X-Request-Id"],
-                user=None,
-                address=lambda: client_address(_asker(environ)),
+                user=asker.user.pk,
+                address=lambda: client_address(cast("Any", asker)),
             )
         return answer
 
@@ -127,12 +131,15 @@ def _route_of(*, is_api: bool) -> str:
     return str(resolve(path).route)
 
 
-def _answer(environ: Environment) -> DirectAnswer | None:
+def _answer(environ: Environment) -> tuple[DirectAnswer | None, _Asker]:
     structlog.contextvars.clear_contextvars()  # another request's, of this thread
+    asker = _guest(environ)
     try:
         file = _find(environ)
-        if file is None:
-            return None
+        # With a token `main` may be another commit.
+        if file is None or not (file.is_immutable or "HTTP_AUTHORIZATION" not in environ):
+            return None, asker
+        asker = _signed_in(asker)
         request = downloads.DownloadRequest(
             environ["REQUEST_METHOD"],
             environ.get("HTTP_RANGE", ""),
@@ -142,36 +149,48 @@ def _answer(environ: Environment) -> DirectAnswer | None:
         answer = downloads.answer(
             request, file.blob, file.path, immutable=file.is_immutable, tag=file.tag
         )
-        if not _is_in_time(environ):
-            return None  # Django refuses, and does not count it again
+        if not _is_in_time(asker):
+            return None, asker  # Django refuses, and does not count it again
         part: downloads.Slice | None = None
         if request.method == "GET" and answer.status != HTTPStatus.NOT_MODIFIED:
             part = downloads.open_part(file.blob, answer)
     except (problems.Problem, DatabaseError):
-        return None  # Django finds the same, and says it in words
+        return None, asker  # Django finds the same, and says it in words
     if file.path.endswith(".onnx") and request.begins_download(answer.status):
         usage.notes.add_download(file.model_id)
     headers = answer.headers | file.headers | _constant_headers(_is_secure(environ))
+    if asker.user.is_authenticated:
+        del headers["Vary"]  # a session was not looked for
     headers.setdefault("Content-Length", "0")  # of a 304
     headers["X-Request-Id"] = request_id_of(environ.get("HTTP_X_REQUEST_ID", ""))
-    return DirectAnswer(HTTPStatus(answer.status), headers, part, answer.start, answer.length)
+    direct = DirectAnswer(HTTPStatus(answer.status), headers, part, answer.start, answer.length)
+    return direct, asker
 
 
-def _is_in_time(environ: Environment) -> bool:
-    """Count a guest's request; False where there were too many."""
-    throttle: Any = AnonThrottle()
-    return bool(throttle.allow_request(_asker(environ), None))
+def _is_in_time(asker: _Asker) -> bool:
+    """Count a request; False where there were too many."""
+    throttle: Any = UserThrottle() if asker.user.is_authenticated else AnonThrottle()
+    return bool(throttle.allow_request(asker, None))
 
 
-def _asker(environ: Environment) -> Any:
-    forwarded = environ.get("HTTP_X_FORWARDED_FOR")
-    return _Asker(environ, {"x-forwarded-for": forwarded} if forwarded else {}, AnonymousUser())
+def _guest(environ: Environment) -> _Asker:
+    names = {"HTTP_X_FORWARDED_FOR": "x-forwarded-for", "HTTP_AUTHORIZATION": "Authorization"}
+    headers = {name: environ[key] for key, name in names.items() if environ.get(key)}
+    return _Asker(environ, headers, AnonymousUser())
+
+
+def _signed_in(asker: _Asker) -> _Asker:
+    """Who asks with a token, or the guest; raises NotAuthenticated."""
+    request: Any = asker
+    signed_in = TokenAuthentication().authenticate(request)
+    return asker._replace(user=signed_in[0]) if signed_in else asker
 
 
 def _is_plain(environ: Environment) -> bool:
-    """Whether a guest asks, with nothing that only Django understands."""
+    """Whether a guest or a token asks, with nothing that only Django understands."""
     return (
         not any(environ.get(name) for name in _NOT_PLAIN)
+        and environ.get("HTTP_AUTHORIZATION", "Bearer ")[:7].lower() == "bearer "
         and settings.SESSION_COOKIE_NAME not in environ.get("HTTP_COOKIE", "")
         and environ.get("CONTENT_LENGTH") in (None, "", "0")
         and "format" not in environ.get("QUERY_STRING", "")

@@ -1,7 +1,7 @@
 """Plain reads, answered without gunicorn's parser: for small files it costs as much as the rest.
 
 Only heads of one strict form are read here: a GET or HEAD over HTTP/1.1 with none but the headers
-named below, so there is no body, no credentials and no proxy to reckon with. Every other head goes
+named below, so there is no body, no cookie and no proxy to reckon with. Every other head goes
 to gunicorn, which alone interprets and refuses what is unusual.
 """
 
@@ -31,7 +31,15 @@ _HEADER = re.compile(r"([^:]+): ?([^\r]*)\r\n")
 _NAMES = {
     name: f"HTTP_{name.upper().replace('-', '_')}"
     for name in (
-        *("host", "connection", "user-agent", "accept", "accept-encoding", "accept-language"),
+        *(
+            "host",
+            "connection",
+            "authorization",
+            "user-agent",
+            "accept",
+            "accept-encoding",
+            "accept-language",
+        ),
         *("range", "if-range", "if-none-match", "cache-control", "pragma", "referer", "origin"),
         *("sec-fetch-dest", "sec-fetch-mode", "sec-fetch-site", "sec-fetch-user", "priority"),
         *("x-request-id", "x-amzn-trace-id", "dnt"),

@@ -8,11 +8,12 @@ import pytest
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
+from django.utils import timezone
 
 from hub.server.public_files import PublicFiles
-from registry.api.throttles import AnonThrottle
+from registry.api.throttles import AnonThrottle, UserThrottle
 from registry.core import usage
-from registry.models import DownloadCount
+from registry.models import AccessToken, DownloadCount
 from registry.versions.services import registered_models, versions
 from tests import factories, samples, shared
 
@@ -101,7 +102,9 @@ THROUGH = WSGIHandler()
 def both(*words, **more):
     """What is answered directly, which is what Django answers."""
     direct = asked(DIRECT, *words, **more)
-    assert direct == asked(THROUGH, *words, **more)
+    through = asked(THROUGH, *words, **more)
+    assert direct[1].items() ^ through[1].items() == set()
+    assert direct == through
     return direct
 
 
@@ -138,6 +141,41 @@ def test_the_answers_are_those_of_the_views(version, place, path):
     both(address, query="download=true", HTTP_COOKIE="theme=dark", HTTP_ORIGIN="https://x.org")
 
 
+@pytest.fixture
+def signed_in(version):
+    """The header of a token, whose user is no member."""
+    return {"HTTP_AUTHORIZATION": f"Bearer {factories.token(factories.somebody('bob'))}"}
+
+
+def test_a_token_reads_fixed_public_files_as_in_the_views(version, signed_in):
+    for start in (API, f"/ada/net/resolve/{version.commit_id}"):
+        status, headers, content = both(f"{start}/config.json", **signed_in)
+        assert (status, content) == ("200 OK", FILES["config.json"])
+        assert both(f"{start}/config.json", "HEAD", **signed_in) == (status, headers, b"")
+    usage.notes.flush()
+    assert AccessToken.objects.get(user__username="bob").last_used_at is not None
+    with pytest.raises(Elsewhere):  # where writers may have another commit
+        asked(DIRECT, "/ada/net/resolve/main/config.json", **signed_in)
+
+
+def test_a_token_that_ended_reads_nothing(version, signed_in):
+    both(f"{API}/config.json", **signed_in)
+    AccessToken.objects.filter(user__username="bob").update(expires_at=timezone.now())
+    with pytest.raises(Elsewhere):
+        asked(DIRECT, f"{API}/config.json", **signed_in)
+    status, _, _ = asked(PublicFiles(THROUGH), f"{API}/config.json", **signed_in)
+    assert status == "401 Unauthorized"
+
+
+def test_users_are_counted_by_themselves(version, signed_in, monkeypatch):
+    monkeypatch.setattr(UserThrottle, "rate", "2/min", raising=False)
+    monkeypatch.setattr(AnonThrottle, "rate", "1/min", raising=False)
+    served = PublicFiles(THROUGH)
+    statuses = [asked(served, f"{API}/config.json", **signed_in)[0] for _ in range(3)]
+    assert statuses == ["200 OK", "200 OK", "429 Too Many Requests"]
+    assert asked(served, f"{API}/config.json")[0] == "200 OK"
+
+
 def test_downloads_count_as_in_the_views(version):
     for path in (f"{API}/model.onnx", "/ada/net/resolve/main/model.onnx"):
         for application in (DIRECT, THROUGH):
@@ -155,6 +193,7 @@ def test_downloads_count_as_in_the_views(version):
         {"method": "POST"},
         {"method": "OPTIONS"},
         {"HTTP_AUTHORIZATION": "Bearer hf_x"},
+        {"HTTP_AUTHORIZATION": "Basic YWRhOmhmX3g="},
         {"HTTP_COOKIE": "theme=dark; sessionid=x"},
         {"HTTP_HOST": "elsewhere.org"},
         {"HTTP_HOST": ""},

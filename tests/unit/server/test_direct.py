@@ -80,7 +80,7 @@ def test_a_plain_read_is_read_as_gunicorn_reads_it(head):
         f"GET /a HTTP/1.1\r\n{USUAL}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         f"GET /a HTTP/1.1\r\n{USUAL}Expect: 100-continue\r\n\r\n",
         f"GET /a HTTP/1.1\r\n{USUAL}Cookie: theme=dark\r\n\r\n",
-        f"GET /a HTTP/1.1\r\n{USUAL}Authorization: Bearer x\r\n\r\n",
+        f"GET /a HTTP/1.1\r\n{USUAL}Proxy-Authorization: Bearer x\r\n\r\n",
         f"GET /a HTTP/1.1\r\n{USUAL}X-Forwarded-For: 192.0.2.1\r\n\r\n",
         f"GET /a HTTP/1.1\r\n{USUAL}X-Forwarded-Proto: https\r\n\r\n",
         f"GET /a HTTP/1.1\r\n{USUAL}Forwarded: for=192.0.2.1\r\n\r\n",
@@ -121,3 +121,10 @@ def test_no_head_is_read_in_another_way_than_gunicorn_reads_it(target, headers):
     head = f"GET /{target} HTTP/1.1\r\nHost: hub\r\n{lines}\r\n".encode()
     if read_head(head, CLIENT[0]) is not None:
         expect_the_same(head)
+
+
+def test_a_token_is_left_to_the_application():
+    head = f"GET /a HTTP/1.1\r\n{USUAL}Authorization: Bearer x\r\n\r\n"
+    found = read_head(head.encode(), CLIENT[0])
+    assert found is not None
+    assert found.environ["HTTP_AUTHORIZATION"] == "Bearer x"
