@@ -309,8 +309,8 @@ def _claim(user: User, model: RegisteredModel, staged: list[Staged]) -> dict[str
         state=Upload.State.STORED,
     )
     until = timezone.now() + LIFETIME
-    counted = set(again.values_list("blob", flat=True)) if again.update(expires_at=until) else set()
-    new = [file for file in staged if file.sha256 not in counted]
+    earlier = set(again.values_list("blob", flat=True)) if again.update(expires_at=until) else set()
+    new = [file for file in staged if file.sha256 not in earlier]
     if new:
         quotas.expect_upload(user, sum(file.size for file in new), model.namespace)
     rows = blobs.commit_all(staged)
