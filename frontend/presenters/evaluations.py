@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from frontend.presenters import figures
+from metadata.rdf.quads import foreign
+from registry.cards import result_files
 from runners.evaluations import selectors
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def of(version: Version, variant: Variant | None) -> dict[str, Any]:
             dict.fromkeys(filter(None, (figures.interval_basis(line.figure) for line in lines)))
         ),
         "lacking": tuple(_lacking(evaluation) for evaluation in overview.unmeasured),
+        "unreadable": [row for row in result_files.of_files(version.card) if "error" in row],
     }
 
 
@@ -95,6 +98,8 @@ def _lacking(unmeasured: Unmeasured) -> dict[str, Any]:
         "claimed": figures.amount(claim.metric, claim.value),
         "dataset": claim.dataset,
         "split": claim.split,
+        "file": claim.file,
+        "source": foreign(claim.source),
         "state": unmeasured.state,
         "reason": unmeasured.reason,
         "job": str(unmeasured.job.pk) if unmeasured.job else "",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from hub.client import memory_files
 from hub.client.progress import Bar
-from hub.protocol import digests, phrases, problems, refs
+from hub.protocol import digests, huggingface, phrases, problems, refs
 
 if TYPE_CHECKING:
     from io import BufferedReader, BytesIO
@@ -107,8 +107,9 @@ def collect(
 ) -> tuple[dict[str, Selected | InMemory], Selected | InMemory | None]:
     """Return the files to send by their path in the version, and a folder's README.md.
 
-    A file keeps its name. A single folder gives everything below it except hidden names; beside
-    others it keeps its own name before those, as `cp -r` does. A model in memory is `model.onnx`.
+    A file keeps its name. A single folder gives everything below it except hidden names that are no
+    results; beside others it keeps its own name before those, as `cp -r` does. A model in memory is
+    `model.onnx`.
     Raise `ModelMissing` where it has data in files that are not given, `TooLarge` where it has
     2 GB, and `InvalidRequest` for a path that is not there, for two files of one name, for what is
     not a regular file, and unless `follow_links` for symbolic links that leave their folder.
@@ -203,9 +204,10 @@ class _Walk:
         self, prefix: str, folder: Path, above: tuple[Path, ...]
     ) -> Iterator[tuple[str, Selected]]:
         for entry in sorted(folder.iterdir()):
-            if entry.name.startswith("."):
-                continue
             path, real = f"{prefix}{entry.name}", entry
+            is_folder = f"{path}/" == huggingface.RESULTS_FOLDER and entry.is_dir()
+            if huggingface.is_hidden(path) and not is_folder:
+                continue
             if real.is_symlink():
                 target = Path(os.path.realpath(real))
                 if not target.exists():

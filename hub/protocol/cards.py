@@ -90,7 +90,8 @@ class CardDataset:
 class Result:
     """A metric of a result that a card reports: `value` and `unit` are as written at `pointer`.
 
-    A result without metrics names its data set alone (`has_metric`). `url` is its source's.
+    A result without metrics names its data set alone (`has_metric`). `url` is its source's; `file`
+    is the one that it stands in, empty for the card itself.
     """
 
     pointer: str
@@ -101,6 +102,7 @@ class Result:
     url: str
     date: str
     has_metric: bool = True
+    file: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -242,7 +244,8 @@ class Card:
 def results(front: dict[str, Any]) -> Iterator[Result]:
     """Every metric of every result that a front matter reports: `model-index`, `eval_results`.
 
-    In the latter the score of a benchmark may have no name but the benchmark's.
+    In the latter the score of a benchmark may have no name but the benchmark's, and there are also
+    the results of the version's files, each with its `file`.
     """
     for model_at, model in _indexed(front.get("model-index")):
         for result_at, result in _indexed(model.get("results")):
@@ -253,6 +256,8 @@ def results(front: dict[str, Any]) -> Iterator[Result]:
             if not rows:
                 yield replace(_result(f"{place}/0", result, {}, ""), has_metric=False)
     for at, result in _indexed(front.get("eval_results")):
+        if "error" in result:  # of a file that cannot be read
+            continue
         score = result.get("metric")
         name = _metric(score) if isinstance(score, dict) else _text(score)
         name = name or _text(stored.mapping(result.get("dataset")).get("task_id"))
@@ -305,6 +310,7 @@ def _result(pointer: str, result: dict[str, Any], row: dict[str, Any], metric: s
         unit=_text(row.get("unit")),
         url=_text(stored.mapping(result.get("source")).get("url")),
         date=_text(result.get("date")),
+        file=_text(result.get("file")),
     )
 
 

@@ -15,8 +15,20 @@ from hub.protocol import digests, refs, stored
 
 COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
+RESULTS_FOLDER: Final = ".eval_results/"
+_RESULTS = re.compile(r"\.eval_results/[^/.][^/]*\.ya?ml")
 _NEXT = re.compile(r"<([^>]*)>\s*;[^,]*\brel=\"?next\"?")
 _LONGEST_TITLE, _LONGEST_DATE = 200, 40
+
+
+def is_results(path: str) -> bool:
+    """Whether a file of a version holds results. Source: hub-docs, eval_results.yaml."""
+    return bool(_RESULTS.fullmatch(path))
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a path is hidden, and no file of results: clients leave such files out."""
+    return not is_results(path) and any(part.startswith(".") for part in path.split("/"))
 
 
 class MalformedError(ValueError):

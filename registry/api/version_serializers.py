@@ -10,11 +10,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from hub.protocol import proofs
+from hub.protocol.figures import Kind
 from registry.api import origins
 from registry.api.addresses import file_url, page_url
 from registry.api.inputs import Input, Items
 from registry.api.outputs import Column, Columns, Digest, Output, Shape, answers_of
 from registry.api.serializers import MACS, MEMORY, PARAMETERS, DeprecationOutput
+from registry.cards import result_files
 from registry.models import Check, File, Variant, Version
 from registry.versions import deprecations, selectors
 from registry.versions.dependents import VersionDependent
@@ -191,6 +193,12 @@ class VersionOutput(VersionSummaryOutput):
         "files",
         "variants",
         Column("inputs", help_text="what the card declares about each input; see docs/cards.md"),
+        Column(
+            "eval_results",
+            help_text="what files in .eval_results claim: entries in the format of Hugging Face, "
+            "each with file and status (declared; unreadable with error). This hub verified "
+            "none of them; what it measured is under evaluations",
+        ),
         "checks",
         "jobs",
         Column(
@@ -227,6 +235,13 @@ class VersionOutput(VersionSummaryOutput):
     @extend_schema_field(serializers.DictField(child=serializers.DictField()))
     def get_inputs(self, version: Version) -> dict[str, Any]:
         return {item.name: item.document() for item in version.typed_card.inputs}
+
+    @extend_schema_field(serializers.ListField(child=serializers.DictField()))
+    def get_eval_results(self, version: Version) -> list[dict[str, Any]]:
+        return [
+            {"status": "unreadable" if "error" in row else str(Kind.CLAIMED), **row}
+            for row in result_files.of_files(version.card)
+        ]
 
     @extend_schema_field(FileOutput(many=True))
     def get_files(self, version: Version) -> Any:

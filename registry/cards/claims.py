@@ -21,13 +21,16 @@ class Claim:
     """A value that a card reports; shares from 0 to 1.
 
     ``names`` are those of the data set, ``metric`` is the vocabulary's name. Without a metric the
-    card names the data set and the split alone.
+    card names the data set and the split alone. ``file`` is where it stands, if that is not the
+    card, and ``source`` the address that it gives for itself.
     """
 
     names: tuple[str, ...]
     split: str
     metric: str = ""
     value: float = 0.0
+    file: str = ""
+    source: str = ""
 
     @property
     def dataset(self) -> str:
@@ -44,7 +47,16 @@ def of(card: Card) -> list[Claim]:
             unit = metrics.unit_of(result.unit)
             value, _ = metrics.scaled(result.metric, Decimal(str(amount)), unit)
             metric = metric_name(result.metric)
-            claims.append(Claim(result.names, result.dataset.split, metric, float(value)))
+            claims.append(
+                Claim(
+                    result.names,
+                    result.dataset.split,
+                    metric,
+                    float(value),
+                    file=result.file,
+                    source=result.url,
+                )
+            )
     return claims[:MOST]
 
 

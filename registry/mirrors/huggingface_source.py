@@ -79,7 +79,7 @@ class HuggingFaceSource:
         files = tuple(
             self._file(ref, commit, entry)
             for entry in entries
-            if not any(part.startswith(".") for part in entry.path.split("/"))
+            if not huggingface.is_hidden(entry.path)
         )
         title, date = self._head(ref, commit)
         return VersionRecord(

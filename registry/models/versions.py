@@ -140,7 +140,7 @@ class Version(models.Model):
 
     @cached_property
     def typed_card(self) -> Card:
-        """What the front matter of its card declares."""
+        """What the front matter of its card and the results in its files declare."""
         return Card.read(self.card)
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from hub.protocol import problems
@@ -21,7 +21,8 @@ class Evidence:
     """A kind of results: its name, what they are about, their page and their words.
 
     ``page`` and ``api`` continue the addresses of a version there, with {} for the id of the
-    result. ``describe`` gives the outcome of a result by its id; it raises NotFound.
+    result. ``describe`` gives the outcome of a result by its id; it raises NotFound. ``scores``
+    gives what this hub measured of a version as entries of `.eval_results` files.
     """
 
     kind: str
@@ -29,6 +30,7 @@ class Evidence:
     page: str
     api: str
     describe: Callable[[Version, int], str]
+    scores: Callable[[Version], list[dict[str, Any]]] | None = None
 
 
 _kinds: dict[str, Evidence] = {}
@@ -46,6 +48,11 @@ def of_kind(kind: str) -> Evidence:
             "/evidence/kind", f"Valid kinds of evidence: {', '.join(sorted(_kinds))}."
         )
     return _kinds[kind]
+
+
+def scores(version: Version) -> list[dict[str, Any]]:
+    """What this hub measured of a version, as entries of `.eval_results` files."""
+    return [entry for kind in _kinds.values() if kind.scores for entry in kind.scores(version)]
 
 
 def path(version: Version, kind: str, pk: int) -> str:

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hub.protocol import manifests, problems
-from registry.cards import cards, licences, mentions
+from registry.cards import cards, licences, mentions, result_files
 from registry.core import events
 from registry.models import Branch, Check, Ref, RegisteredModel, User, Version
 from registry.versions import git_names
@@ -90,6 +90,8 @@ def freeze(version: Version, actor: User, *, publish: bool, at: datetime | None 
     )
     version.parent = parent_of(version)
     version.tree_id, version.commit_id = name_commit(version, actor, at)
+    version.card = result_files.with_files(version)
+    version.__dict__.pop("typed_card", None)
     version.state = Version.State.SUBMITTED
     version.submitted_at = at
     version.publish_requested = publish
@@ -136,6 +138,8 @@ def parent_of(version: Version) -> Version | None:
 
 def reopen(version: Version) -> None:
     """Take a submitted version back to draft."""
+    version.card = result_files.without_files(version.card)
+    version.__dict__.pop("typed_card", None)
     version.state = Version.State.DRAFT
     version.publish_requested = False
     version.commit_id = None

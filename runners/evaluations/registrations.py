@@ -16,7 +16,14 @@ def register(package: str) -> None:
     accuracy_index.connect()
     condition_kinds.register(package, *conditions.KINDS)
     evidence.register(
-        evidence.Evidence("evaluation", "accuracy", "#accuracy", "/evaluations", selectors.describe)
+        evidence.Evidence(
+            "evaluation",
+            "accuracy",
+            "#accuracy",
+            "/evaluations",
+            selectors.describe,
+            scores=selectors.scores,
+        )
     )
     job_kinds.register(
         package,

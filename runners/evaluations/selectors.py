@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db.models import F, Max, QuerySet
 
 from hub.protocol import accuracy, pairs, problems
 from hub.protocol.figures import Status
 from hub.protocol.vocabularies import SHARES
+from registry.versions import evidence
 from runners.evaluations import scheduling
 from runners.models import Evaluation, Job
 
@@ -97,6 +99,41 @@ def describe(version: Version, pk: int) -> str:
         f"{row.metric} {row.value:.4g} on {row.dataset_version.dataset.slug}, {row.split}, "
         f"{row.variant.name}"
     )
+
+
+def scores(version: Version) -> list[dict[str, Any]]:
+    """The measurements of the main variant as entries of `.eval_results` files.
+
+    The source is the page that has the evidence. There is no `verifyToken`: that is a signature of
+    another hub. Source of the format: hub-docs, eval_results.yaml.
+    """
+    main = version.variants.order_by("pk").first()
+    if main is None:
+        return []
+    page = f"{settings.HUB_PUBLIC_URL}{evidence.path(version, scheduling.KIND, 0)}"
+    return [
+        {
+            "dataset": {
+                "id": row.dataset_version.dataset.slug,
+                "task_id": f"{row.split}:{row.metric}",
+                "revision": str(row.dataset_version.number),
+            },
+            "value": accuracy.stated(row.value),
+            "date": row.at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "source": {"url": page, "name": "Measured by this ONNX model hub"},
+            "notes": _score_notes(row),
+        }
+        for row in rows_of(version).filter(variant=main)
+    ]
+
+
+def _score_notes(row: Evaluation) -> str:
+    interval = row.figure.interval
+    words = f"measured: {row.metric} of {row.variant.name} on {row.rows} rows of {row.split}"
+    if interval is None:
+        return f"{words}, no interval"
+    low, high = accuracy.stated(interval.low), accuracy.stated(interval.high)
+    return f"{words}, {int(interval.level)} % interval {low} to {high} ({interval.method})"
 
 
 def shared(variants: Sequence[Variant]) -> dict[int, Evaluation]:

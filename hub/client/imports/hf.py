@@ -23,7 +23,7 @@ from hub.client.local_files import CARD, LocalFile, select
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
 from hub.counting import plural, size
-from hub.protocol import digests, problems, refs
+from hub.protocol import digests, huggingface, problems, refs
 
 if TYPE_CHECKING:
     from hub.client.cache import RemoteFile
@@ -282,7 +282,7 @@ def _selection(snapshot: Snapshot, include: Sequence[str], exclude: Sequence[str
     """The files to mirror: none of git's own, and as the patterns say; the card stays."""
 
     def is_wanted(path: str) -> bool:
-        if any(part.startswith(".") for part in path.split("/")):
+        if huggingface.is_hidden(path):
             return False
         if path == CARD:
             return True

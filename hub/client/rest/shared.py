@@ -260,6 +260,10 @@ class Version(VersionSummary):
     variants: tuple[Variant, ...]
     # what the card declares about each input; see docs/cards.md
     inputs: dict[str, dict[str, Any]]
+    # what files in .eval_results claim: entries in the format of Hugging Face, each with file and
+    # status (declared; unreadable with error). This hub verified none of them; what it measured is
+    # under evaluations
+    eval_results: tuple[dict[str, Any], ...]
     checks: tuple[Check, ...]
     jobs: tuple[JobSummary, ...]
     # where the version was mirrored from; null if it was made here

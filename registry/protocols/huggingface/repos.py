@@ -11,12 +11,13 @@ from rest_framework.response import Response
 from hub.protocol import problems
 from hub.protocol.cards import Card
 from registry.api.parameters import accepts
+from registry.cards import result_files
 from registry.catalogue import search, summaries
 from registry.catalogue.query import Query
 from registry.core.permissions import require
 from registry.models import File, RegisteredModel, Version
 from registry.people import selectors as people_selectors
-from registry.protocols.huggingface import addresses, revisions, shapes
+from registry.protocols.huggingface import addresses, eval_results, revisions, shapes
 from registry.protocols.huggingface.views import HubView
 from registry.versions import selectors
 
@@ -68,6 +69,8 @@ class ModelInfo(HubView):
         )
         if "usedStorage" in fields:
             info["usedStorage"] = selectors.used_bytes(request.user, model)
+        if "evalResults" in fields:
+            info["evalResults"] = eval_results.rows(at.version, at.front)
         headers = {}
         if notices := at.notices(request.user):
             info["cardData"] = shapes.deprecated(info["cardData"], model.ref, notices)
@@ -203,7 +206,7 @@ def _model_list(
             item["sha"] = version.commit_id
             item["siblings"] = [shapes.sibling(file, blobs=False) for file in own]
         if card:
-            item["cardData"] = version.card if version else {}
+            item["cardData"] = result_files.without_files(version.card) if version else {}
         if config:
             item["config"] = shapes.config_of(own)
         models.append(item)

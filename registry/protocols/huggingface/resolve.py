@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -14,7 +15,7 @@ from hub.protocol import problems
 from registry.api import downloads
 from registry.core import usage
 from registry.models import Blob, CommitFile, File, Variant, Version
-from registry.protocols.huggingface import errors, published, revisions
+from registry.protocols.huggingface import errors, eval_results, published, revisions
 from registry.protocols.huggingface.views import HubView
 from registry.versions import git_names, selectors
 
@@ -31,7 +32,10 @@ ENTRY = "model.onnx"
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file at a commit: its bytes, the names for them, and how long they may be kept."""
+    """A file at a commit: its bytes, the names for them, and how long they may be kept.
+
+    ``data`` are the bytes of a file that no commit has, where ``blob`` only has their digest.
+    """
 
     model_id: int
     commit_id: str
@@ -41,6 +45,7 @@ class Content:
     is_lfs: bool
     is_immutable: bool
     warning: str = ""
+    data: bytes | None = None
 
 
 class Resolve(HubView):
@@ -98,7 +103,7 @@ def _find(request: Request, namespace: str, name: str, rest: str) -> Content:
             is_lfs=row.is_lfs,
             is_immutable=at.is_fixed,
         )
-    if at is not None and not LAYOUT.fullmatch(at.path):
+    if at is not None and at.path != eval_results.PATH and not LAYOUT.fullmatch(at.path):
         raise errors.no_entry(at.ref, at.path, at.commit_id)
     return _find_out(request, namespace, name, rest)
 
@@ -108,6 +113,8 @@ def _find_out(request: Request, namespace: str, name: str, rest: str) -> Content
     at, path = revisions.split(request.user, model, rest)
     selectors.require_files(request.user, model)
     file = _file(at, path) if path else None
+    if file is None and path == eval_results.PATH and (content := _measured(at)):
+        return content
     if file is None or at.version is None:
         raise errors.no_entry(model.ref, path, at.commit_id)
     if at.version.state == Version.State.WITHDRAWN:
@@ -124,6 +131,23 @@ def _find_out(request: Request, namespace: str, name: str, rest: str) -> Content
         and not model.is_gated
         and at.version.state in Version.VISIBLE,
         warning=at.warning(request.user),
+    )
+
+
+def _measured(at: Revision) -> Content | None:
+    """The file of what this hub measured of a version; None without any."""
+    data = eval_results.measured_file(at.version) if at.version else None
+    if data is None:
+        return None
+    return Content(
+        model_id=at.model.pk,
+        commit_id=at.commit_id,
+        path=eval_results.PATH,
+        blob=Blob(sha256=hashlib.sha256(data).hexdigest(), size=len(data)),
+        git_oid=git_names.blob_id(data),
+        is_lfs=False,
+        is_immutable=False,
+        data=data,
     )
 
 
@@ -158,12 +182,14 @@ def _laid_out(version: Version, path: str) -> File | None:
 
 
 def _send(request: HttpRequest, content: Content) -> HttpResponseBase:
+    data = content.data
     answer = downloads.send(
         request,
         content.blob,
         content.path,
         immutable=content.is_immutable,
         tag="" if content.is_lfs else content.git_oid,
+        opened=None if data is None else lambda: io.BufferedReader(io.BytesIO(data)),
     )
     answer["X-Repo-Commit"] = content.commit_id
     if content.warning:

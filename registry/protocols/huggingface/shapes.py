@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.crypto import salted_hmac
 
 from hub.protocol.cards import Card
-from registry.cards import licences
+from registry.cards import licences, result_files
 from registry.catalogue import tags
 from registry.models import Check, CommitFile, File, RegisteredModel, Version
 from registry.storage.files import store
@@ -90,7 +90,7 @@ def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
             has_onnx=any(file.path.lower().endswith(".onnx") for file in files),
         ),
         **described(task, card),
-        "cardData": front,
+        "cardData": result_files.without_files(front),
         "siblings": [sibling(file, blobs=blobs) for file in files],
         "spaces": [],
         "xetEnabled": False,

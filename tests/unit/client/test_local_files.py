@@ -244,3 +244,15 @@ def test_the_command_names_the_option(fake, folder, outside, default):
     assert "--follow-links" in done.stderr
     done = subprocess.run([*command, "--follow-links"], check=False, cwd=root, capture_output=True)
     assert done.returncode == 0
+
+
+def test_results_of_a_folder_are_sent_and_other_hidden_names_are_not(tmp_path):
+    (tmp_path / "model.onnx").write_bytes(b"x")
+    for name in (
+        ".eval_results/hle.yaml", ".eval_results/notes.txt", ".eval_results/.swap.yaml",
+        ".eval_results/deep/more.yaml", ".git/config.yaml", "deep/.eval_results/hle.yaml",
+    ):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("- {dataset: {id: a}, value: 1}")
+    files, _ = local_files.collect([tmp_path])
+    assert files.keys() == {"model.onnx", ".eval_results/hle.yaml"}
