@@ -32,12 +32,16 @@ READ: Final = (
     "query",
     "versions list",
     "versions show",
+    "versions dependents",
     "versions costs",
     "versions shapes",
     "variants list",
     "variants show",
     "files get",
     "card show",
+    "alias list",
+    "alias history",
+    "tag list",
     "names list",
     "benchmarks list",
     "benchmarks results",
@@ -68,8 +72,9 @@ WRITE: Final = (
     "card put",
     "alias set",
     "tag set",
-    "yank",
     "restore",
+    "deprecate",
+    "undeprecate",
     "variants create",
     "benchmarks run",
     "comparisons run",
@@ -197,7 +202,7 @@ class Tool:
         if errors := [error.message[:200] for error in checker.iter_errors(dict(values))]:
             raise problems.InvalidRequest(f"Invalid arguments of {self.name}: {'; '.join(errors)}.")
         options = argparse.Namespace(
-            command=self.parser.get_default("command"), parser=self.parser, json=True
+            command=self.parser.get_default("command"), parser=self.parser, yes=False
         )
         for action in parsing.actions(self.parser):
             if action.dest not in _HIDDEN:
