@@ -1,7 +1,7 @@
 """Results that the files of a version claim: `.eval_results/*.yaml`, beside those of its card.
 
 They join the field `eval_results` of the card when a version is submitted, each with its `file`. A
-file that cannot be read is there too, with an `error`: it keeps nobody from publishing.
+file that cannot be read is there too, with an `error`: it never stops a publication.
 Source: hub-docs, eval_results.yaml.
 """
 

@@ -74,7 +74,7 @@ def test_the_card_of_the_protocol_is_that_of_the_readme(api, ada, lists):
     )
 
 
-def test_a_file_that_cannot_be_read_is_named_and_keeps_nobody_from_publishing(api, ada, graphs):
+def test_a_file_that_cannot_be_read_is_named_and_stops_no_publication(api, ada, graphs):
     files = {
         ".eval_results/bad.yaml": BAD,
         ".eval_results/hostile.yaml": HOSTILE,
