@@ -97,7 +97,8 @@ UNTRUSTED: Final = (
 # The most characters of an answer, the most rows of a list, the most bytes of a file.
 MAX_CHARACTERS, MAX_ROWS, MAX_FILE_BYTES = 40_000, 100, 1_000_000
 
-_HIDDEN = frozenset({"help", "json", "yes", "to"})
+# `force` sets aside what a maintainer demands.
+_HIDDEN = frozenset({"help", "json", "yes", "force", "to"})
 # What reads the value of an option -> its JSON Schema. Another reader is an error: it may open
 # files.
 _SCHEMAS: Final[dict[Any, dict[str, Any]]] = {

@@ -41,7 +41,8 @@ def test_every_declared_command_is_a_tool_with_a_schema():
     for each in tools:
         jsonschema.Draft202012Validator.check_schema(each.schema)
         assert all(value["description"] for value in each.schema["properties"].values()), each.path
-        assert not {"to", "yes", "json", "token"} & set(each.schema["properties"]), each.path
+        names = set(each.schema["properties"])
+        assert not {"to", "yes", "force", "json", "token"} & names, each.path
 
 
 def test_reading_tools_send_only_reads_and_no_tool_does_what_cannot_be_undone():
