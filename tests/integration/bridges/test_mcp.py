@@ -125,7 +125,7 @@ def test_with_write_a_model_changes_what_the_token_may(hub, run):
         ("card_put", {"ref": "zoo/draft@1", "content": "---\nlicense: mit\n---\n# By a model\n"}),
         ("card_show", {"ref": "zoo/draft@1"}),
         ("alias_set", {"ref": "zoo/net@1", "alias": "by-model"}),
-        ("discussion_open", {"model": "zoo/net", "title": "Hello", "body": "A question"}),
+        ("discussion_open", {"ref": "zoo/net", "title": "Hello", "body": "A question"}),
         ("delete", {"model": "zoo/net"}),
     ]
     answer = ask(run, hub.token, calls, "--write")
