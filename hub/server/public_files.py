@@ -36,14 +36,12 @@ from registry.api.authentication import TokenAuthentication
 from registry.api.throttles import AnonThrottle, UserThrottle, client_address
 from registry.catalogue import summaries
 from registry.core import usage, waiting
-from registry.models import Blob
+from registry.models import Blob, User
 from registry.protocols.huggingface import published
 from registry.protocols.huggingface.views import EXPOSED
 from registry.storage.files import store
 
 if TYPE_CHECKING:
-    from registry.models import User
-
     Environment = dict[str, Any]
     Start = Callable[..., Any]
     Application = Callable[[Environment, Start], Iterable[bytes]]
