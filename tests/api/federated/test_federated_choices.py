@@ -261,3 +261,14 @@ class TestScores:
         made = Round.objects.select_related("training__model__namespace").get(number=1)
         with pytest.raises(problems.InvalidRequest):
             rounds.give_score(ada, of=made, score=float("nan"))
+
+
+def test_a_training_depends_on_its_base_until_it_is_over(api, ada, begin, version):
+    told = begin()
+    refused = api(ada).post("models/ada/net/versions/1/yank", {"reason": "It forgets."})
+    assert refused.status_code == 409
+    name = f"ada/net/trainings/{told['number']}"
+    assert refused.json()["dependents"] == [{"kind": "training", "name": name}]
+    Training.objects.update(state="cancelled")
+    yanked = api(ada).post("models/ada/net/versions/1/yank", {"reason": "It forgets."})
+    assert yanked.json()["state"] == "yanked"

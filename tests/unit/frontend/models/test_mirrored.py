@@ -7,9 +7,11 @@ from html import unescape
 
 import pytest
 
+from hub.protocol import problems
 from hub.protocol.mirrors import Origin, Statement, VersionRecord
 from registry.mirrors.services import mirrors, versions
 from registry.models import Mirror, MirroredModel, MirroredVersion
+from registry.versions import dependents
 from tests import factories
 
 pytestmark = [
@@ -71,6 +73,23 @@ def test_a_source_that_changes_a_version_is_a_conflict_and_its_origin_stays(ada)
     )  # fmt: skip
     versions.settle(row)
     assert (row.state, row.problem) == ("stored", "")
+
+
+def test_the_end_of_a_version_names_the_mirror_that_brought_it(ada, bob, settings):
+    version = factories.version(ada)
+    assert dependents.dependents(ada, version) == []
+    record = VersionRecord(
+        number=1, state="published", label="", message="", branch="main", reason="",
+        commit_id="c" * 40, manifest_sha256=version.manifest_sha256, author="zoo",
+        published_at="2026-01-31T10:00:00Z", files=(), statements=(),
+    )  # fmt: skip
+    versions.adopt(version.model, version, record, Origin(SOURCE, "zoo/net"))
+    mirror = add(ada, settings)
+    MirroredModel.objects.create(mirror=mirror, ref="zoo/net", model=version.model)
+    row = dependents.VersionDependent("mirror", f"{mirror.pk} of {SOURCE}/zoo/net")
+    assert dependents.dependents(ada, version) == [row]
+    with pytest.raises(problems.NotAllowed):
+        dependents.dependents(bob, version)
 
 
 def test_owners_see_the_mirrors_of_a_namespace(reader, ada, settings):
