@@ -34,7 +34,7 @@ class DeletedModels(View):
     restore = command(
         "deleted_models_restore",
         registered_models.restore,
-        "Restore a deleted model with its name, files and discussions; for owners.",
+        "Restore a deleted model with its name and all that belonged to it; for owners.",
         DeletedModelOutput,
     )
     erase = command(

@@ -38,7 +38,7 @@ class DeletedModelsGroup(Group):
         return self._pages(DeletedModel, f"namespaces/{part(slug)}/deleted-models", limit=limit)
 
     def restore(self, slug: str, model_id: str) -> DeletedModel:
-        """Restore a deleted model with its name, files and discussions; for owners."""
+        """Restore a deleted model with its name and all that belonged to it; for owners."""
         return self._call(
             DeletedModel, "POST", f"namespaces/{part(slug)}/deleted-models/{part(model_id)}/restore"
         )

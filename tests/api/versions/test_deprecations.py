@@ -152,6 +152,7 @@ def test_only_maintainers_deprecate_and_only_what_was_published(api, ada, bob, r
     assert not Deprecation.objects.exists()
 
 
+@pytest.mark.capability("oci")
 def test_a_private_successor_is_shown_to_its_readers_alone(api, ada, bob, rows):
     secret = factories.published(ada, factories.model(ada, "secret", visibility="private"))
     first, better = rows
@@ -184,6 +185,7 @@ def test_a_private_successor_is_shown_to_its_readers_alone(api, ada, bob, rows):
     assert secret.model.predecessors.get().message == "Old."
 
 
+@pytest.mark.capability("oci")
 def test_clients_of_other_protocols_are_warned(api, ada, rows):
     sentence = "ada/net is deprecated: Old; use more. Use ada/better instead."
     untouched = api().get(FILE)

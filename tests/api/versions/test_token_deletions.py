@@ -49,6 +49,7 @@ def age(model, days):
     Blob.objects.update(touched_at=timezone.now() - 2 * blobs.GRACE)
 
 
+@pytest.mark.capability("community")
 def test_what_it_deletes_is_gone_and_can_be_restored(api, net, ada, script):
     registered_models.move(ada, model=net, namespace=net.namespace, name="lattice")
     api(ada).post("models/ada/lattice/discussions", {"title": "A question", "body": "Why?"})

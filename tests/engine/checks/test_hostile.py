@@ -76,7 +76,6 @@ def test_only_running_them_is_dangerous(run, build):
     [
         (hostile.dotted_einsum, "inference"),
         (hostile.wide_products, "load"),
-        (hostile.fanout, "load"),
     ],
 )
 def test_bombs_that_a_limit_ends(run, build, stage):
@@ -85,7 +84,7 @@ def test_bombs_that_a_limit_ends(run, build, stage):
     assert report.findings[0].where == stage
 
 
-@pytest.mark.parametrize("build", [hostile.many_inputs, hostile.split_into])
+@pytest.mark.parametrize("build", [hostile.fanout, hostile.many_inputs, hostile.split_into])
 def test_large_graphs_end_one_way_or_the_other(run, build):
     """How long these take depends on the machine; they pass, or a limit ends them."""
     report = run("check", build(), limits=SHORT)

@@ -208,9 +208,9 @@ def test_a_link_made_before_the_file_is_sent(
         return
     send = Push.send
 
-    def later(push, draft, files):
+    def later(push, draft, files, lacking):
         _exchange(folder, outside, exchange)
-        send(push, draft, files)
+        send(push, draft, files, lacking)
 
     monkeypatch.setattr(Push, "send", later)
     with pytest.raises(problems.HubError):

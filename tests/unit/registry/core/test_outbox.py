@@ -40,7 +40,8 @@ def test_what_concerns_released_versions_begins_with_their_publication(ada):
     version = Version.objects.get(pk=version.pk)
     assert version.state == Version.State.SUBMITTED
     versions.publish(ada, version=version)
-    assert waiting(version) == ABOUT_RELEASED | {"metadata.heirs", "metadata.collected"}
+    others = {"metadata.heirs", "metadata.collected", "metadata.successors"}
+    assert waiting(version) == ABOUT_RELEASED | others
 
 
 @pytest.mark.capability("onnx_hub")

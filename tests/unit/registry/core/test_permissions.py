@@ -32,6 +32,7 @@ LOWEST = {
     "version.submit": ("writer", "write"),
     "version.publish": ("maintainer", "publish"),
     "version.yank": ("maintainer", "publish"),
+    "version.deprecate": ("maintainer", "publish"),
     "version.derive": ("maintainer", "write"),
     "version.withdraw": ("owner", "publish"),
     "tag.create": ("writer", "write"),
