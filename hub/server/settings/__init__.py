@@ -264,6 +264,7 @@ SPECTACULAR_SETTINGS = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "MentionKind": "registry.models.mentions.MentionKind",
+        "RefKind": "registry.models.refs.RefKind",
         "NamespaceKind": "registry.models.namespaces.NamespaceKind",
         "MirroredState": "registry.models.mirrors.MirroredState",
         "MirrorScope": "registry.models.mirrors.MirrorScope",
