@@ -19,7 +19,7 @@ from registry.api.operations import Stored, VersionView, command, operation
 from registry.cards import cards
 from registry.catalogue import summaries
 from registry.core import usage
-from registry.versions import selectors
+from registry.versions import blob_selectors, selectors
 from registry.versions.services import files as file_services
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Files(VersionView):
     @extend_schema(operation_id="blobs_read", responses={(200, "application/octet-stream"): bytes})
     def read_blob(self, request: Request, sha256: str) -> HttpResponseBase:
         """Download the file. Supports ranges and conditional requests."""
-        blob = selectors.readable_blob(request.user, sha256)
+        blob = blob_selectors.readable(request.user, sha256)
         return downloads.send(request._request, blob, sha256, immutable=False)  # noqa: SLF001
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hub.protocol import digests, problems
 from hub.protocol.variants import KINDS, UPGRADE, Option, with_option
 from registry.core.permissions import require
+from registry.versions import blob_selectors
 from registry.versions import selectors as registry
 from runners.proofs.verification import upgrade_options
 from runners.queue import services
@@ -113,6 +114,6 @@ def _recipe(
             )
         job_input[Option.KEEP_FLOAT32] = sorted(set(keep_float32))
     if calibration:
-        blob = registry.linkable_blob(actor, digests.parse(calibration))
+        blob = blob_selectors.linkable(actor, digests.parse(calibration))
         job_input["calibration_sha256"] = blob.sha256
     return job_input

@@ -14,6 +14,7 @@ from uuid import UUID
 from hub.protocol import digests, problems
 from registry.core.permissions import require_user
 from registry.models import Blob, Variant
+from registry.versions import blob_selectors
 from registry.versions import selectors as registry
 from runners.models import Job
 from runners.queue import selectors, services
@@ -74,7 +75,7 @@ def request(actor: Actor, *, variant: Variant, inputs: Sequence[Input], draw: bo
             f"{MOST_LIVE} of your runs are still waiting or running. Wait until one has ended."
         )
     paths = [f"{FOLDER}/{index}.{value.format}" for index, value in enumerate(inputs)]
-    blobs = [registry.linkable_blob(actor, digests.parse(value.digest)) for value in inputs]
+    blobs = [blob_selectors.linkable(actor, digests.parse(value.digest)) for value in inputs]
     if sum(blob.size for blob in blobs) > MOST_BYTES:
         raise problems.TooLarge(
             f"The inputs of one run may have {MOST_BYTES // 10**6} MB together. Run a larger one "

@@ -27,7 +27,7 @@ from registry.models import RegisteredModel, Upload, User
 from registry.protocols.huggingface import addresses, errors, writing
 from registry.protocols.huggingface.views import HubView
 from registry.storage.services import uploads
-from registry.versions import selectors
+from registry.versions import blob_selectors, selectors
 from registry.versions.services import commits
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class Fetch(HubView):
             raise errors.Refused(
                 "This address has expired. Request a new one.", status=403
             ) from error
-        blob = selectors.stored_blob(claims["sha256"])
+        blob = blob_selectors.stored(claims["sha256"])
         return downloads.send(request._request, blob, claims["sha256"], immutable=False)  # noqa: SLF001
 
 
@@ -306,7 +306,7 @@ def _check_parts(signed: Signed, parts: object) -> None:
 
 def _download(request: Request, model: RegisteredModel, lfs_object: LfsObject) -> dict[str, Any]:
     entry = asdict(lfs_object)
-    if not selectors.is_held(request.user, model, lfs_object.oid):
+    if not blob_selectors.is_held(request.user, model, lfs_object.oid):
         return entry | {"error": {"code": 404, "message": "Object not found in this model."}}
     token = signing.dumps({"sha256": lfs_object.oid}, salt=_GET)
     href = addresses.absolute(request, f"/api/lfs/fetch/{token}")

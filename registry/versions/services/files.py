@@ -17,8 +17,8 @@ from registry.models import Blob, File, Version
 from registry.storage import bundles, file_types
 from registry.storage.files import store
 from registry.storage.services import blobs, quotas, uploads
+from registry.versions import blob_selectors, lifecycle
 from registry.versions import git_names as version_git_names
-from registry.versions import lifecycle, selectors
 
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
@@ -52,7 +52,7 @@ def put_all(actor: Actor, *, version: Version, digests_of: Mapping[str, str]) ->
         raise problems.InvalidRequest(f"Write {cards.CARD_PATH} by itself: PUT …/card.")
     version = _locked(actor, version, digests_of)
     sha256_of = {path: digests.parse(digest) for path, digest in digests_of.items()}
-    linkable = selectors.linkable_blobs(actor, set(sha256_of.values()))
+    linkable = blob_selectors.all_linkable(actor, set(sha256_of.values()))
     sources = {path: linkable[sha256] for path, sha256 in sha256_of.items() if sha256 in linkable}
     _point(version, sources)
     return [path for path in sha256_of if path not in sources]
@@ -79,7 +79,7 @@ def store_contents(
 @transaction.atomic
 def _put(actor: Actor, version: Version, path: str, digest: str) -> tuple[File, bool]:
     version = _locked(actor, version, [path])
-    blob = selectors.linkable_blob(actor, digests.parse(digest))
+    blob = blob_selectors.linkable(actor, digests.parse(digest))
     if path == cards.CARD_PATH:
         take_card(version, store().read(blob.sha256, cards.LIMIT_BYTES + 1))
     created = _point(version, {path: blob})

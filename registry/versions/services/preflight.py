@@ -11,7 +11,7 @@ from registry.core.permissions import require
 from registry.models import Namespace, RegisteredModel, RetiredName, Version
 from registry.storage.bundles import Bundle, Preflight
 from registry.storage.services import quotas
-from registry.versions import selectors
+from registry.versions import blob_selectors, selectors
 from registry.versions.services import files as file_services
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def check(
         digest_of[cards.CARD_PATH] = digests.hash_bytes(card.encode())
     file_services.check_paths(digest_of)
     named = set(bundle.digest_of.values())
-    missing = named.difference(selectors.linkable_blobs(actor, named))
+    missing = named.difference(blob_selectors.all_linkable(actor, named))
     identical = _identical(actor, model, digest_of, label) if model else None
     if identical is None:
         # A draft of that label may be the one that this push goes on with.

@@ -10,7 +10,7 @@ from registry.catalogue import documents
 from registry.models import Membership, Namespace, RegisteredModel, Version
 from registry.people import selectors as people_selectors
 from registry.people.services import tokens
-from registry.versions import selectors
+from registry.versions import blob_selectors, selectors
 from registry.versions.services import registered_models
 from tests import factories, samples, shared
 
@@ -101,10 +101,10 @@ def test_blobs_by_their_digest(reader):
     for version in Version.objects.filter(model__namespace__slug="ada"):
         sha256 = version.files.get(path="model.onnx").blob_id
         if version.ref.removeprefix("ada/") in versions:
-            assert selectors.readable_blob(person, sha256).pk == sha256
+            assert blob_selectors.readable(person, sha256).pk == sha256
         else:
             with pytest.raises(problems.NotFound):
-                selectors.readable_blob(person, sha256)
+                blob_selectors.readable(person, sha256)
 
 
 def test_namespaces(reader):
