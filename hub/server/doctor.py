@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 
 from hub.server import start
 from hub.server.console import print_line
-from hub.server.environment import env
 
 
 def main(argv: Sequence[str]) -> int:
     """Print each problem and its cure; 1 where one of them is an error."""
     args = _arguments(argv)
-    if args.home:
-        os.environ["HUB_HOME"] = args.home
-    env.is_strict = False
-    start.set_up()
+    start.set_up_to_inspect(args.home)
     from django.core.checks import run_checks  # noqa: PLC0415 - models must be loaded first
 
     from hub.server import backends  # noqa: PLC0415

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from django.core.exceptions import ImproperlyConfigured
 
+from hub.server.environment import env
+
 if TYPE_CHECKING:
     from django.conf import LazySettings
     from django.core.checks import CheckMessage
@@ -41,6 +43,14 @@ def set_up() -> None:
     import django  # noqa: PLC0415
 
     django.setup()
+
+
+def set_up_to_inspect(home: str | None) -> None:
+    """As ``set_up`` for a command that reports faults of settings; ``home`` replaces HUB_HOME."""
+    if home:
+        os.environ["HUB_HOME"] = home
+    env.is_strict = False
+    set_up()
 
 
 def refuse(reasons: Iterable[str]) -> NoReturn:

@@ -41,10 +41,7 @@ A part that could not be read holds the class of the error.
 def main(argv: Sequence[str]) -> int:
     """Write the file and print its path; an existing file is not replaced."""
     args = _arguments(argv)
-    if args.home:
-        os.environ["HUB_HOME"] = args.home
-    env.is_strict = False
-    start.set_up()
+    start.set_up_to_inspect(args.home)
     path = Path(args.file or f"hub-support-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.zip")
     # Readable by its owner alone.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
